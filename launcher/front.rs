@@ -81,6 +81,8 @@ struct Supervised {
     left: Vec<Descendant>,
     answered: Vec<(u64, String)>,
     unrecorded: Option<u64>,
+    /// The error number of what the supervisor could not go on for.
+    unable: Option<i32>,
     killed: bool,
 }
 
@@ -133,6 +135,7 @@ impl Ready {
             left: Vec::new(),
             answered: Vec::new(),
             unrecorded: None,
+            unable: None,
             killed,
         };
         match supervised.started()? {
@@ -147,7 +150,12 @@ impl Ready {
             Some(Report::Unable(number)) => {
                 Err(unable(&io::Error::from_raw_os_error(number)).into())
             }
-            _ => Err(Failure::own("nothing was run: the supervisor ended").into()),
+            _ => {
+                // The program may have begun before that could be told.
+                descendants::end();
+                let killed = "the supervisor was killed as it started the program";
+                Err(Failure::own(format!("{killed}, and so what had begun was ended")).into())
+            }
         }
     }
 }
@@ -343,7 +351,8 @@ impl Running {
                 Some(Report::Left(descendant)) => supervised.left.push(descendant),
                 Some(Report::Unrecorded(count)) => supervised.unrecorded = Some(count),
                 Some(Report::Answered(times, what)) => supervised.answered.push((times, what)),
-                Some(Report::Started(_) | Report::Failed(_) | Report::Unable(_)) => {}
+                Some(Report::Unable(number)) => supervised.unable = Some(number),
+                Some(Report::Started(_) | Report::Failed(_)) => {}
                 None => break,
             }
         }
@@ -367,6 +376,12 @@ impl Running {
         }
         descendants::end();
         self.restore_terminal();
+        let unable = self.supervisor.as_ref().and_then(|supervised| supervised.unable);
+        if let Some(number) = unable {
+            let error = io::Error::from_raw_os_error(number);
+            let message = format!("the supervisor cannot go on, and so the run was ended: {error}");
+            return Err(io::Error::other(message));
+        }
         // It lifts the limit of its own where it may.
         let limited = getrlimit(Resource::Cpu).maximum.map_or_else(String::new, |seconds| {
             format!("; its processor time was limited to {seconds} s (`ulimit -t`)")

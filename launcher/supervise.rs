@@ -185,9 +185,10 @@ impl Supervision<'_> {
         };
         match self.confined.start(inherited, &kernel, &mut stopped) {
             Ok(child) => {
+                // First: should this process end, the front ends what runs.
+                front.tell(&Report::Started(child))?;
                 rustix::process::setpgid(None, None)?;
                 stand_apart()?;
-                front.tell(&Report::Started(child))?;
                 let watched = watch(child, front, &consent, self.kill_leftovers);
                 consent.close();
                 supervisor.conclude();

@@ -7,6 +7,7 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group,
     prlimit, waitpid,
@@ -14,7 +15,7 @@ use rustix::process::{
 
 use crate::attack::arena;
 use crate::layers::Holder;
-use crate::run::{Mode, Run, have, skip, wait};
+use crate::run::{Mode, PRODUCT, Run, have, skip, wait};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
@@ -118,6 +119,54 @@ fn a_killed_supervisor_ends_a_chain_of_processes() {
     let (status, said) = family.end();
     assert_eq!(status, 125, "{said}");
     assert!(!scratch.ws().join("ended").exists(), "{said}");
+}
+
+/// Whenever it is killed: the program may have begun, and nobody was told so yet.
+#[test]
+fn a_supervisor_that_is_killed_at_the_start_leaves_nobody() {
+    if matches!(Holder::under_test(), Holder::Library) {
+        return skip("the library alone has no supervisor");
+    }
+    let scratch = Scratch::new();
+    for step in 0..60 {
+        let mut command = Run::sh(&scratch, "sleep 300").mode(Mode::Confined).command();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+        let mut front = command.spawn().expect("started");
+        let end = Instant::now() + LIMIT;
+        let supervisor = loop {
+            if let Some(&pid) = children(front.id()).first() {
+                break pid;
+            }
+            assert!(Instant::now() < end, "there is no supervisor");
+        };
+        thread::sleep(Duration::from_micros(step * 250));
+        kill_process(number(supervisor).expect("a pid"), Signal::KILL).expect("killed");
+        let status = wait(&mut front, LIMIT, "the run");
+        // Whoever is left holds the other end.
+        let mut errors = front.stderr.take().expect("piped");
+        let mut ready = [PollFd::new(&errors, PollFlags::HUP)];
+        let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
+        assert_eq!(poll(&mut ready, Some(&patience)), Ok(1), "somebody is left");
+        let said = std::io::read_to_string(&mut errors).expect("read");
+        assert_eq!(status.code(), Some(125), "{said}");
+        assert!(said.contains("the supervisor was killed"), "{said}");
+    }
+}
+
+/// The program has begun by the time that the supervisor finds that it cannot.
+#[test]
+fn a_supervisor_that_cannot_go_on_leaves_nobody() {
+    if matches!(Holder::under_test(), Holder::Library) {
+        return skip("the library alone has no supervisor");
+    }
+    let scratch = arena(Scratch::new());
+    let attack = scratch.path("ws/bin/attack");
+    let attack = attack.to_str().expect("UTF-8");
+    let (number, error) = (libc::SYS_setpgid.to_string(), libc::EPERM.to_string());
+    let line = ["fault", &number, &error, "exec", PRODUCT, "--", "sleep", "300"];
+    let outcome = Run::new(&scratch, attack, &line).mode(Mode::Bare).limit(LIMIT).run();
+    assert_eq!(outcome.code(), 125, "{outcome}");
+    outcome.assert_stderr("the supervisor cannot go on, and so the run was ended: ");
 }
 
 #[test]
