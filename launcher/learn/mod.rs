@@ -336,7 +336,9 @@ fn prune(rules: &mut Vec<Rule>, is_named: impl Fn(&[u8]) -> bool) {
             Purpose::Opened | Purpose::Narrows | Purpose::Withholds | Purpose::Denies => {
                 above.caps == rule.caps
             }
-            Purpose::Used | Purpose::Gathered | Purpose::Passing => above.caps.contains(rule.caps),
+            Purpose::Used | Purpose::Gathered | Purpose::Passing(_) => {
+                above.caps.contains(rule.caps)
+            }
         });
         if !says_it {
             rules.insert(place, rule);

@@ -1,7 +1,7 @@
 //! What must not be granted along with the directory it is in: files that hold secrets or decide what
 //! runs, and that nobody used.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jp_confine_policy::Capabilities;
 
@@ -9,7 +9,7 @@ use super::before::{self, Found, LIMIT};
 use super::moves::Moves;
 use super::record::{How, Part, Use, Uses};
 use super::replay::Stage;
-use super::tree::{self, Purpose, Rule, can_be_written, is_below, join, name, nearest};
+use super::tree::{Purpose, Rule, can_be_written, is_below, join, name, nearest};
 use super::{names, readable};
 use crate::made_up;
 
@@ -97,27 +97,27 @@ pub(crate) fn keep_what_was_there(
     uses: &Uses,
     rules: &mut Vec<Rule>,
 ) -> BTreeMap<Vec<u8>, usize> {
-    let passing: Vec<(Vec<u8>, Capabilities)> = rules
+    let passing: Vec<Rule> = rules
         .iter()
-        .filter(|rule| matches!(rule.purpose, Purpose::Passing | Purpose::Opened))
+        .filter(|rule| matches!(rule.purpose, Purpose::Passing(_) | Purpose::Opened))
         .filter(|rule| !is_moved(stage, uses, &rule.path))
-        .map(|rule| (rule.path.clone(), rule.caps))
+        .cloned()
         .collect();
     let mut crowds = BTreeMap::new();
     let moves = Moves::of(stage, uses);
     let changes_nothing = Capabilities::READ.union(Capabilities::CREATE);
-    for (directory, caps) in passing {
-        let found = names_in(stage, &moves, &directory).unwrap_or_default();
-        let kept = kept_in(stage, uses, rules, &directory, found);
+    for rule in passing {
+        let found = names_in(stage, &moves, &rule.path).unwrap_or_default();
+        let kept = kept_in(stage, uses, rules, &rule, found);
         let leads = |kept: &Rule| rules.iter().any(|rule| is_below(&rule.path, &kept.path));
         let is_certain = |kept: &Rule| leads(kept) || is_closed(stage, uses, &kept.path);
         let (certain, unused): (Vec<Rule>, Vec<Rule>) = kept.into_iter().partition(is_certain);
         rules.extend(certain);
-        let may_be_all = !directory.is_empty() || changes_nothing.contains(caps);
+        let may_be_all = !rule.path.is_empty() || changes_nothing.contains(rule.caps);
         if unused.len() <= FEW || !may_be_all {
             rules.extend(unused);
         } else {
-            crowds.insert(directory, unused.len());
+            crowds.insert(rule.path, unused.len());
         }
     }
     crowds
@@ -132,14 +132,15 @@ fn is_moved(stage: &Stage<'_>, uses: &Uses, directory: &[u8]) -> bool {
     })
 }
 
-/// Rules for what was in the directory before, `found` there, and has none.
+/// Rules for what was in the directory that `rule` is about before, `found` there, and has none.
 fn kept_in(
     stage: &Stage<'_>,
     uses: &Uses,
     rules: &[Rule],
-    directory: &[u8],
+    rule: &Rule,
     found: Vec<Found>,
 ) -> Vec<Rule> {
+    let directory = rule.path.as_slice();
     let parts = || uses.counts.keys().flat_map(Use::parts);
     let linked = uses.counts.keys().filter(|one| one.how == How::Linked);
     // What got a second name there it has to grant what that may be used for.
@@ -152,34 +153,19 @@ fn kept_in(
     let lists = |part: &Part<'_>| !part.opened && stage.inside(part.path) == Some(directory);
     let caps = parts().filter(lists).fold(Capabilities::NONE, |caps, part| caps.union(part.caps));
     let listed = caps.intersection(Capabilities::READ);
-    let kinds = kinds_in(stage, uses, directory);
-    let is_of_kinds =
-        |path: &[u8]| made_up::kind(name(path)).is_some_and(|kind| kinds.contains(&kind));
+    let is_passing = |path: &[u8]| match &rule.purpose {
+        Purpose::Passing(kinds) => made_up::kind(name(path)).is_some_and(|it| kinds.contains(&it)),
+        _ => false,
+    };
     let paths = found.into_iter().map(|entry| join(directory, &entry.name));
     paths
         .filter(|path| can_be_written(path))
-        .filter(|path| !stays.contains(&path.as_slice()) && !is_of_kinds(path))
+        .filter(|path| !stays.contains(&path.as_slice()) && !is_passing(path))
         .filter(|path| !rules.iter().any(|rule| rule.path == *path))
         .map(|path| {
             let caps = if is_closed(stage, uses, &path) { Capabilities::NONE } else { listed };
             Rule { path, caps, purpose: Purpose::Withholds }
         })
-        .collect()
-}
-
-/// The kinds of made-up names in the directory of which the run made some that stay, or removed some: the directory's
-/// rule is for what was there before under such names, too.
-fn kinds_in(stage: &Stage<'_>, uses: &Uses, directory: &[u8]) -> HashSet<Vec<u8>> {
-    let is_change = |one: &&Use| !matches!(one.how, How::Absent | How::Existed);
-    let parts = || uses.counts.keys().filter(is_change).flat_map(Use::parts);
-    let made = parts().filter(|part| part.made).filter_map(|part| stage.inside(part.path));
-    let made: HashSet<&[u8]> = made.collect();
-    let changes = |part: &Part<'_>| part.made || part.caps.contains(Capabilities::DELETE);
-    let paths = parts().filter(changes).filter_map(|part| stage.inside(part.path));
-    paths
-        .filter(|path| tree::directory(path) == directory && made_up::is_made_up(name(path)))
-        .filter(|path| made.contains(path) == stage.is_there(path))
-        .filter_map(|path| made_up::kind(name(path)))
         .collect()
 }
 

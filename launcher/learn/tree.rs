@@ -35,14 +35,15 @@ impl Rule {
 }
 
 /// What a rule is there for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Exactly this path was used.
     Used,
     /// For whatever is in the directory.
     Gathered,
-    /// For names in the directory that will be others next time; what was there before has rules of its own.
-    Passing,
+    /// For names in the directory that will be others next time. What was there before has rules of its own, but for
+    /// that whose name is of one of these kinds ([`made_up::kind`]).
+    Passing(BTreeSet<Vec<u8>>),
     /// A directory that was opened, and not listed; what is in it has rules of its own.
     Opened,
     /// Was used for less than the rule above it grants.
@@ -58,12 +59,12 @@ pub(crate) enum Purpose {
 
 impl Purpose {
     /// Whether such a rule is for what is in its directory, too.
-    pub(crate) const fn is_for_others(self) -> bool {
-        matches!(self, Self::Gathered | Self::Passing)
+    pub(crate) const fn is_for_others(&self) -> bool {
+        matches!(self, Self::Gathered | Self::Passing(_))
     }
 
     /// Whether such a rule takes out of what the one above it grants what was not used.
-    pub(crate) const fn takes_out(self) -> bool {
+    pub(crate) const fn takes_out(&self) -> bool {
         matches!(self, Self::Withholds | Self::Denies | Self::Drawn)
     }
 }
@@ -94,6 +95,8 @@ pub(crate) struct Node {
     working: bool,
     /// Its name is of the same kind as made-up ones that the run made or removed beside it.
     of_kind: bool,
+    /// The kinds of made-up names of which the run made some in it that stay, or removed some.
+    kinds: BTreeSet<Vec<u8>>,
     /// A symbolic link stands there, or stood there before.
     link: bool,
 }
@@ -148,7 +151,7 @@ impl Node {
         self.stand_for_passing(&[]);
         let held = self.granted();
         let purpose = match () {
-            () if self.passing => Purpose::Passing,
+            () if self.passing => Purpose::Passing(self.kinds.clone()),
             () if self.is_opened_alone() => Purpose::Opened,
             () => Purpose::Used,
         };
@@ -199,11 +202,10 @@ impl Node {
             child.made_up && changes && child.made == is_there(&join(path, name))
         };
         let changed = self.children.iter().filter(came_or_went);
-        let kinds: BTreeSet<Vec<u8>> =
-            changed.filter_map(|(name, _)| made_up::kind(name)).collect();
+        self.kinds = changed.filter_map(|(name, _)| made_up::kind(name)).collect();
         for (name, child) in self.children.iter_mut().filter(|(_, child)| !child.secret) {
             child.of_kind =
-                !child.made_up && made_up::kind(name).is_some_and(|it| kinds.contains(&it));
+                !child.made_up && made_up::kind(name).is_some_and(|it| self.kinds.contains(&it));
             child.made_up |= child.of_kind;
         }
     }
@@ -336,7 +338,7 @@ impl Node {
         let held = if stands || narrow { wanted } else { held };
         if stands {
             let purpose = match self.children.is_empty() {
-                _ if self.passing => Purpose::Passing,
+                _ if self.passing => Purpose::Passing(self.kinds.clone()),
                 _ if self.is_opened_alone() => Purpose::Opened,
                 _ if narrow => Purpose::Narrows,
                 true => Purpose::Used,
