@@ -118,6 +118,8 @@ pub mod layers;
 pub mod lexical;
 #[cfg(feature = "std")]
 pub mod model;
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub mod moves_alone;
 #[cfg(feature = "std")]
 pub mod net;
 #[cfg(feature = "std")]

@@ -1,8 +1,6 @@
 //! Holding what was judged: a descriptor of it, so that what is used is what was checked, whatever
 //! happens to names in between (spec §4.2).
 
-mod moves_alone;
-
 use std::borrow::ToOwned as _;
 use std::ffi::OsString;
 use std::format;
@@ -19,10 +17,10 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use self::moves_alone::move_alone;
 use crate::canonical;
 use crate::capability::Capability;
 use crate::granted::Going;
+use crate::moves_alone::move_alone;
 
 /// Something that one capability was granted on, held by an `O_PATH` descriptor: the object itself,
 /// or, to create and to delete, and for what does not exist, the nearest directory above it.
@@ -210,7 +208,7 @@ impl Pin {
         };
         let (from, to) = (self.entry()?, to.entry()?);
         Ok(match going {
-            Going::Alone => move_alone(&from, &to, flags),
+            Going::Alone => move_alone((from.0.as_fd(), from.1), (to.0.as_fd(), to.1), flags),
             Going::Whole => renameat_with(from.0, from.1, to.0, to.1, flags),
         }?)
     }

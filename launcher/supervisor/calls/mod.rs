@@ -12,7 +12,6 @@ pub(super) mod links;
 pub(super) mod listening;
 pub(super) mod loopback;
 pub(super) mod messages;
-mod moves_alone;
 mod netlink;
 pub(super) mod network;
 pub(super) mod open;

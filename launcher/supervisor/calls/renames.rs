@@ -1,15 +1,17 @@
 //! rename(2), and what renameat2(2) has beside it.
 
+use std::os::fd::AsFd as _;
+
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Verdict};
 use jp_confine_policy::moves::{self, Alone, Ends, Kind, Move, Plan};
+use jp_confine_policy::moves_alone::move_alone;
 use jp_confine_policy::telling::EXCHANGE;
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::entries::{exists, is_directory, may_create, no_entry};
 use super::links::{refuse_by_spelling, refuse_hidden, settle_pair};
-use super::moves_alone::move_alone;
 use crate::learn::record::How;
 use crate::supervisor::found::Entry;
 use crate::supervisor::lessons::is_kept;
@@ -71,7 +73,7 @@ pub(crate) fn rename(
         None => {
             renameat_with(&source.directory, &source.name, &target.directory, &target.name, flags)
         }
-        Some(denial) => move_alone(&source, &target, flags, || refuse(denial)),
+        Some(denial) => move_file(&source, &target, flags, || refuse(denial)),
     };
     task.policy.generation.advance();
     link();
@@ -87,6 +89,27 @@ pub(crate) fn rename(
         (Err(Errno::EXIST), Some(denial)) => Err(refuse(denial)),
         (outcome, _) => outcome.map(|()| Answer::Value(0)),
     }
+}
+
+/// Moves what is no directory. `refuse` says that a directory must stay.
+fn move_file(
+    source: &Entry,
+    target: &Entry,
+    flags: RenameFlags,
+    refuse: impl Fn() -> Errno,
+) -> Result<(), Errno> {
+    // A whiteout takes the place of what goes in one step only.
+    if !RenameFlags::NOREPLACE.contains(flags) {
+        return Err(refuse());
+    }
+    if target.slash {
+        return Err(if exists(source) { Errno::NOTDIR } else { Errno::NOENT });
+    }
+    let [from, to] = [source, target].map(|one| (one.directory.as_fd(), one.name.as_c_str()));
+    move_alone(from, to, flags).map_err(|errno| match errno {
+        Errno::ISDIR if is_directory(source) => refuse(),
+        errno => errno,
+    })
 }
 
 /// What the call is on record as.

@@ -1,22 +1,23 @@
 //! Moving what takes nothing along: by link(2) and unlink(2), which the kernel refuses for a directory whatever stood
 //! under a name when it was looked at.
 
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::os::fd::BorrowedFd;
 
 use rustix::fs::{AtFlags, FileType, RenameFlags, Stat, linkat, statat, unlinkat};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
-/// A name in a directory that is held.
-type Entry<'a> = (OwnedFd, &'a Path);
+/// A name in a directory that is held: one component, in bytes.
+pub type Entry<'a, N> = (BorrowedFd<'a>, N);
 
-/// As rename(2) with no flags or `RENAME_NOREPLACE`, of what is no directory.
+/// As `rename(2)` with no flags or `RENAME_NOREPLACE`, of what is no directory: not in one step, so that others may see
+/// both names for a moment, or no destination where one is replaced.
 ///
 /// # Errors
-/// The kernel's; `EXDEV` where it makes no such link.
-pub(super) fn move_alone(
-    source: &Entry<'_>,
-    target: &Entry<'_>,
+/// The kernel's; `EISDIR` where a directory would go, and `EXDEV` where no such link is made, upon which programs copy.
+pub fn move_alone<N: Arg + Copy>(
+    source: Entry<'_, N>,
+    target: Entry<'_, N>,
     flags: RenameFlags,
 ) -> Result<(), Errno> {
     let mut linked = link(source, target);
@@ -36,7 +37,7 @@ pub(super) fn move_alone(
 }
 
 /// Removes what is at the destination; whether that is another file than the one that is to go there.
-fn make_way(source: &Entry<'_>, target: &Entry<'_>) -> Result<bool, Errno> {
+fn make_way<N: Arg + Copy>(source: Entry<'_, N>, target: Entry<'_, N>) -> Result<bool, Errno> {
     let here = look(source)?;
     if is_directory(&here) {
         return Err(Errno::ISDIR);
@@ -57,7 +58,7 @@ fn make_way(source: &Entry<'_>, target: &Entry<'_>) -> Result<bool, Errno> {
 
 /// What it comes to that there is no link: link(2) says `EPERM` of directories, of file systems without links and of
 /// files of somebody else's (`fs.protected_hardlinks`, `proc_sys_fs(5)`).
-fn without_link(source: &Entry<'_>, errno: Errno) -> Errno {
+fn without_link<N: Arg + Copy>(source: Entry<'_, N>, errno: Errno) -> Errno {
     match errno {
         Errno::PERM if look(source).is_ok_and(|found| is_directory(&found)) => Errno::ISDIR,
         Errno::PERM | Errno::MLINK | Errno::OPNOTSUPP => Errno::XDEV,
@@ -65,16 +66,16 @@ fn without_link(source: &Entry<'_>, errno: Errno) -> Errno {
     }
 }
 
-fn link((from, old): &Entry<'_>, (to, new): &Entry<'_>) -> Result<(), Errno> {
-    linkat(from, *old, to, *new, AtFlags::empty())
+fn link<N: Arg>((from, old): Entry<'_, N>, (to, new): Entry<'_, N>) -> Result<(), Errno> {
+    linkat(from, old, to, new, AtFlags::empty())
 }
 
-fn unlink((directory, name): &Entry<'_>) -> Result<(), Errno> {
-    unlinkat(directory, *name, AtFlags::empty())
+fn unlink<N: Arg>((directory, name): Entry<'_, N>) -> Result<(), Errno> {
+    unlinkat(directory, name, AtFlags::empty())
 }
 
-fn look((directory, name): &Entry<'_>) -> Result<Stat, Errno> {
-    statat(directory, *name, AtFlags::SYMLINK_NOFOLLOW)
+fn look<N: Arg>((directory, name): Entry<'_, N>) -> Result<Stat, Errno> {
+    statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 fn is_directory(found: &Stat) -> bool {
