@@ -25,8 +25,8 @@ use crate::sys::{signals, streams};
 
 /// What every message begins with.
 const NAME: &str = "jp-confine:";
-/// So much of a name is shown; more could push what stands above it off the screen.
-const LONGEST: usize = 240;
+/// So much of a name is shown, in characters; more could push what stands above it off the screen.
+pub(crate) const LONGEST: usize = 240;
 /// So much of it is shown around a place in it.
 const PART: usize = LONGEST / 3;
 
@@ -85,12 +85,17 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
 
 /// As [`printable`], for questions: the middle is left out of what is long.
 pub(crate) fn short(text: &[u8]) -> String {
-    without_middle(&printable(text).chars().collect::<Vec<_>>())
+    without_middle(&printable(text).chars().collect::<Vec<_>>(), LONGEST)
 }
 
 /// As [`quoted`], for questions: where a name begins and ends is seen, and the middle is left out of what is long.
 pub(crate) fn short_name(name: &[u8]) -> String {
-    without_middle(&quoted(name).chars().collect::<Vec<_>>())
+    name_within(name, LONGEST)
+}
+
+/// As [`short_name`], of which so many characters are shown.
+pub(crate) fn name_within(name: &[u8], longest: usize) -> String {
+    without_middle(&quoted(name).chars().collect::<Vec<_>>(), longest)
 }
 
 /// As [`short_name`], of names that differ: where they do is seen.
@@ -101,18 +106,22 @@ pub(crate) fn short_names(one: &[u8], other: &[u8]) -> [String; 2] {
     let around = same.saturating_sub(PART / 2)..same + PART / 2;
     names.map(|name| {
         let end = name.len().saturating_sub(PART);
-        shortened(&name, &[0..PART, around.clone(), end..name.len()])
+        let kept = [0..PART, around.clone(), end..name.len()];
+        if name.len() <= LONGEST { name.iter().collect() } else { shortened(&name, &kept) }
     })
 }
 
-fn without_middle(text: &[char]) -> String {
-    let end = text.len().saturating_sub(LONGEST / 2);
-    shortened(text, &[0..LONGEST / 2, end..text.len()])
+fn without_middle(text: &[char], longest: usize) -> String {
+    if text.len() <= longest {
+        return text.iter().collect();
+    }
+    let end = text.len() - longest / 2;
+    shortened(text, &[0..longest / 2, end..text.len()])
 }
 
 /// What is `kept` of a long text, with words in the place of the rest.
 fn shortened(text: &[char], kept: &[Range<usize>]) -> String {
-    let is_kept = |at: usize| text.len() <= LONGEST || kept.iter().any(|part| part.contains(&at));
+    let is_kept = |at: usize| kept.iter().any(|part| part.contains(&at));
     let characters: Vec<(bool, char)> =
         text.iter().enumerate().map(|(at, one)| (is_kept(at), *one)).collect();
     let parts = characters.chunk_by(|(one, _), (next, _)| one == next);
@@ -182,13 +191,22 @@ pub(crate) struct Style {
     coloured: bool,
 }
 
+/// What clears a terminal from the cursor on, where it knows that.
+pub(crate) fn clearing() -> &'static str {
+    if knows_sequences() { "\x1b[J" } else { "" }
+}
+
+/// Whether the terminal takes escape sequences (`console_codes(4)`).
+fn knows_sequences() -> bool {
+    let terminal = std::env::var_os("TERM").unwrap_or_default();
+    !terminal.is_empty() && terminal != "dumb"
+}
+
 impl Style {
     /// Colours on a terminal that has them, unless `NO_COLOR` asks for none.
     pub(crate) fn of_stderr() -> Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let terminal = std::env::var_os("TERM").unwrap_or_default();
-        let has_colours = !terminal.is_empty() && terminal != "dumb";
-        Self { coloured: is_terminal() && has_colours && !unwanted }
+        Self { coloured: is_terminal() && knows_sequences() && !unwanted }
     }
 
     fn name(self) -> String {

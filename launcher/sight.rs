@@ -1,13 +1,15 @@
-//! Whether a question is still in sight: others go on while it stands, and what they write moves it off the screen.
+//! Whether a question is still in sight: others go on while it stands, and what they write moves it off the screen, as
+//! does a terminal that becomes smaller.
 //!
 //! When somebody writes to a terminal, the kernel sets the time of its file (`tty_update_time` in `tty_io.c`), unless that
 //! is within the same eight seconds; to show what is typed leaves it as it is. So that time is set back, and looked at.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Timespec, Timestamps, UTIME_OMIT, fstat, futimens};
 use rustix::stdio::{stderr, stdin, stdout};
+use rustix::termios::tcgetwinsize;
 
 use crate::turns::own_terminal;
 
@@ -31,6 +33,16 @@ pub(crate) struct Sight {
     /// When it was seen last that somebody had written since.
     written: Option<Instant>,
     patience: Duration,
+    /// Of what size the terminal was when it was shown, and when that was looked at last.
+    sizes: [Option<Size>; 2],
+}
+
+/// The rows and columns of a terminal.
+pub(crate) type Size = (u16, u16);
+
+/// Those of `terminal`, if it says.
+pub(crate) fn size_of(terminal: impl AsFd) -> Option<Size> {
+    tcgetwinsize(terminal).ok().map(|size| (size.ws_row, size.ws_col))
 }
 
 impl Sight {
@@ -41,18 +53,30 @@ impl Sight {
             |file: &BorrowedFd<'_>| fstat(file).is_ok_and(|it| Some(it.st_rdev) == number);
         let file = [stdin(), stdout(), stderr()].into_iter().find(is_of_it);
         let (shown, patience) = (Instant::now(), SHORTEST);
-        Self { file, mark: None, shown, written: None, patience }
+        Self { file, mark: None, shown, written: None, patience, sizes: [None; 2] }
     }
 
-    /// The question was shown just now.
-    pub(crate) fn begin(&mut self) {
+    /// The question was shown just now, at a terminal of this size.
+    pub(crate) fn begin(&mut self, size: Option<Size>) {
+        self.sizes = [size; 2];
         self.shown = Instant::now();
         self.written = None;
         self.mark = self.set_back();
     }
 
-    /// Whether it is to be shown again.
-    pub(crate) fn is_lost(&mut self) -> bool {
+    /// Whether it is to be shown again, where the terminal has this `size` now.
+    pub(crate) fn is_lost(&mut self, size: Option<Size>) -> bool {
+        self.is_moved(size) || self.is_written_over()
+    }
+
+    /// Whether the size is another one, and has come to rest.
+    fn is_moved(&mut self, size: Option<Size>) -> bool {
+        let [shown, last] = self.sizes;
+        self.sizes = [shown, size];
+        size != shown && size == last
+    }
+
+    fn is_written_over(&mut self) -> bool {
         if self.mark.is_some() && self.time() != self.mark {
             self.written = Some(Instant::now());
             self.mark = self.set_back();

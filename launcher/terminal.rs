@@ -14,7 +14,7 @@ use rustix::termios::{self, ioctl_tiocnxcl};
 use crate::countersign::{Countersign, Why};
 use crate::lines::Lines;
 use crate::reply::Reply;
-use crate::sight::Sight;
+use crate::sight::{Sight, size_of};
 use crate::sys::signals::{ENDING, Held, Signals, stop_by};
 use crate::turns::{Turn, Turns};
 use crate::typing::Typing;
@@ -208,7 +208,7 @@ impl Terminal {
         let sign = words.countersign(&mut typing, &lines)?;
         let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
         self.file.write_all((sign_words + &words.text).as_bytes())?;
-        words.sight.begin();
+        words.sight.begin(size_of(&self.file));
         self.standing = Some(Standing { words, sign, typing, lines, _ending: ending });
         Ok(())
     }
@@ -293,7 +293,7 @@ impl Terminal {
     fn look(&mut self) -> io::Result<()> {
         let Some(Standing { words, typing, lines, .. }) = &mut self.standing else { return Ok(()) };
         // Who types an answer in words of their own is not to lose them.
-        if words.is_consent && words.sight.is_lost() {
+        if words.is_consent && words.sight.is_lost(size_of(&self.file)) {
             words.was_any_typed = !typing.is_untouched(lines)?;
             self.interrupt();
             self.file.write_all(b"\n")?;

@@ -1,5 +1,6 @@
 //! The thread that talks to the terminal: it puts questions, and hands on what they came to.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
@@ -11,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpgid, getppid, kill_process_group};
 
 use super::foreground::{self, Foreground, Said};
-use super::question::{self, Question};
+use super::question::{Question, Screenful};
 use super::{Answer, Consent, GATHER, GRACE, Pending};
 use crate::descendants;
 use crate::orphaned;
@@ -89,9 +90,10 @@ impl Consent {
         };
         // Who ended while others had the terminal is not named, nor who is about to.
         let mut questions = self.waited_for(questions);
-        questions.truncate(question::fitting(&questions_of(&questions), terminal.size()));
-        let mut outcome = match self.hear(&mut terminal, &questions) {
-            Said::Reply(Reply::Each) if questions.len() > 1 => self.each(&mut terminal, &questions),
+        let (said, count) = self.hear(&mut terminal, &questions);
+        questions.truncate(count);
+        let mut outcome = match said {
+            Said::Reply(Reply::Each) if count > 1 => self.each(&mut terminal, &questions),
             said => Outcome::of(said, &questions),
         };
         let foreground = terminal.hears_keys();
@@ -121,7 +123,7 @@ impl Consent {
                 rest = others;
                 continue;
             }
-            let said = self.hear(terminal, &rest[..1]);
+            let (said, _) = self.hear(terminal, &rest[..1]);
             let about = if matches!(said, Said::Signal(_)) { rest.len() } else { 1 };
             let Outcome { answers, pressed } = Outcome::of(said, &rest[..about]);
             for ((_, question), (_, answer)) in rest.iter().zip(&answers) {
@@ -140,16 +142,21 @@ impl Consent {
         questions.iter().filter(is_waited_for).cloned().collect()
     }
 
-    /// Asks about these together.
-    fn hear(&self, terminal: &mut Foreground, questions: &[Numbered]) -> Said {
+    /// Asks about these together, as many as are seen at once: what came of it, and how many that were.
+    fn hear(&self, terminal: &mut Foreground, questions: &[Numbered]) -> (Said, usize) {
         if questions.is_empty() {
-            return Said::Nothing;
+            return (Said::Nothing, 0);
         }
-        let asked = questions_of(questions);
-        let gone = || !self.is_any_wanted(questions);
-        let others = self.others_than(questions);
-        let (words, offer) = (question::words(&asked, others), question::offer(&asked));
-        terminal.ask(&words, &offer, &gone).unwrap_or(Said::Gone)
+        let (asked, others) = (questions_of(questions), self.others_than(questions));
+        let count = Cell::new(questions.len());
+        let text = |size| {
+            let shown = Screenful::of(&asked, others, size);
+            count.set(shown.count);
+            shown.text
+        };
+        let gone = || !self.is_any_wanted(&questions[..count.get()]);
+        let said = terminal.ask(&text, &gone).unwrap_or(Said::Gone);
+        (said, count.get())
     }
 
     /// The terminal, once the run has it; `None` where nobody waits any more.

@@ -12,14 +12,15 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group};
-use rustix::termios::{LocalModes, tcgetpgrp, tcgetwinsize, tcsetpgrp};
+use rustix::termios::{LocalModes, tcgetpgrp, tcsetpgrp};
 
 use super::readers::{Readers, Reading};
 use crate::countersign::{Countersign, Why};
 use crate::descendants;
 use crate::lines::{Lines, show_again};
 use crate::reply::Reply;
-use crate::sight::Sight;
+use crate::report;
+use crate::sight::{Sight, Size, size_of};
 use crate::sys::signals::Signals;
 use crate::turns::Turn;
 use crate::typing::Typing;
@@ -39,7 +40,7 @@ pub(super) struct Foreground {
     group: Pid,
     readers: Readers,
     /// How large it was, if that can be said.
-    size: Option<(u16, u16)>,
+    size: Option<Size>,
     /// No other run asks meanwhile.
     _turn: Turn,
 }
@@ -96,25 +97,19 @@ impl Foreground {
         self.had(LocalModes::ISIG).then_some(self.group)
     }
 
-    /// How many rows and columns it has now, if it says.
-    pub(super) fn size(&self) -> Option<(u16, u16)> {
-        size_of(&self.terminal)
-    }
-
     /// Whether the terminal was in this mode.
     fn had(&self, mode: LocalModes) -> bool {
         self.lines.as_ref().is_some_and(|lines| lines.before().local_modes.contains(mode))
     }
 
-    /// Asks, and waits for a line, or for a key that is none of an answer. What others have moved out of sight is asked
-    /// again.
+    /// Asks what is a `text` for a terminal of so many rows and columns, and waits for a line, or for a key that is none
+    /// of an answer. What is out of sight, by what others write or by another size, is asked again.
     ///
     /// # Errors
     /// Where the terminal is gone.
     pub(super) fn ask(
         &mut self,
-        words: &str,
-        offer: &str,
+        text: &dyn Fn(Option<Size>) -> String,
         gone: &dyn Fn() -> bool,
     ) -> io::Result<Said> {
         let (mut sight, mut was_any_typed) = (Sight::new(), false);
@@ -124,9 +119,10 @@ impl Foreground {
                 typing => typing?,
             };
             let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
-            self.say(&format!("\r\n{sign_words}{words}{offer}"))?;
-            sight.begin();
-            while !sight.is_lost() {
+            let (size, clearing) = (size_of(&self.terminal), report::clearing());
+            self.say(&format!("\r\n{clearing}{sign_words}{}", text(size)))?;
+            sight.begin(size);
+            while !sight.is_lost(size_of(&self.terminal)) {
                 if let Some(said) = self.heard(&typing, sign.as_ref())? {
                     return Ok(said);
                 }
@@ -213,11 +209,6 @@ impl Drop for Foreground {
             let _ = kill_process_group(self.group, Signal::WINCH);
         }
     }
-}
-
-/// The rows and columns of a terminal, if it says.
-fn size_of(terminal: &File) -> Option<(u16, u16)> {
-    tcgetwinsize(terminal).ok().map(|size| (size.ws_row, size.ws_col))
 }
 
 /// A key that was pressed and means a signal. All signals are blocked here, and wait.

@@ -13,14 +13,19 @@ use jp_confine_policy::tiers::Tiers;
 use super::Identity;
 use crate::asked::path_of;
 use crate::countersign::Countersign;
-use crate::report;
+use crate::report::{self, LONGEST};
+use crate::sight::Size;
 use crate::supervisor::task::Subject;
 use crate::turns::Turns;
 
 /// How many questions are put together at most: an answer is only for what can be read.
 const TOGETHER: usize = 6;
 /// How large a terminal is that does not say it: rows and columns.
-const USUAL: (u16, u16) = (24, 80);
+const USUAL: Size = (24, 80);
+/// So much of a program's name is shown, in characters: less than takes lines of its own.
+const PROGRAM: usize = 40;
+/// So much of each path, in characters, where a question takes more than the screen.
+const SHORTER: [usize; 3] = [120, 60, 30];
 
 /// What questions are about.
 #[derive(Clone, Debug)]
@@ -152,7 +157,7 @@ pub(super) fn offers_run(questions: &[&Question]) -> bool {
 }
 
 /// The answers to choose from.
-pub(super) fn offer(questions: &[&Question]) -> String {
+fn offer(questions: &[&Question]) -> String {
     let each = if questions.len() > 1 { "  [e] each by itself" } else { "" };
     if !offers_run(questions) {
         return format!("  [y] yes, in this run{each}  [N] no: ");
@@ -160,17 +165,39 @@ pub(super) fn offer(questions: &[&Question]) -> String {
     format!("  [y] yes, once  [r] yes, in this run{each}  [N] no: ")
 }
 
-/// How many of these, from the first on, are seen at once on a terminal of so many rows and columns: at least one. The
-/// others are asked later.
-pub(super) fn fitting(questions: &[&Question], size: Option<(u16, u16)>) -> usize {
-    let (rows, columns) = size.filter(|(rows, columns)| *rows > 0 && *columns > 0).unwrap_or(USUAL);
-    let fits = |count: &usize| {
-        let asked = questions.get(..*count).unwrap_or_default();
-        let others = questions.len() - asked.len();
-        let text = format!("{}\n{}{}", Countersign::LONGEST, words(asked, others), offer(asked));
-        height(&text, columns) <= usize::from(rows)
-    };
-    (1..=questions.len().min(TOGETHER)).take_while(fits).last().unwrap_or(1)
+/// Questions that are seen at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Screenful {
+    /// How many they are.
+    pub(super) count: usize,
+    /// They in words, and the answers to choose from.
+    pub(super) text: String,
+}
+
+impl Screenful {
+    /// As many of the questions, from the first on, as are seen on a terminal of so many rows and columns: at least one.
+    /// The others are asked later, as are `further` ones.
+    pub(super) fn of(questions: &[&Question], further: usize, size: Option<Size>) -> Self {
+        let (rows, columns) =
+            size.filter(|(rows, columns)| *rows > 0 && *columns > 0).unwrap_or(USUAL);
+        let first = |count: usize, longest| {
+            let asked = questions.get(..count).unwrap_or_default();
+            let others = questions.len() - asked.len() + further;
+            Self { count, text: words(asked, others, longest) + &offer(asked) }
+        };
+        let fits = |it: &Self| {
+            let text = format!("{}\n{}", Countersign::LONGEST, it.text);
+            height(&text, columns) <= usize::from(rows)
+        };
+        let together = (1..=questions.len().min(TOGETHER)).map(|count| first(count, LONGEST));
+        let alone = || SHORTER.map(|longest| first(1, longest));
+        let [.., shortest] = SHORTER;
+        together
+            .take_while(fits)
+            .last()
+            .or_else(|| alone().into_iter().find(fits))
+            .unwrap_or_else(|| first(1, shortest))
+    }
 }
 
 /// How many rows a text takes. Before the last column a wide character may be on the next row already.
@@ -179,12 +206,13 @@ fn height(text: &str, columns: u16) -> usize {
     text.lines().map(|line| report::width(line).div_ceil(columns).max(1)).sum()
 }
 
-/// The questions in words, and how many others wait, without the answers to choose from.
-pub(super) fn words(questions: &[&Question], others: usize) -> String {
+/// The questions in words, and how many others wait, without the answers to choose from: of a path no more than
+/// `longest` characters.
+fn words(questions: &[&Question], others: usize, longest: usize) -> String {
     let mut text = String::new();
     for Question { wishes, via, program, pid, reason, .. } in questions {
         let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let name = report::short(name);
+        let name = report::name_within(name, PROGRAM);
         let reason = [Some(&reason.words), reason.place.as_ref()];
         let reason: Vec<String> =
             reason.iter().flatten().map(|part| report::short(part.as_bytes())).collect();
@@ -192,9 +220,9 @@ pub(super) fn words(questions: &[&Question], others: usize) -> String {
         let ways = via.iter().map(Some).chain(std::iter::repeat(None));
         for (Wish { shown, wanted, .. }, via) in wishes.iter().zip(ways) {
             let _ = writeln!(text, "{lead} {wanted}");
-            let _ = writeln!(text, "    {}", report::short_name(shown));
+            let _ = writeln!(text, "    {}", report::name_within(shown, longest));
             if let Some(via) = via {
-                let _ = writeln!(text, "    via {}", report::short_name(via));
+                let _ = writeln!(text, "    via {}", report::name_within(via, longest));
             }
             "  and with that to".clone_into(&mut lead);
         }
@@ -227,6 +255,7 @@ mod tests {
                 warning: false,
             }],
             0,
+            LONGEST,
         )
     }
 
@@ -241,7 +270,8 @@ mod tests {
     #[test]
     fn the_way_through_a_link_is_told() {
         let by = |route: &'static [u8]| {
-            words(&[&question(7, Subject::by_route(b"/w/infra/f", route), Capabilities::READ)], 0)
+            let subject = Subject::by_route(b"/w/infra/f", route);
+            words(&[&question(7, subject, Capabilities::READ)], 0, LONGEST)
         };
         assert!(by(b"/w/link/f").contains("    infra/f\n    via link/f\n"), "{}", by(b"/w/link/f"));
         assert!(!by(b"/w/infra/f").contains("via"));
@@ -252,7 +282,7 @@ mod tests {
     fn questions_fit_the_screen() {
         let name = format!("/w/{}", "資".repeat(100));
         let of = |path: &[u8]| question(7, Subject::new(path), Capabilities::READ);
-        let fitting = |path: &[u8], size| super::fitting(&[&of(path); 9], size);
+        let fitting = |path: &[u8], size| Screenful::of(&[&of(path); 9], 0, size).count;
         for (size, short, long) in [
             (None, 6, 4),
             (Some((0, 0)), 6, 4),
@@ -266,7 +296,45 @@ mod tests {
             assert_eq!(fitting(b"/w/f", size), short, "{size:?}");
             assert_eq!(fitting(name.as_bytes(), size), long, "{size:?}");
         }
-        assert_eq!(super::fitting(&[&of(b"/w/f")], None), 1);
+        assert_eq!(Screenful::of(&[&of(b"/w/f")], 0, None).count, 1);
+    }
+
+    /// That is one line more, also where those that wait are none of these.
+    #[test]
+    fn how_many_wait_takes_a_line() {
+        let of = question(7, Subject::new(b"/w/f"), Capabilities::READ);
+        let count = |further, rows| Screenful::of(&[&of; 3], further, Some((rows, 80))).count;
+        let rows = (1..24).find(|rows| count(0, *rows) == 3).expect("all fit");
+        assert_eq!(count(1, rows), 2);
+    }
+
+    /// Of one question that is more than the screen less of the names is shown, so that its beginning is.
+    #[test]
+    fn a_question_is_shortened_to_the_screen() {
+        let name = format!("/w/{}end", "資".repeat(200));
+        let asked = question(7, Subject::new(name.as_bytes()), Capabilities::READ);
+        let shown = |rows| Screenful::of(&[&asked], 0, Some((rows, 60))).text;
+        assert!(!shown(24).contains('…'), "{}", shown(24));
+        for rows in 1..24 {
+            let text = shown(rows);
+            let fits = height(&text, 60) < usize::from(rows);
+            assert!(fits || text.contains("[… 175 characters …]"), "{rows}: {text}");
+            assert!(text.contains("'資") && text.contains("資end'"), "{text}");
+        }
+    }
+
+    /// What it calls itself takes no lines that could be read as another question.
+    #[test]
+    fn the_name_of_a_program_is_short() {
+        let program = format!("/bin/cat (1) wants to read{}    README.md", " ".repeat(90));
+        let asked = Question {
+            program: program.into_bytes(),
+            ..question(7, Subject::new(b"/w/f"), Capabilities::READ)
+        };
+        let text = words(&[&asked], 0, LONGEST);
+        let lead =
+            "jp-confine: 'cat (1) wants to re[… 86 characters …]          README.md' (7) wants to";
+        assert!(text.starts_with(lead), "{text}");
     }
 
     #[test]

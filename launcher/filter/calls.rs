@@ -278,7 +278,8 @@ pub(crate) const TERMINAL_COMMANDS: &[u32] = &[
 ];
 
 /// By which a terminal gets another foreground or other modes, loses what was typed or does not show what is written:
-/// not while a question stands there.
+/// not while a question stands there. And by which it is said to have another size than the screen has: not of a terminal
+/// where questions are put.
 pub(super) const TERMINAL_CHANGES: &[u32] = &[
     0x5402,      // TCSETS
     0x5403,      // TCSETSW
@@ -289,6 +290,7 @@ pub(super) const TERMINAL_CHANGES: &[u32] = &[
     0x540a,      // TCXONC
     0x540b,      // TCFLSH
     0x5410,      // TIOCSPGRP
+    0x5414,      // TIOCSWINSZ
     0x402c_542b, // TCSETS2
     0x402c_542c, // TCSETSW2
     0x402c_542d, // TCSETSF2

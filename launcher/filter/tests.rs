@@ -328,6 +328,8 @@ fn commands_are_told_by_their_arguments() {
         assert_eq!(ioctl(0x5402), changing, "TCSETS");
         assert_eq!(ioctl(0x5410), changing, "TIOCSPGRP");
         assert_eq!(ioctl(0x540b), changing, "TCFLSH");
+        assert_eq!(ioctl(0x5413), ALLOW, "TIOCGWINSZ");
+        assert_eq!(ioctl(0x5414), changing, "TIOCSWINSZ");
         assert_eq!(ioctl(0x5412), typing, "TIOCSTI");
         assert_eq!(ioctl(0x5423), typing, "TIOCSETD");
         assert_eq!(ioctl(0xffff_ffff_0000_5412), typing, "commands have 32 bits");

@@ -18,14 +18,14 @@ pub(crate) fn order(terminal: impl AsFd, command: u32, number: u64) -> Result<()
     if result < 0 { Err(super::last_error()) } else { Ok(()) }
 }
 
-/// A command that sets modes, as the kernel's structure for it has them, which has to be that long.
+/// A command that sets modes or a size, as the kernel's structure for it has them, which has to be that long.
 ///
 /// # Errors
 /// As `ioctl(2)`.
-pub(crate) fn set(terminal: impl AsFd, command: u32, modes: &[u8]) -> Result<(), Errno> {
+pub(crate) fn set(terminal: impl AsFd, command: u32, values: &[u8]) -> Result<(), Errno> {
     let terminal = terminal.as_fd().as_raw_fd();
     // SAFETY: the kernel reads as many bytes as the structure of this command has, which are there.
-    let result = unsafe { libc::ioctl(terminal, command.into(), modes.as_ptr()) };
+    let result = unsafe { libc::ioctl(terminal, command.into(), values.as_ptr()) };
     if result < 0 { Err(super::last_error()) } else { Ok(()) }
 }
 

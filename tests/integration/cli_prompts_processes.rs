@@ -57,8 +57,9 @@ fn each_process_that_is_asked_about_is_seen() {
         return;
     }
     let several = "cat ask/a & cat ask/a & cat ask/a & wait; echo end";
-    let script = format!("stty rows 9; cat ask/b & {}; {several}", until("next"));
-    let mut terminal = start(&scratch, &script);
+    let script = format!("cat ask/b & {}; {several}", until("next"));
+    let run = Run::sh(&scratch, &script).mode(Mode::Confined);
+    let mut terminal = Terminal::start_sized(&run, 9, 101);
     terminal.see(QUESTION);
     scratch.write("ws/next", "");
     all_have_come();

@@ -1,4 +1,4 @@
-//! A question that others write over is shown again.
+//! What is asked is seen: as much as the screen shows is put, and what has moved out of sight is shown again.
 
 use std::thread;
 use std::time::Duration;
@@ -76,6 +76,76 @@ fn what_was_begun_out_of_sight_is_no_answer() {
     terminal.end();
     let screen = terminal.screen();
     assert!(screen.matches(QUESTION).count() == 2 && !screen.contains("content-a"), "{screen}");
+}
+
+/// Three questions, of which a screen of nine rows shows two.
+fn several(scratch: &Scratch, script: &str, rows: u16) -> Terminal {
+    let script = format!("{script} cat ask/a & cat ask/a & cat ask/a & wait; echo end");
+    Terminal::start_sized(&Run::sh(scratch, &script).mode(Mode::Confined), rows, 101)
+}
+
+/// Where less is seen less is asked, and the answer is for no more.
+#[test]
+fn what_a_smaller_screen_has_no_room_for_is_asked_later() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = several(&scratch, "", 33);
+    terminal.see("[e] each by itself");
+    terminal.see(QUESTION);
+    terminal.resize(9, 101);
+    terminal.see("(one more question waits)");
+    terminal.see(QUESTION);
+    // One change is one question.
+    thread::sleep(Duration::from_millis(500));
+    terminal.keys("y\n");
+    terminal.see(QUESTION);
+    terminal.keys("n\n");
+    terminal.see("end\r");
+    terminal.end();
+    let screen = terminal.screen();
+    assert_eq!(screen.matches("content-a").count(), 2, "{screen}");
+    assert_eq!(screen.matches(QUESTION).count(), 3, "{screen}");
+}
+
+/// How large the screen is its owner says, and no program of a run; each is free to size terminals of its own.
+#[test]
+fn no_program_says_how_much_is_seen() {
+    let scratch = place();
+    if !have("script") || !have("stty") {
+        return;
+    }
+    let own = "script -q -c 'stty rows 41 cols 43; stty size' /dev/null < /dev/null;";
+    let mut terminal = several(&scratch, &format!("{own} stty rows 60 cols 500; stty size;"), 9);
+    terminal.see("41 43");
+    terminal.see("Operation not permitted");
+    terminal.see("9 101");
+    terminal.see("(one more question waits)");
+    for _ in 0..2 {
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+    }
+    terminal.see("end\r");
+    terminal.see("ioctl");
+    terminal.end();
+}
+
+/// What a program shows below the cursor is no part of a question.
+#[test]
+fn a_question_stands_on_a_clear_screen() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    for (kind, clearing) in [("xterm", "\r\n\x1b[J"), ("dumb", "\r\n")] {
+        let run = Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).env("TERM", kind);
+        let mut terminal = Terminal::start(&run);
+        terminal.see(&format!("{clearing}jp-confine: cat ("));
+        terminal.keys("n\n");
+        terminal.end();
+        assert_eq!(kind == "xterm", terminal.screen().contains("\x1b[J"), "{}", terminal.screen());
+    }
 }
 
 /// Before a run it is other jobs of the same shell that write.

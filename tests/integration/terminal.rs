@@ -1,10 +1,13 @@
 //! A program in a terminal of its own, typed at and read from. The terminal comes from `script`.
 
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::run::{Mode, Run, wait};
 use crate::scratch::Scratch;
@@ -38,7 +41,12 @@ impl Terminal {
 
     /// Starts what `run` describes in a terminal of 33 rows and 101 columns.
     pub(crate) fn start(run: &Run<'_>) -> Self {
-        let line = format!("stty rows 33 cols 101; {}", quoted(run));
+        Self::start_sized(run, 33, 101)
+    }
+
+    /// The same in a terminal of so many rows and columns.
+    pub(crate) fn start_sized(run: &Run<'_>, rows: u16, columns: u16) -> Self {
+        let line = format!("stty rows {rows} cols {columns}; {}", quoted(run));
         let described = run.command();
         let mut command = std::process::Command::new("script");
         command
@@ -81,6 +89,17 @@ impl Terminal {
             assert!(Instant::now() < end, "no {text:?} on the screen:\n{screen}");
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Gives it another size, as who drags a window does: not as a program of the run.
+    pub(crate) fn resize(&self, rows: u16, columns: u16) {
+        let script = self.child.id();
+        let children = fs::read_to_string(format!("/proc/{script}/task/{script}/children"));
+        let children = children.expect("the children of `script`");
+        let program = children.split_whitespace().next().expect("a program in the terminal");
+        let terminal = File::open(format!("/proc/{program}/fd/0")).expect("a terminal");
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&terminal, size).expect("another size");
     }
 
     /// Everything that was on the screen.

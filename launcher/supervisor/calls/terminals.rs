@@ -12,6 +12,7 @@ use crate::filter;
 use crate::supervisor::caller::Caller;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
+use crate::sys::terminals::{device, set};
 use crate::turns::own_terminal;
 
 /// The device number of `/dev/tty`, as `devices.txt` of the kernel has it.
@@ -20,14 +21,17 @@ const CONTROLLING: (u32, u32) = (5, 0);
 const MULTIPLEXER: (u32, u32) = (5, 2);
 /// `TIOCSPGRP`, which is only for who is in the session, and leaves a trace.
 const FOREGROUND: u32 = 0x5410;
+/// `TIOCSWINSZ`, and how long its `struct winsize` is.
+const SIZE: u32 = 0x5414;
+const SIZE_LENGTH: usize = 8;
 /// `/dev/null` and its like.
 const MEMORY: u32 = 1;
 /// The first and the last major number of pseudo terminals.
 const PSEUDO: std::ops::RangeInclusive<u32> = 136..=143;
 
-/// A command that is trapped: typing for the user is refused. Other modes, and what discards or holds back what is
-/// typed or shown, wait until no question stands, and are the supervisor's to make; another foreground waits, and is the
-/// caller's own business then, and the kernel's.
+/// A command that is trapped: typing for the user is refused. Another size is not for the terminal where questions are
+/// put. Other modes, and what discards or holds back what is typed or shown, wait until no question stands, and are the
+/// supervisor's to make; another foreground waits, and is the caller's own business then, and the kernel's.
 ///
 /// # Errors
 /// `EPERM`, those of the command, or what interrupted the wait.
@@ -40,6 +44,9 @@ pub(crate) fn command(
     if filter::TERMINAL_COMMANDS.contains(&command) {
         return refused::on(task, fd);
     }
+    if command == SIZE {
+        return resize(task, fd, argument);
+    }
     if command != FOREGROUND {
         return terminal_changes::make(task, fd, command, argument);
     }
@@ -48,6 +55,22 @@ pub(crate) fn command(
         task.wait(|| consent.wait_for_terminal())?;
     }
     Ok(Answer::Continue)
+}
+
+/// Gives a terminal another size, from its background, too (`tiocswinsz` in the kernel's `tty_io.c`). That at which
+/// questions are put has the size that the person gives it: by that it is known how many of them are seen.
+///
+/// # Errors
+/// `EPERM`, and those of the command.
+fn resize(task: &Task<'_>, fd: i32, argument: u64) -> Result<Answer, Errno> {
+    let terminal = task.caller.descriptor(fd)?;
+    if own_terminal() == Some(device(&terminal)?.into()) {
+        return refused::on(task, fd);
+    }
+    let size = task.caller.bytes(argument, SIZE_LENGTH)?;
+    task.caller.confirm()?;
+    set(&terminal, SIZE, &size)?;
+    Ok(Answer::Value(0))
 }
 
 /// Whether a descriptor is of the terminal at which questions are put.
