@@ -114,6 +114,8 @@ pub(crate) struct Learned<'a> {
     shut: Shut,
     /// Directories among what the rules grant that were not searched for secrets.
     unsearched: BTreeSet<Vec<u8>>,
+    /// The same of what they do not grant: links in these were not seen.
+    unseen: BTreeSet<Vec<u8>>,
     tool: Option<&'a str>,
     options: &'a Options,
     context: &'a Context,
@@ -143,9 +145,9 @@ pub(crate) fn learn(
     output::take_standard_output(std::iter::once(&mut policy).chain(&mut html))?;
 
     let mut lesson = Lesson::new()?;
-    let before = Listing::now(&workspace.root);
+    let before = Listing::now(&workspace.root, BTreeSet::new());
     let ran = run::run(context, options, name, arguments, Some(&mut lesson))?;
-    let stage = Stage::new(&workspace.root, before, &ran.prepared);
+    let stage = Stage::new(&workspace.root, before, &ran.prepared, &lesson.uses);
     let hosts = Hosts::of(&ran.prepared.network, &lesson.uses);
     let tool = options.tool.as_deref();
     let target = Target { tool, has_hosts: hosts.has_rules(), is_inside: policy.is_in_workspace() };
@@ -164,6 +166,7 @@ pub(crate) fn learn(
         kept: BTreeSet::new(),
         shut: protect::shut(&stage, &lesson.uses),
         unsearched: BTreeSet::new(),
+        unseen: BTreeSet::new(),
         tool,
         options,
         context,
@@ -221,6 +224,7 @@ impl Learned<'_> {
         self.refused = stage.widen(&mut self.rules, &uses)?;
         self.rules.retain(|rule| rule.purpose != Purpose::Drawn);
         self.leave_out_shut(stage);
+        self.unseen = protect::unseen(stage, &self.rules);
         self.kept = stage.kept(&self.rules, self.uses)?;
         if self.rules.is_empty() {
             // Without a rule nothing would be declared, and everything inside be granted.

@@ -1,5 +1,6 @@
 //! What was learned, as a policy file and as a few lines for the person who waits.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +64,7 @@ fn head(learned: &Learned<'_>) -> String {
             of_file(file)
         );
     }
-    if let Some(unsearched) = unsearched(learned) {
+    for unsearched in unsearched(learned) {
         let _ = writeln!(text, "# {unsearched}");
     }
     let options = &learned.outside.options;
@@ -168,12 +169,18 @@ fn crowds(learned: &Learned<'_>) -> Option<String> {
     (!names.is_empty()).then(|| format!("{why}: {}", tally::first(&names)))
 }
 
-/// What is granted and may have secrets in it that nobody knows of.
-fn unsearched(learned: &Learned<'_>) -> Option<String> {
-    let names: Vec<String> = learned.unsearched.iter().map(|path| shown(path)).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let why = "too many files to search all of them for secrets, which may be granted in";
-    (!names.is_empty()).then(|| format!("{why} {}", tally::first(&names)))
+/// What is granted and may have secrets in it that nobody knows of, and what may have links to such.
+fn unsearched(learned: &Learned<'_>) -> impl Iterator<Item = String> {
+    let line = |why: &str, paths: &BTreeSet<Vec<u8>>| {
+        let names: Vec<String> = paths.iter().map(|path| shown(path)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        (!names.is_empty()).then(|| format!("{why} {}", tally::first(&names)))
+    };
+    let (secrets, links) = (
+        "too many files to search all of them for secrets, which may be granted in",
+        "too many files to look for links to what is granted, and may hold a secret by a link's name, in",
+    );
+    [line(secrets, &learned.unsearched), line(links, &learned.unseen)].into_iter().flatten()
 }
 
 /// What no rule opens, as that would open what may hold a secret.

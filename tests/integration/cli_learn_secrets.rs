@@ -125,6 +125,45 @@ fn what_is_too_much_to_search_is_named() {
     again.assert_stdout("").assert_stderr("2 denials");
 }
 
+/// A crowd elsewhere takes nothing away from what is known of where rules will be: neither of names that no rule can
+/// have, nor of what links lead to; where such links were not looked for is said.
+#[test]
+fn what_is_around_what_was_used_is_searched_before_a_crowd() {
+    let scratch = Scratch::new();
+    for name in 0..100_100 {
+        scratch.write(&format!("ws/big/{name}"), "");
+    }
+    for name in ["src/a/b/c/1", "src/a/b/c/2", "src/a/b/c/3", "data/d/1", "data/d/2", "data/d/3"] {
+        scratch.write(&format!("ws/{name}"), "x\n");
+    }
+    for name in ["data/d/cfg.txt", "moved/1", "elsewhere/deep/1"] {
+        scratch.write(&format!("ws/{name}"), "KEY\n");
+    }
+    for directory in ["src/a/b/c", "moved"] {
+        let name = scratch.ws().join(directory).join(OsStr::from_bytes(b"\xff.pem"));
+        fs::write(name, "KEY\n").expect("written");
+    }
+    let link = scratch.ws().join("src/a/b/c/.env");
+    std::os::unix::fs::symlink("../../../../data/d/cfg.txt", link).expect("linked");
+    let script = "cat src/a/b/c/[123] data/d/[123]; ls src/a/b/c; mv moved gone";
+    let Some(learned) = learn(&scratch, script) else { return };
+    learned.assert_stderr("kept out, as they were not used: data/d/cfg.txt");
+    learned.assert_stderr("no rule can name src/a/b/c/\\xff.pem in it");
+    learned.assert_stderr("no rule can name moved/\\xff.pem in it");
+    let policy = scratch.read("ws/jp-confine.learned.toml");
+    let unseen = "too many files to look for links to what is granted, and may hold a secret by a link's name, in ";
+    let unseen = format!("{unseen}elsewhere");
+    learned.assert_stderr(&unseen);
+    assert!(policy.contains(&format!("\n# {unseen}")), "{policy}");
+    let again = run(
+        &scratch,
+        &["-p", "jp-confine.learned.toml"],
+        "cat src/a/b/c/*.pem data/d/cfg.txt; cat src/a/b/c/1; mv gone moved; cat moved/*.pem",
+    );
+    again.assert_stdout("x");
+    assert!(!again.stdout.contains("KEY"), "{policy}\n{again}");
+}
+
 /// Whoever commits need not say what git runs the next time: not in another working tree, nor in a submodule, be what
 /// says so there or not.
 #[test]
