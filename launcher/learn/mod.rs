@@ -205,7 +205,7 @@ impl Learned<'_> {
         let (mut looks, mut uses): (Vec<&Use>, Vec<&Use>) =
             all.partition(|one| matches!(one.how, How::Absent | How::Existed));
         for _ in 0..ROUNDS {
-            self.rules = rules_for(stage, &uses, &self.uses.links)?;
+            self.rules = rules_for(stage, &uses, &self.uses.links, &self.shut)?;
             protect::keep_shut(&mut self.rules, &self.shut);
             stage.widen(&mut self.rules, &uses)?;
             let refused = stage.refused_looks(&self.rules, &looks)?;
@@ -236,19 +236,21 @@ impl Learned<'_> {
         Ok(())
     }
 
-    /// Leaves out what shuts directories that nothing around them opens, and that nobody asked for.
+    /// Leaves out what shuts directories that nothing around them opens, and that refuses nothing.
     fn leave_out_shut(&mut self, stage: &Stage<'_>) {
-        let asked = self.refused.iter().flat_map(|one| one.parts());
-        let asked: Vec<&[u8]> = asked.filter_map(|part| stage.inside(part.path)).collect();
         let rules = self.rules.clone();
+        let asked = self.refused.iter().flat_map(|one| one.parts());
+        let asked = asked.filter_map(|part| stage.inside(part.path));
+        let refusing: BTreeSet<usize> =
+            asked.filter_map(|path| tree::nearest(&rules, path)).collect();
+        let refuses = |rule: &Rule| refusing.iter().any(|place| rules.get(*place) == Some(rule));
         let is_open = |rule: &Rule| {
             let around = (!rule.path.is_empty()).then(|| tree::directory(&rule.path));
             let above = around.and_then(|around| tree::nearest(&rules, around));
             above.and_then(|above| rules.get(above)).is_some_and(|above| !above.caps.is_empty())
         };
-        self.rules.retain(|rule| {
-            !self.shut.contains_key(&rule.path) || is_open(rule) || asked.contains(&&*rule.path)
-        });
+        self.rules
+            .retain(|rule| !self.shut.contains_key(&rule.path) || is_open(rule) || refuses(rule));
     }
 
     /// The keys of the table that the rules are of, if they are a tool's: as the workspace's file spells it.
@@ -273,10 +275,15 @@ fn rules_for(
     stage: &Stage<'_>,
     uses: &[&Use],
     links: &HashSet<Vec<u8>>,
+    shut: &Shut,
 ) -> Result<Vec<Rule>, Failure> {
     let mut opened = BTreeMap::new();
     let rules = |opened: &BTreeMap<_, _>| {
-        let rules = tree_of(stage, uses, links, opened).rules(|path| stage.is_there(path));
+        let mut tree = tree_of(stage, uses, links, opened);
+        for path in shut.keys() {
+            tree.shut(path);
+        }
+        let rules = tree.rules(|path| stage.is_there(path));
         rules.into_iter().filter(|rule| stage.can_stand(&rule.path)).collect()
     };
     for _ in 0..ROUNDS {

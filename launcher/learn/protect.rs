@@ -77,13 +77,14 @@ pub(crate) fn shut(stage: &Stage<'_>, uses: &Uses) -> Shut {
     paths.map(|path| (readable(&path).to_vec(), (!can_be_written(&path)).then_some(path))).collect()
 }
 
-/// Has no rule among `rules` open the directories at `shut`: what was used in them is granted by its name.
+/// Has no rule around open the directories at `shut`, which none among `rules` is on: what was used in them is granted
+/// by its name.
 pub(crate) fn keep_shut(rules: &mut Vec<Rule>, shut: &Shut) {
-    for path in shut.keys() {
-        rules.retain(|rule| rule.path != *path);
+    let kept = |path: &Vec<u8>| {
         let (path, caps) = (path.clone(), Capabilities::NONE);
-        rules.push(Rule { path, caps, purpose: Purpose::Withholds });
-    }
+        Rule { path, caps, purpose: Purpose::Withholds }
+    };
+    rules.extend(shut.keys().map(kept));
 }
 
 /// Takes what options and files denied while it was learned out of what the rules grant beside it: the next run has

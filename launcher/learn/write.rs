@@ -64,8 +64,8 @@ fn head(learned: &Learned<'_>) -> String {
             of_file(file)
         );
     }
-    for unsearched in unsearched(learned) {
-        let _ = writeln!(text, "# {unsearched}");
+    for line in unsearched(learned).chain(refused(learned)) {
+        let _ = writeln!(text, "# {line}");
     }
     let options = &learned.outside.options;
     if !options.is_empty() {
@@ -133,9 +133,7 @@ pub(crate) fn summary(
     }
     lines.extend(unsearched(learned));
     lines.extend(shut(learned));
-    if !learned.refused.is_empty() {
-        lines.push(refused(learned));
-    }
+    lines.extend(refused(learned));
     if !learned.kept.is_empty() {
         let kept: Vec<String> = learned.kept.iter().map(|path| shown(path)).collect();
         let names: Vec<&str> = kept.iter().map(String::as_str).collect();
@@ -201,7 +199,7 @@ fn shut(learned: &Learned<'_>) -> Vec<String> {
 }
 
 /// The uses that stay denied.
-fn refused(learned: &Learned<'_>) -> String {
+fn refused(learned: &Learned<'_>) -> Option<String> {
     let end = |path: &[u8]| report::shown(path, learned.ran.prepared.root.as_path());
     let what = |one: &&Use| {
         let (path, other) = (end(&one.path), end(&one.other));
@@ -216,7 +214,8 @@ fn refused(learned: &Learned<'_>) -> String {
     names.sort();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let count = tally::counted(names.len() as u64, "use");
-    format!("{count} cannot be granted by rules, and will be denied: {}", tally::first(&names))
+    let what = "cannot be granted by rules, and will be denied";
+    (!names.is_empty()).then(|| format!("{count} {what}: {}", tally::first(&names)))
 }
 
 /// What was carried over, and what was not.

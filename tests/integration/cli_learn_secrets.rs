@@ -106,6 +106,48 @@ fn what_no_rule_can_name_is_not_opened() {
     }
 }
 
+/// What is used there under a name that will be another next time has no rule, and that is said.
+#[test]
+fn what_is_drawn_where_nothing_is_opened_is_denied() {
+    for (script, directory, drawn, granted) in [
+        ("sed -i s/a/b/ conf/f1", "conf", "conf/sed", "conf/f1"),
+        ("f=$(mktemp a/conf/tmp.XXXXXX); rm $f; cat a/conf/f1", "a/conf", "/tmp.", "a/conf/f1"),
+        ("f=$(mktemp drop/tmp.XXXXXX); echo x > $f; mv $f drop/done", "drop", "/tmp.", "drop/done"),
+        ("mkdir drop/new; echo x > $(mktemp -d drop/XXXXXX)/y", "drop", "/y", "drop/new"),
+        ("ln -sfn f2 conf/link; cat conf/f1", "conf", "conf/link", "conf/f1"),
+        ("rm conf/s-5fb70f231c9a", "conf", "conf/f1", "conf/s-5fb70f231c9a"),
+    ] {
+        let scratch = Scratch::for_ordinary_user();
+        for place in ["conf", "a/conf"] {
+            for name in ["f1", "f2", "s-5fb70f231c9a"] {
+                scratch.write(&format!("ws/{place}/{name}"), "a");
+            }
+            let name = scratch.ws().join(place).join(OsStr::from_bytes(b"\xff.key"));
+            fs::write(name, "KEY").expect("written");
+        }
+        std::os::unix::fs::symlink("f1", scratch.ws().join("conf/link")).expect("linked");
+        fs::create_dir(scratch.ws().join("drop")).expect("made");
+        scratch.hand_over();
+        shell(&scratch, "chmod 300 drop");
+        let Some(learned) = learn(&scratch, script) else { return };
+        let policy = scratch.read("ws/jp-confine.learned.toml");
+        let of_drawn = |line: &str| line.starts_with("path = ") && line.contains(drawn);
+        assert!(!policy.lines().any(of_drawn), "{script}\n{policy}");
+        assert!(policy.contains(&format!("path = \"{granted}\"")), "{script}\n{policy}");
+        if script.starts_with("rm") {
+            assert!(!learned.stderr.contains("denied"), "{script}\n{policy}\n{learned}");
+            continue;
+        }
+        let denied = " cannot be granted by rules, and will be denied: ";
+        learned.assert_ok().assert_stderr(denied);
+        learned.assert_stderr(&format!("kept out but for what has its own rule: {directory}: "));
+        let head = policy.split("\n\n").next().unwrap_or_default();
+        assert!(head.contains(denied), "{script}\n{policy}");
+        assert!(policy.contains("# kept out, but for what has its own rule: it "), "{policy}");
+        shell(&scratch, "chmod 700 drop");
+    }
+}
+
 /// What is at the top is searched before what is deep, and file and summary name what is not searched.
 #[test]
 fn what_is_too_much_to_search_is_named() {
