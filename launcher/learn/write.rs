@@ -212,6 +212,8 @@ fn refused(learned: &Learned<'_>) -> Option<String> {
     };
     let mut names: Vec<String> = learned.refused.iter().map(what).collect();
     names.sort();
+    // By more programs than one.
+    names.dedup();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let count = tally::counted(names.len() as u64, "use");
     let what = "cannot be granted by rules, and will be denied";

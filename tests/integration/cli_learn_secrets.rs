@@ -148,6 +148,17 @@ fn what_is_drawn_where_nothing_is_opened_is_denied() {
     }
 }
 
+/// However many programs do the same.
+#[test]
+fn what_will_be_denied_is_named_once() {
+    let scratch = Scratch::new();
+    scratch.write("ws/conf/f1", "a");
+    let name = scratch.ws().join("conf").join(OsStr::from_bytes(b"\xff.key"));
+    fs::write(name, "KEY").expect("written");
+    let Some(learned) = learn(&scratch, "ls conf; find conf") else { return };
+    learned.assert_stderr("  1 use cannot be granted by rules, and will be denied: read conf\n");
+}
+
 /// What is at the top is searched before what is deep, and file and summary name what is not searched.
 #[test]
 fn what_is_too_much_to_search_is_named() {
