@@ -70,14 +70,23 @@ pub(crate) fn list(place: &Path) -> io::Result<Vec<Found>> {
 }
 
 impl Listing {
-    /// Of the workspace `root` as it is now. What is at the top is looked at first, so that what is left out is deep.
-    pub(crate) fn now(root: &Path) -> Self {
+    /// Of the workspace `root` as it is now. What is around `used`, paths in it, is looked at first, and then what is at
+    /// the top: a crowd elsewhere takes nothing away from where rules will be, and what is left out is deep.
+    pub(crate) fn now(root: &Path, used: BTreeSet<&[u8]>) -> Self {
+        Self::up_to(LIMIT, root, used)
+    }
+
+    fn up_to(limit: usize, root: &Path, used: BTreeSet<&[u8]>) -> Self {
         let mut listing = Self::default();
-        let (mut next, mut seen) = (VecDeque::from([Vec::new()]), 0);
+        let (mut next, mut seen) = (VecDeque::from(around(root, used)), 0);
+        next.push_back(Vec::new());
         while let Some(path) = next.pop_front() {
-            let found = if seen < LIMIT { list(&place(root, &path)).ok() } else { None };
+            if listing.lists(&path) {
+                continue;
+            }
+            let found = if seen < limit { list(&place(root, &path)).ok() } else { None };
             let Some(found) = found else {
-                let unseen = if seen < LIMIT { &mut listing.closed } else { &mut listing.left };
+                let unseen = if seen < limit { &mut listing.closed } else { &mut listing.left };
                 unseen.insert(path);
                 continue;
             };
@@ -125,6 +134,16 @@ impl Listing {
         self.directories.get(directory(path)).is_some_and(|found| found.iter().any(is_it))
     }
 
+    /// Whether the directory at `path` was looked at.
+    pub(crate) fn lists(&self, path: &[u8]) -> bool {
+        self.directories.contains_key(path)
+    }
+
+    /// The directories that were not looked at, as there are too many entries.
+    pub(crate) fn left(&self) -> impl Iterator<Item = &[u8]> {
+        self.left.iter().map(Vec::as_slice)
+    }
+
     /// The directories that could not be listed.
     pub(crate) fn closed(&self) -> impl Iterator<Item = &[u8]> {
         self.closed.iter().map(Vec::as_slice)
@@ -137,6 +156,23 @@ impl Listing {
             others.map(|entry| join(path, &entry.name))
         })
     }
+}
+
+/// The directories among `used`, and those around it, the closest first, and of these those that are higher up.
+fn around(root: &Path, used: BTreeSet<&[u8]>) -> Vec<Vec<u8>> {
+    let (mut all, mut known, mut next) = (Vec::new(), BTreeSet::new(), used);
+    while !next.is_empty() {
+        next.retain(|path| known.insert(*path));
+        let mut ring: Vec<&[u8]> = next.iter().copied().collect();
+        ring.sort_by_key(|path| path.split(|&byte| byte == b'/').count());
+        all.extend(ring);
+        next = next.into_iter().map(directory).collect();
+    }
+    // What leads elsewhere by a link that the run put there is none.
+    let is_directory =
+        |path: &PathBuf| path.is_dir() && path.canonicalize().is_ok_and(|it| it == *path);
+    let directories = all.into_iter().filter(|path| is_directory(&place(root, path)));
+    directories.map(<[u8]>::to_vec).collect()
 }
 
 fn place(root: &Path, path: &[u8]) -> PathBuf {
@@ -152,7 +188,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a directory");
         fs::create_dir_all(root.path().join("a/a/b")).expect("directories");
         fs::write(root.path().join("z"), "").expect("a file");
-        let mut listing = Listing::now(root.path());
+        let mut listing = Listing::now(root.path(), BTreeSet::new());
         let names = |listing: &Listing, path: &[u8]| {
             let found = listing.entries(path)?;
             Some(found.iter().map(|entry| entry.name.clone()).collect::<Vec<_>>())
@@ -163,5 +199,38 @@ mod tests {
         listing.closed.insert(b"a/a/b".to_vec());
         assert_eq!(names(&listing, b"a/a/b/x"), None);
         assert_eq!(names(&listing, b"a/a/bc"), Some(vec![]));
+    }
+
+    /// Where more is than can be looked at, be that around it.
+    #[test]
+    fn what_is_around_what_was_used_is_looked_at_first() {
+        let root = tempfile::tempdir().expect("a directory");
+        let root = root.path().canonicalize().expect("a path");
+        for name in ["a/deep/x/1", "a/deep/y/1", "a/other/1", "b/1", "c/1"] {
+            let place = root.join(name);
+            fs::create_dir_all(place.parent().expect("a directory")).expect("directories");
+            fs::write(place, "").expect("a file");
+        }
+        std::os::unix::fs::symlink("../../b", root.join("a/deep/link")).expect("a link");
+        let used = [&b"a/deep/x/1"[..], b"a/deep/x/new", b"a/deep/link/1", b"a/deep/gone/1"];
+        for (limit, listed, left) in [
+            (1, "a/deep/x", ". a a/deep"),
+            (2, "a/deep a/deep/x", ". a a/deep/y"),
+            (5, "a a/deep a/deep/x", ". a/deep/y a/other"),
+            (7, ". a a/deep a/deep/x", "a/deep/y a/other b c"),
+            (20, ". a a/deep a/deep/x a/deep/y a/other b c", ""),
+        ] {
+            let listing = Listing::up_to(limit, &root, used.into_iter().collect());
+            let shown = |paths: BTreeSet<&[u8]>| {
+                let shown = |path: &[u8]| match path {
+                    b"" => ".".to_owned(),
+                    path => String::from_utf8_lossy(path).into_owned(),
+                };
+                paths.into_iter().map(shown).collect::<Vec<_>>().join(" ")
+            };
+            let all = listing.directories.keys().map(Vec::as_slice).collect();
+            assert_eq!(shown(all), listed, "{limit}");
+            assert_eq!(shown(listing.left().collect()), left, "{limit}");
+        }
     }
 }

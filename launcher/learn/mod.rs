@@ -114,6 +114,8 @@ pub(crate) struct Learned<'a> {
     shut: Shut,
     /// Directories among what the rules grant that were not searched for secrets.
     unsearched: BTreeSet<Vec<u8>>,
+    /// The same of what they do not grant: links in these were not seen.
+    unseen: BTreeSet<Vec<u8>>,
     tool: Option<&'a str>,
     options: &'a Options,
     context: &'a Context,
@@ -143,9 +145,9 @@ pub(crate) fn learn(
     output::take_standard_output(std::iter::once(&mut policy).chain(&mut html))?;
 
     let mut lesson = Lesson::new()?;
-    let before = Listing::now(&workspace.root);
+    let before = Listing::now(&workspace.root, BTreeSet::new());
     let ran = run::run(context, options, name, arguments, Some(&mut lesson))?;
-    let stage = Stage::new(&workspace.root, before, &ran.prepared);
+    let stage = Stage::new(&workspace.root, before, &ran.prepared, &lesson.uses);
     let hosts = Hosts::of(&ran.prepared.network, &lesson.uses);
     let tool = options.tool.as_deref();
     let target = Target { tool, has_hosts: hosts.has_rules(), is_inside: policy.is_in_workspace() };
@@ -164,6 +166,7 @@ pub(crate) fn learn(
         kept: BTreeSet::new(),
         shut: protect::shut(&stage, &lesson.uses),
         unsearched: BTreeSet::new(),
+        unseen: BTreeSet::new(),
         tool,
         options,
         context,
@@ -202,7 +205,7 @@ impl Learned<'_> {
         let (mut looks, mut uses): (Vec<&Use>, Vec<&Use>) =
             all.partition(|one| matches!(one.how, How::Absent | How::Existed));
         for _ in 0..ROUNDS {
-            self.rules = rules_for(stage, &uses, &self.uses.links)?;
+            self.rules = rules_for(stage, &uses, &self.uses.links, &self.shut)?;
             protect::keep_shut(&mut self.rules, &self.shut);
             stage.widen(&mut self.rules, &uses)?;
             let refused = stage.refused_looks(&self.rules, &looks)?;
@@ -221,6 +224,7 @@ impl Learned<'_> {
         self.refused = stage.widen(&mut self.rules, &uses)?;
         self.rules.retain(|rule| rule.purpose != Purpose::Drawn);
         self.leave_out_shut(stage);
+        self.unseen = protect::unseen(stage, &self.rules);
         self.kept = stage.kept(&self.rules, self.uses)?;
         if self.rules.is_empty() {
             // Without a rule nothing would be declared, and everything inside be granted.
@@ -232,19 +236,21 @@ impl Learned<'_> {
         Ok(())
     }
 
-    /// Leaves out what shuts directories that nothing around them opens, and that nobody asked for.
+    /// Leaves out what shuts directories that nothing around them opens, and that refuses nothing.
     fn leave_out_shut(&mut self, stage: &Stage<'_>) {
-        let asked = self.refused.iter().flat_map(|one| one.parts());
-        let asked: Vec<&[u8]> = asked.filter_map(|part| stage.inside(part.path)).collect();
         let rules = self.rules.clone();
+        let asked = self.refused.iter().flat_map(|one| one.parts());
+        let asked = asked.filter_map(|part| stage.inside(part.path));
+        let refusing: BTreeSet<usize> =
+            asked.filter_map(|path| tree::nearest(&rules, path)).collect();
+        let refuses = |rule: &Rule| refusing.iter().any(|place| rules.get(*place) == Some(rule));
         let is_open = |rule: &Rule| {
             let around = (!rule.path.is_empty()).then(|| tree::directory(&rule.path));
             let above = around.and_then(|around| tree::nearest(&rules, around));
             above.and_then(|above| rules.get(above)).is_some_and(|above| !above.caps.is_empty())
         };
-        self.rules.retain(|rule| {
-            !self.shut.contains_key(&rule.path) || is_open(rule) || asked.contains(&&*rule.path)
-        });
+        self.rules
+            .retain(|rule| !self.shut.contains_key(&rule.path) || is_open(rule) || refuses(rule));
     }
 
     /// The keys of the table that the rules are of, if they are a tool's: as the workspace's file spells it.
@@ -269,10 +275,15 @@ fn rules_for(
     stage: &Stage<'_>,
     uses: &[&Use],
     links: &HashSet<Vec<u8>>,
+    shut: &Shut,
 ) -> Result<Vec<Rule>, Failure> {
     let mut opened = BTreeMap::new();
     let rules = |opened: &BTreeMap<_, _>| {
-        let rules = tree_of(stage, uses, links, opened).rules(|path| stage.is_there(path));
+        let mut tree = tree_of(stage, uses, links, opened);
+        for path in shut.keys() {
+            tree.shut(path);
+        }
+        let rules = tree.rules(|path| stage.is_there(path));
         rules.into_iter().filter(|rule| stage.can_stand(&rule.path)).collect()
     };
     for _ in 0..ROUNDS {

@@ -49,7 +49,17 @@ pub(crate) fn protect(
     while let Some(path) = search.next.pop_front() {
         search.look(path, rules);
     }
+    let left = stage.left().filter(|path| is_granted_in(rules, path));
+    search.left.extend(left.map(<[u8]>::to_vec));
     search.left
+}
+
+/// Directories that are not granted, and were not looked at: a link in one may make a secret of what is granted. None
+/// where nothing is granted but what was used.
+pub(crate) fn unseen(stage: &Stage<'_>, rules: &[Rule]) -> BTreeSet<Vec<u8>> {
+    let opens = |rule: &Rule| !rule.caps.is_empty() && stage.place(&rule.path).is_dir();
+    let left = stage.left().filter(|path| !is_granted_in(rules, path));
+    left.filter(|_| rules.iter().any(opens)).map(<[u8]>::to_vec).collect()
 }
 
 /// Directories of which nothing is known that was not used, as they cannot be listed and could not before, or for which
@@ -61,18 +71,20 @@ pub(crate) fn shut(stage: &Stage<'_>, uses: &Uses) -> Shut {
     let is_unnamed = |path: &Vec<u8>| {
         !can_be_written(path) && stage.is_secret(path) && is_unused(stage, uses, path)
     };
-    let unnamed = stage.now.paths().chain(stage.before.paths()).filter(is_unnamed);
+    let now = stage.now.paths().filter(is_unnamed).flat_map(|path| moves.places(&path));
+    let unnamed = now.chain(stage.before.paths().filter(is_unnamed));
     let paths = unknown.map(<[u8]>::to_vec).chain(unnamed);
     paths.map(|path| (readable(&path).to_vec(), (!can_be_written(&path)).then_some(path))).collect()
 }
 
-/// Has no rule among `rules` open the directories at `shut`: what was used in them is granted by its name.
+/// Has no rule around open the directories at `shut`, which none among `rules` is on: what was used in them is granted
+/// by its name.
 pub(crate) fn keep_shut(rules: &mut Vec<Rule>, shut: &Shut) {
-    for path in shut.keys() {
-        rules.retain(|rule| rule.path != *path);
+    let kept = |path: &Vec<u8>| {
         let (path, caps) = (path.clone(), Capabilities::NONE);
-        rules.push(Rule { path, caps, purpose: Purpose::Withholds });
-    }
+        Rule { path, caps, purpose: Purpose::Withholds }
+    };
+    rules.extend(shut.keys().map(kept));
 }
 
 /// Takes what options and files denied while it was learned out of what the rules grant beside it: the next run has
@@ -305,6 +317,12 @@ fn were_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Foun
 fn granted(rules: &[Rule], path: &[u8]) -> Capabilities {
     let rule = nearest(rules, path).and_then(|place| rules.get(place));
     rule.map_or(Capabilities::NONE, |rule| rule.caps)
+}
+
+/// Whether `rules` grant anything at `path` or below.
+fn is_granted_in(rules: &[Rule], path: &[u8]) -> bool {
+    let grants = |rule: &Rule| !rule.caps.is_empty() && is_below(&rule.path, path);
+    !granted(rules, path).is_empty() || rules.iter().any(grants)
 }
 
 /// Whether nothing asked for `path`, or for what would be below it, but to take it away in vain.

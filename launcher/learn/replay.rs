@@ -47,7 +47,7 @@ pub(crate) struct Stage<'a> {
 impl<'a> Stage<'a> {
     /// Of a run in the workspace `root` under this policy: what it grants inside is what the rules are to
     /// take the place of, but for what it denies.
-    pub(crate) fn new(root: &'a Path, before: Listing, policy: &'a Prepared) -> Self {
+    pub(crate) fn new(root: &'a Path, before: Listing, policy: &'a Prepared, uses: &Uses) -> Self {
         let stays = |grant: &&Grant| {
             canonical::below(root, &grant.anchor).is_none()
                 || grant.kind == GrantKind::Control
@@ -56,7 +56,8 @@ impl<'a> Stage<'a> {
         let around = policy.grants.iter().filter(stays).cloned().collect();
         let sensitive = policy.exposed.as_ref().unwrap_or(&policy.tiers);
         let set_aside = &policy.set_aside;
-        let now = Listing::now(root);
+        let parts = uses.counts.keys().flat_map(Use::parts);
+        let now = Listing::now(root, parts.filter_map(|part| inside(root, part.path)).collect());
         let mut stage =
             Self { root, around, sensitive, set_aside, before, now, led_to: BTreeSet::new() };
         stage.led_to = stage.led_to_by_secrets();
@@ -107,7 +108,13 @@ impl<'a> Stage<'a> {
 
     /// `path` as seen from the workspace, if it is in it.
     pub(crate) fn inside<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
-        canonical::below(self.root, path_of(path)).map(|path| path.as_os_str().as_bytes())
+        inside(self.root, path)
+    }
+
+    /// Directories of which it is not known what they hold, or held before, as there are too many entries.
+    pub(crate) fn left(&self) -> impl Iterator<Item = &[u8]> {
+        let left_before = self.before.left().filter(|path| !self.now.lists(path));
+        self.now.left().chain(left_before)
     }
 
     /// Whether a policy file can have a rule for `path`: it is text, and what it leads to must be in the workspace. What
@@ -256,6 +263,11 @@ impl<'a> Stage<'a> {
         // Tiers hold by themselves: what they refused was not used.
         grants::image_over(grants, None, &[Path::new("/")], self.root)
     }
+}
+
+/// `path` as seen from the workspace `root`, if it is in it.
+fn inside<'p>(root: &Path, path: &'p [u8]) -> Option<&'p [u8]> {
+    canonical::below(root, path_of(path)).map(|path| path.as_os_str().as_bytes())
 }
 
 /// What lacks for a request, where.

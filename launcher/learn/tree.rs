@@ -52,8 +52,8 @@ pub(crate) enum Purpose {
     Withholds,
     /// Was denied while it was learned, and stays so.
     Denies,
-    /// What may hold a secret was used under a name that will be another next time: no rule is written for that, and
-    /// it will be denied.
+    /// What may hold a secret was used under a name that will be another next time, or what is in a directory that no
+    /// rule opens: no rule is written for that, and it will be denied.
     Drawn,
 }
 
@@ -85,6 +85,8 @@ pub(crate) struct Node {
     secret: bool,
     /// It is to stand for what is in it.
     whole: bool,
+    /// No rule opens it: what is in it is granted by its name, or not at all.
+    shut: bool,
     /// What is granted to all that is in it, if it stands for that.
     gathered: Option<Capabilities>,
     /// It stands for names alone that will be others next time.
@@ -125,6 +127,14 @@ impl Node {
         let node = self.at(path, is_secret);
         node.needs = node.needs.union(caps);
         node.whole = true;
+    }
+
+    /// Has no rule open the directory at `path`, if anything was used there.
+    pub(crate) fn shut(&mut self, path: &[u8]) {
+        let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
+        if let Some(node) = names.try_fold(self, |node, name| node.children.get_mut(name)) {
+            node.shut = true;
+        }
     }
 
     /// Has no rule stand at `path`, where the name is a symbolic link's.
@@ -211,7 +221,7 @@ impl Node {
     }
 
     fn gather(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
-        if self.children.is_empty() {
+        if self.children.is_empty() || self.shut {
             return;
         }
         let lasting = self.changed().filter(|(_, child)| !child.made_up && !child.working).count();
@@ -228,7 +238,7 @@ impl Node {
 
     /// Has it stand for names directly in it that will be others next time, if there are any.
     fn stand_for_passing(&mut self, path: &[u8]) {
-        let passing = self.changed().filter(|(_, child)| child.made_up);
+        let passing = self.changed().filter(|(_, child)| child.made_up && !self.shut);
         let needs = passing.map(|(name, child)| child.needs_of_all(&join(path, name)));
         let Some(needs) = needs.reduce(Capabilities::union) else { return };
         let others = self.children.iter().filter(|(_, child)| child.of_kind);
@@ -239,6 +249,9 @@ impl Node {
 
     /// What is granted where it is, be it for others, too.
     fn granted(&self) -> Capabilities {
+        if self.shut {
+            return Capabilities::NONE;
+        }
         self.gathered.unwrap_or(self.needs).with_if(self.opened, Capabilities::READ)
     }
 
@@ -271,6 +284,13 @@ impl Node {
         self.drawn || seems && !self.working
     }
 
+    /// Whether a rule on its name would be for nothing: it will have another one next time, and was not there before. A
+    /// rule on a link's is about what that leads to.
+    fn is_for_once(&self) -> bool {
+        let was_there = self.of_kind || !self.made && self.needs.contains(Capabilities::DELETE);
+        self.link || self.made_up && !was_there
+    }
+
     /// Whether it may hold a secret, and was made under a name, `name`, that will be another next time for certain.
     fn is_drawn_secret(&self, name: &[u8]) -> bool {
         let is_drawn = || !names::is_secret(name) && made_up::is_drawn(name);
@@ -293,7 +313,7 @@ impl Node {
 
     /// Whether it has a rule of its own at `path`, whatever is granted around it.
     fn is_kept_apart(&self, path: &[u8]) -> bool {
-        self.secret || names::decides_what_runs(path)
+        self.secret || self.shut || names::decides_what_runs(path)
     }
 
     /// In how many children something is read.
@@ -321,13 +341,13 @@ impl Node {
     /// [`keep_what_was_there`]: super::protect::keep_what_was_there
     fn emit(&self, path: &[u8], held: Capabilities, narrow: bool, rules: &mut Vec<Rule>) {
         if self.is_drawn_secret(name(path)) {
-            let (path, caps) = (path.to_vec(), Capabilities::NONE);
-            rules.push(Rule { path, caps, purpose: Purpose::Drawn });
+            rules.push(drawn(path.to_vec()));
             return;
         }
         let is_apart = self.is_kept_apart(path);
         let narrow = narrow || is_apart;
-        let stands_for_all = is_apart && !self.children.is_empty() && !self.is_opened_alone();
+        let stands_for_all =
+            is_apart && !self.shut && !self.children.is_empty() && !self.is_opened_alone();
         let wanted = match self.gathered {
             None if stands_for_all => self.needs_of_all(path),
             _ => self.granted(),
@@ -362,8 +382,13 @@ impl Node {
     fn emit_lasting(&self, path: &[u8], held: Capabilities, rules: &mut Vec<Rule>) {
         let lasts = |child: &Self| !self.passing || !child.made_up;
         for (name, child) in self.children.iter().filter(|(_, child)| lasts(child)) {
+            let path = join(path, name);
+            if self.shut && child.is_for_once() {
+                rules.push(drawn(path));
+                continue;
+            }
             let narrow = self.leaves_the_rest() && !child.made;
-            child.emit(&join(path, name), held, narrow, rules);
+            child.emit(&path, held, narrow, rules);
         }
     }
 
@@ -394,6 +419,11 @@ impl Node {
             }
         }
     }
+}
+
+/// Has nothing be granted at `path`, as it will have another name next time.
+fn drawn(path: Vec<u8>) -> Rule {
+    Rule { path, caps: Capabilities::NONE, purpose: Purpose::Drawn }
 }
 
 /// Adds a rule, or more to the one that stands there.

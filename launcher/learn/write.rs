@@ -1,5 +1,6 @@
 //! What was learned, as a policy file and as a few lines for the person who waits.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -63,8 +64,8 @@ fn head(learned: &Learned<'_>) -> String {
             of_file(file)
         );
     }
-    if let Some(unsearched) = unsearched(learned) {
-        let _ = writeln!(text, "# {unsearched}");
+    for line in unsearched(learned).chain(refused(learned)) {
+        let _ = writeln!(text, "# {line}");
     }
     let options = &learned.outside.options;
     if !options.is_empty() {
@@ -132,9 +133,7 @@ pub(crate) fn summary(
     }
     lines.extend(unsearched(learned));
     lines.extend(shut(learned));
-    if !learned.refused.is_empty() {
-        lines.push(refused(learned));
-    }
+    lines.extend(refused(learned));
     if !learned.kept.is_empty() {
         let kept: Vec<String> = learned.kept.iter().map(|path| shown(path)).collect();
         let names: Vec<&str> = kept.iter().map(String::as_str).collect();
@@ -168,12 +167,18 @@ fn crowds(learned: &Learned<'_>) -> Option<String> {
     (!names.is_empty()).then(|| format!("{why}: {}", tally::first(&names)))
 }
 
-/// What is granted and may have secrets in it that nobody knows of.
-fn unsearched(learned: &Learned<'_>) -> Option<String> {
-    let names: Vec<String> = learned.unsearched.iter().map(|path| shown(path)).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let why = "too many files to search all of them for secrets, which may be granted in";
-    (!names.is_empty()).then(|| format!("{why} {}", tally::first(&names)))
+/// What is granted and may have secrets in it that nobody knows of, and what may have links to such.
+fn unsearched(learned: &Learned<'_>) -> impl Iterator<Item = String> {
+    let line = |why: &str, paths: &BTreeSet<Vec<u8>>| {
+        let names: Vec<String> = paths.iter().map(|path| shown(path)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        (!names.is_empty()).then(|| format!("{why} {}", tally::first(&names)))
+    };
+    let (secrets, links) = (
+        "too many files to search all of them for secrets, which may be granted in",
+        "too many files to look for links to what is granted, and may hold a secret by a link's name, in",
+    );
+    [line(secrets, &learned.unsearched), line(links, &learned.unseen)].into_iter().flatten()
 }
 
 /// What no rule opens, as that would open what may hold a secret.
@@ -194,7 +199,7 @@ fn shut(learned: &Learned<'_>) -> Vec<String> {
 }
 
 /// The uses that stay denied.
-fn refused(learned: &Learned<'_>) -> String {
+fn refused(learned: &Learned<'_>) -> Option<String> {
     let end = |path: &[u8]| report::shown(path, learned.ran.prepared.root.as_path());
     let what = |one: &&Use| {
         let (path, other) = (end(&one.path), end(&one.other));
@@ -207,9 +212,12 @@ fn refused(learned: &Learned<'_>) -> String {
     };
     let mut names: Vec<String> = learned.refused.iter().map(what).collect();
     names.sort();
+    // By more programs than one.
+    names.dedup();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let count = tally::counted(names.len() as u64, "use");
-    format!("{count} cannot be granted by rules, and will be denied: {}", tally::first(&names))
+    let what = "cannot be granted by rules, and will be denied";
+    (!names.is_empty()).then(|| format!("{count} {what}: {}", tally::first(&names)))
 }
 
 /// What was carried over, and what was not.

@@ -106,6 +106,59 @@ fn what_no_rule_can_name_is_not_opened() {
     }
 }
 
+/// What is used there under a name that will be another next time has no rule, and that is said.
+#[test]
+fn what_is_drawn_where_nothing_is_opened_is_denied() {
+    for (script, directory, drawn, granted) in [
+        ("sed -i s/a/b/ conf/f1", "conf", "conf/sed", "conf/f1"),
+        ("f=$(mktemp a/conf/tmp.XXXXXX); rm $f; cat a/conf/f1", "a/conf", "/tmp.", "a/conf/f1"),
+        ("f=$(mktemp drop/tmp.XXXXXX); echo x > $f; mv $f drop/done", "drop", "/tmp.", "drop/done"),
+        ("mkdir drop/new; echo x > $(mktemp -d drop/XXXXXX)/y", "drop", "/y", "drop/new"),
+        ("ln -sfn f2 conf/link; cat conf/f1", "conf", "conf/link", "conf/f1"),
+        ("rm conf/s-5fb70f231c9a", "conf", "conf/f1", "conf/s-5fb70f231c9a"),
+    ] {
+        let scratch = Scratch::for_ordinary_user();
+        for place in ["conf", "a/conf"] {
+            for name in ["f1", "f2", "s-5fb70f231c9a"] {
+                scratch.write(&format!("ws/{place}/{name}"), "a");
+            }
+            let name = scratch.ws().join(place).join(OsStr::from_bytes(b"\xff.key"));
+            fs::write(name, "KEY").expect("written");
+        }
+        std::os::unix::fs::symlink("f1", scratch.ws().join("conf/link")).expect("linked");
+        fs::create_dir(scratch.ws().join("drop")).expect("made");
+        scratch.hand_over();
+        shell(&scratch, "chmod 300 drop");
+        let Some(learned) = learn(&scratch, script) else { return };
+        let policy = scratch.read("ws/jp-confine.learned.toml");
+        let of_drawn = |line: &str| line.starts_with("path = ") && line.contains(drawn);
+        assert!(!policy.lines().any(of_drawn), "{script}\n{policy}");
+        assert!(policy.contains(&format!("path = \"{granted}\"")), "{script}\n{policy}");
+        if script.starts_with("rm") {
+            assert!(!learned.stderr.contains("denied"), "{script}\n{policy}\n{learned}");
+            continue;
+        }
+        let denied = " cannot be granted by rules, and will be denied: ";
+        learned.assert_ok().assert_stderr(denied);
+        learned.assert_stderr(&format!("kept out but for what has its own rule: {directory}: "));
+        let head = policy.split("\n\n").next().unwrap_or_default();
+        assert!(head.contains(denied), "{script}\n{policy}");
+        assert!(policy.contains("# kept out, but for what has its own rule: it "), "{policy}");
+        shell(&scratch, "chmod 700 drop");
+    }
+}
+
+/// However many programs do the same.
+#[test]
+fn what_will_be_denied_is_named_once() {
+    let scratch = Scratch::new();
+    scratch.write("ws/conf/f1", "a");
+    let name = scratch.ws().join("conf").join(OsStr::from_bytes(b"\xff.key"));
+    fs::write(name, "KEY").expect("written");
+    let Some(learned) = learn(&scratch, "ls conf; find conf") else { return };
+    learned.assert_stderr("  1 use cannot be granted by rules, and will be denied: read conf\n");
+}
+
 /// What is at the top is searched before what is deep, and file and summary name what is not searched.
 #[test]
 fn what_is_too_much_to_search_is_named() {
@@ -123,6 +176,45 @@ fn what_is_too_much_to_search_is_named() {
     assert!(policy.contains(&format!("\n# {why}a/many/deep, z/deep/er\n")), "{policy}");
     let again = run(&scratch, &["-p", "jp-confine.learned.toml"], "cat z/.env; cat server.pem");
     again.assert_stdout("").assert_stderr("2 denials");
+}
+
+/// A crowd elsewhere takes nothing away from what is known of where rules will be: neither of names that no rule can
+/// have, nor of what links lead to; where such links were not looked for is said.
+#[test]
+fn what_is_around_what_was_used_is_searched_before_a_crowd() {
+    let scratch = Scratch::new();
+    for name in 0..100_100 {
+        scratch.write(&format!("ws/big/{name}"), "");
+    }
+    for name in ["src/a/b/c/1", "src/a/b/c/2", "src/a/b/c/3", "data/d/1", "data/d/2", "data/d/3"] {
+        scratch.write(&format!("ws/{name}"), "x\n");
+    }
+    for name in ["data/d/cfg.txt", "moved/1", "elsewhere/deep/1"] {
+        scratch.write(&format!("ws/{name}"), "KEY\n");
+    }
+    for directory in ["src/a/b/c", "moved"] {
+        let name = scratch.ws().join(directory).join(OsStr::from_bytes(b"\xff.pem"));
+        fs::write(name, "KEY\n").expect("written");
+    }
+    let link = scratch.ws().join("src/a/b/c/.env");
+    std::os::unix::fs::symlink("../../../../data/d/cfg.txt", link).expect("linked");
+    let script = "cat src/a/b/c/[123] data/d/[123]; ls src/a/b/c; mv moved gone";
+    let Some(learned) = learn(&scratch, script) else { return };
+    learned.assert_stderr("kept out, as they were not used: data/d/cfg.txt");
+    learned.assert_stderr("no rule can name src/a/b/c/\\xff.pem in it");
+    learned.assert_stderr("no rule can name moved/\\xff.pem in it");
+    let policy = scratch.read("ws/jp-confine.learned.toml");
+    let unseen = "too many files to look for links to what is granted, and may hold a secret by a link's name, in ";
+    let unseen = format!("{unseen}elsewhere");
+    learned.assert_stderr(&unseen);
+    assert!(policy.contains(&format!("\n# {unseen}")), "{policy}");
+    let again = run(
+        &scratch,
+        &["-p", "jp-confine.learned.toml"],
+        "cat src/a/b/c/*.pem data/d/cfg.txt; cat src/a/b/c/1; mv gone moved; cat moved/*.pem",
+    );
+    again.assert_stdout("x");
+    assert!(!again.stdout.contains("KEY"), "{policy}\n{again}");
 }
 
 /// Whoever commits need not say what git runs the next time: not in another working tree, nor in a submodule, be what

@@ -268,3 +268,40 @@ fn secrets_have_rules_of_their_own() {
     assert_eq!(rules(&["a/.env", "a/x", "a/y", "a/z"].map(read)), "a: read; a/.env: read");
     assert_eq!(rules(&["vault/a", "vault/b", "c"].map(read)), "c: read; vault: read");
 }
+
+/// What is used in it has rules by names that last, and nothing is granted for others; what is around it does not
+/// stand for it.
+#[test]
+fn a_directory_that_is_shut_stands_for_nothing() {
+    let of = |shut: &str, uses: &[(&str, Capabilities)]| {
+        let mut tree = tree(uses);
+        tree.shut(shut.as_bytes());
+        let there = |path: &[u8]| [&b"src/s-5fb70f231c9a"[..], b"src"].contains(&path);
+        let line = |rule: &Rule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
+        tree.rules(there).iter().map(line).collect::<Vec<_>>().join("; ")
+    };
+    let drawn = ("+src/x-1a2b3c4d5e6f", C);
+    assert_eq!(of("src", &[drawn, ("src/a", R)]), "src/a: read; src/x-1a2b3c4d5e6f: nothing");
+    assert_eq!(
+        of("src", &["src/a", "src/b", "src/c"].map(|a| (a, R))),
+        "src/a: read; src/b: read; src/c: read"
+    );
+    assert_eq!(
+        of("", &[("+x-1a2b3c4d5e6f", C), ("", R), ("a", R)]),
+        "a: read; x-1a2b3c4d5e6f: nothing"
+    );
+    assert_eq!(
+        of("out/src", &[("+out/a", C), ("+out/b", C), ("+out/c", C), ("out/src/a", U)]),
+        "out: create; out/src/a: update"
+    );
+    // What was there before will be there again.
+    assert_eq!(of("src", &[("src/x-1a2b3c4d5e6f", D)]), "src/x-1a2b3c4d5e6f: delete");
+    assert_eq!(
+        of(
+            "src",
+            &[("+src/s-8hf4at1o2b3d", C), ("src/s-8hf4at1o2b3d", D), ("src/s-5fb70f231c9a", R)]
+        ),
+        "src/s-5fb70f231c9a: read; src/s-8hf4at1o2b3d: nothing"
+    );
+    assert_eq!(of("none", &[("src/a", R)]), "src/a: read");
+}
