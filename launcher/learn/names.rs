@@ -1,5 +1,7 @@
 //! What names tell: which files hold secrets, and which decide what runs.
 
+use std::collections::BTreeSet;
+
 /// Names of files that hold secrets, and of directories for them.
 const SECRET_NAMES: [&[u8]; 20] = [
     b"_netrc",
@@ -94,8 +96,7 @@ const SECRET_PLACES: [[&[u8]; 2]; 3] =
 /// The same of such at the top of the workspace: elsewhere translations are called so.
 const SECRET_AT_TOP: &[u8] = b"auth.json";
 /// What in `.git`, or what stands for it, says which programs git runs, or where else it finds that said.
-pub(crate) const DECIDE_IN_GIT: [&[u8]; 4] =
-    [b"hooks", b"config", b"config.worktree", b"commondir"];
+const DECIDE_IN_GIT: [&[u8]; 4] = [b"hooks", b"config", b"config.worktree", b"commondir"];
 /// The same of what git keeps for each further working tree.
 const DECIDE_IN_WORKTREE: [&[u8]; 3] = [b"commondir", b"gitdir", b"config.worktree"];
 
@@ -169,18 +170,36 @@ pub(crate) fn is_history(name: &[u8]) -> bool {
 /// beside it need not write it.
 pub(crate) fn decides_what_runs(path: &[u8]) -> bool {
     let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
+    if names.ends_with(&[b".hg", b"hgrc"]) {
+        return true;
+    }
     let git = names.iter().rposition(|name| *name == b".git");
     match git.and_then(|git| names.get(git + 1..)) {
         Some([name]) => DECIDE_IN_GIT.contains(name),
         Some([b"worktrees", _, name]) => DECIDE_IN_WORKTREE.contains(name),
         Some([b"modules", module @ .., name]) => {
+            let in_worktree = matches!(module, [.., b"worktrees", _]);
             // Branches have names of their own.
-            DECIDE_IN_GIT.contains(name)
+            (DECIDE_IN_GIT.contains(name) || in_worktree && DECIDE_IN_WORKTREE.contains(name))
                 && !module.is_empty()
                 && !module.iter().any(|part| [&b"refs"[..], b"logs"].contains(part))
         }
         _ => false,
     }
+}
+
+/// Whether what git keeps in the directory at this path, workspace-relative, is named by what it holds: what is made
+/// there has another name each time, be it a commit that differs by its date alone.
+pub(crate) fn is_store_of_git(path: &[u8]) -> bool {
+    let mut names = path.split(|&byte| byte == b'/');
+    names.next_back() == Some(b"objects") && names.any(|name| name == b".git")
+}
+
+/// The names in the directory at this path, workspace-relative, under which git looks for what decides that.
+pub(crate) fn deciding_in(directory: &[u8]) -> impl Iterator<Item = &'static [u8]> {
+    let names = DECIDE_IN_GIT.into_iter().chain(DECIDE_IN_WORKTREE);
+    let names: BTreeSet<&[u8]> = names.collect();
+    names.into_iter().filter(move |name| decides_what_runs(&[directory, b"/", name].concat()))
 }
 
 #[cfg(test)]
@@ -220,13 +239,14 @@ mod tests {
     fn what_leads_git_to_other_programs_decides_what_runs() {
         let names = ".git/commondir .git/config.worktree .git/worktrees/w/commondir .git/worktrees/w/gitdir \
                      .git/worktrees/w/config.worktree .git/modules/m/config .git/modules/a/b/hooks \
-                     sub/.git/modules/m/commondir .git/modules/m/modules/n/config.worktree";
+                     sub/.git/modules/m/commondir .git/modules/m/modules/n/config.worktree \
+                     .git/modules/m/worktrees/w/gitdir sub/.hg/hgrc";
         for name in names.split_whitespace() {
             assert!(decides_what_runs(name.as_bytes()), "{name}");
         }
         let names = ".git .git/HEAD .git/worktrees/w/HEAD .git/worktrees/w .git/modules/m/HEAD .git/modules/config \
                      .git/modules/m/refs/heads/config .git/refs/heads/config .git/modules/m/logs/refs/heads/hooks \
-                     .git/hooks/pre-commit commondir";
+                     .git/hooks/pre-commit commondir .git/modules/m/gitdir hgrc";
         for name in names.split_whitespace() {
             assert!(!decides_what_runs(name.as_bytes()), "{name}");
         }

@@ -211,19 +211,23 @@ impl Search<'_> {
             return;
         };
         self.seen += found.len();
-        if !found.is_empty() && self.may_get_more(&path, rules) {
-            found.extend(names::DECIDE_IN_GIT.into_iter().map(Found::unknown));
+        if self.may_get_more(&path, &found, rules) {
+            found.extend(names::deciding_in(&path).map(Found::unknown));
         }
         for entry in found {
             self.look_at(join(&path, &entry.name), entry.may_be_directory(), rules);
         }
     }
 
-    /// Whether what decides what runs could be made in the directory at `path`. A rule on what is not there would not let
-    /// a directory around it go (spec §5.2, R5).
-    fn may_get_more(&self, path: &[u8], rules: &[Rule]) -> bool {
-        let is_moved = self.moves.take_along(&join(path, b"."));
-        name(path) == b".git" && !is_moved && granted(rules, path).intersects(Capabilities::WRITE)
+    /// Whether what decides what runs could be made in the directory at `path`, which is git's by what is `found` there. A
+    /// rule on what is not there would not let a directory around it go (spec §5.2, R5).
+    fn may_get_more(&self, path: &[u8], found: &[Found], rules: &[Rule]) -> bool {
+        let is_of_git = match name(path) {
+            b".git" => !found.is_empty(),
+            _ => found.iter().any(|entry| entry.name == b"HEAD") && self.stage.is_there(path),
+        };
+        let is_moved = || self.moves.take_along(&join(path, b"."));
+        is_of_git && granted(rules, path).intersects(Capabilities::WRITE) && !is_moved()
     }
 
     fn look_at(&mut self, path: Vec<u8>, may_be_directory: bool, rules: &mut Vec<Rule>) {

@@ -225,8 +225,9 @@ impl Node {
             return;
         }
         let lasting = self.changed().filter(|(_, child)| !child.made_up && !child.working).count();
-        let is_cache = || is_there(&join(path, TAG)) && self.needs_of_all(path).intersects(ENTRIES);
-        if self.made || self.whole || lasting >= MANY || is_cache() {
+        let has_others = || is_there(&join(path, TAG)) || names::is_store_of_git(path);
+        let is_store = || has_others() && self.needs_of_all(path).intersects(ENTRIES);
+        if self.made || self.whole || lasting >= MANY || is_store() {
             self.gathered = Some(self.needs_of_all(path));
             return;
         }

@@ -236,16 +236,24 @@ fn what_says_what_git_runs_is_written_by_no_commit() {
     );
     for (script, refused) in [
         (
-            "echo >> file; GIT commit -qam b",
+            "GIT commit -q --amend --allow-empty --date now -m b",
             ".git/commondir .git/config.worktree .git/config .git/hooks/post-commit",
         ),
         (
+            "echo >> file; GIT commit -qam b",
+            ".git/commondir .git/config.worktree .git/config .git/hooks/post-commit \
+             .git/modules/sub/commondir .git/modules/sub/config.worktree \
+             .git/worktrees/tree/config.worktree .git/worktrees/tree/commondir",
+        ),
+        (
             "echo >> sub/x; GIT -C sub commit -qam b; GIT commit -qam b",
-            ".git/commondir .git/modules/sub/config .git/modules/sub/hooks/x",
+            ".git/commondir .git/modules/sub/config .git/modules/sub/hooks/x \
+             .git/modules/sub/commondir",
         ),
         (
             "echo >> tree/file; GIT -C tree commit -qam b",
-            ".git/commondir .git/worktrees/tree/commondir .git/worktrees/tree/gitdir",
+            ".git/commondir .git/worktrees/tree/commondir .git/worktrees/tree/gitdir \
+             .git/worktrees/tree/config.worktree",
         ),
     ] {
         let script = script.replace("GIT", git);

@@ -197,6 +197,16 @@ fn caches_that_say_so_are_one_directory() {
     assert_eq!(rules_beside(&["CACHEDIR.TAG"], &[("+a", C), ("b", R)]), "a: create; b: read");
 }
 
+/// An amended commit is one object.
+#[test]
+fn what_git_names_by_what_it_holds_is_one_directory() {
+    let there = [".git/objects/5c", ".git/objects/5c/a"];
+    let uses = [(".git/objects/5c", R), ("+.git/objects/5c/tmp_obj_x", C), (".git/HEAD", R)];
+    assert_eq!(rules_beside(&there, &uses), ".git/HEAD: read; .git/objects: read, create");
+    let uses = [("objects/5c", R), ("+objects/5c/x", C)];
+    assert_eq!(rules_beside(&["objects/5c"], &uses), "objects/5c: read; objects/5c/x: create");
+}
+
 #[test]
 fn names_made_up_in_the_workspace_itself_open_it_for_names_alone() {
     let uses =
