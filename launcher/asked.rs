@@ -171,7 +171,11 @@ impl<'d> Asked<'d> {
     }
 
     /// The same of one end of a move or of a second name.
-    fn end_at(&self, end: Request<'d>, began: Option<SystemTime>) -> (Request<'d>, Extent) {
+    pub(crate) fn end_at(
+        &self,
+        end: Request<'d>,
+        began: Option<SystemTime>,
+    ) -> (Request<'d>, Extent) {
         let path = path_of(end.path);
         let above = made_up::holder(path, began).map(|it| (it, Extent::Below));
         let beside = || made_up::directory(path).filter(|_| self.is_made_up(path, began));

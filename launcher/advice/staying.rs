@@ -25,6 +25,10 @@ pub(super) enum Gone {
 pub(super) enum Keeper {
     /// That there nobody is asked about what is sensitive.
     Question,
+    /// Rules, in words, on what is below that place: they may be about what is asked about here.
+    Rules(String),
+    /// What the rule leaves out that grants it.
+    LeftOut,
     /// The `default` of `file_policy`, in words, which does not count there.
     Default(String),
     /// A pattern that is built in, in words.
@@ -40,6 +44,14 @@ impl Keeper {
             Self::Question => {
                 "there nobody would be asked about what is sensitive in it, as here: \
                                a copy takes that question"
+                    .to_owned()
+            }
+            Self::Rules(words) => format!(
+                "what is asked about in it here may be granted there by {words}: a copy takes that \
+                 question"
+            ),
+            Self::LeftOut => {
+                "there what the rule leaves out would be granted, too: copy what may be read"
                     .to_owned()
             }
             Self::Default(words) => format!(
@@ -65,8 +77,9 @@ impl Keeper {
 }
 
 impl Trial<'_> {
-    /// What is to be granted before all else for a directory to move that tiers keep in its place, if one does, be it
-    /// that it is `gone` by now: what it would have there and has not here. Looks at the disk.
+    /// What is to be granted for a directory to move that tiers keep in its place, if one does, be it that it is `gone`
+    /// by now: what it would have there and has not here, or else the same at both ends. Nothing yet where it takes
+    /// other grants before all is `granted` that a move takes. Looks at the disk.
     ///
     /// # Errors
     /// What keeps it all the same.
@@ -74,26 +87,63 @@ impl Trial<'_> {
         &self,
         image: &Image<'_>,
         asked: Asked<'_>,
-        verdict: Verdict,
+        granted: bool,
         gone: Gone,
     ) -> Result<Option<Step>, Keeper> {
         let Some([from, to]) = kept(image, asked, gone) else { return Ok(None) };
-        let keeper = || self.keeper(image, from, to);
         let lacking = decide::lacking_to_relocate(image, &from, &to);
-        if lacking.is_empty() {
-            return Err(keeper());
-        }
         let found = lookup(image, &from);
         let held = found.granted(image);
-        if found.is_beyond_rules(image) {
+        if found.is_beyond_rules(image) && !lacking.is_empty() {
             return Ok(Some(self.to_take_along(asked, &Step::of(from, held.union(lacking)))));
         }
-        if verdict != Verdict::Allow {
-            return Ok(None);
-        }
         let missing = lacking.difference(held);
-        let step = Step { missing, ..Step::of(from, held) };
-        if missing.is_empty() { Err(keeper()) } else { Ok(Some(step)) }
+        let step = if missing.is_empty() {
+            self.to_be_alike(image, asked, [from, to], granted)?
+        } else {
+            Step { missing, ..Step::of(from, held) }
+        };
+        Ok(granted.then_some(step))
+    }
+
+    /// The first step to the same grants at both ends, if the directory goes then: where they differ, each rule below
+    /// the place where it would go counts as one on what is asked about here. As long as not all else is `granted`, what
+    /// will be is not known.
+    fn to_be_alike(
+        &self,
+        image: &Image<'_>,
+        asked: Asked<'_>,
+        [from, to]: [Request<'_>; 2],
+        granted: bool,
+    ) -> Result<Step, Keeper> {
+        let held = [to, from].map(|end| lookup(image, &end).granted(image));
+        let least = if granted { Capabilities::NONE } else { Capabilities::ALL };
+        let all = held.iter().fold(least, |all, held| all.union(*held));
+        // An option grants more than lacks, which then the other end lacks.
+        let all = held.iter().fold(all, |all, held| match all.difference(*held) {
+            Capabilities::NONE => all,
+            missing => all.union(self.means.widen(missing)),
+        });
+        let steps = [to, from].into_iter().zip(held).map(|(end, held)| {
+            let (place, extent) = asked.end_at(end, self.advisor.began);
+            Step { extent, missing: all.difference(held), ..Step::of(place, all) }
+        });
+        let mut steps = steps.filter(|step| !step.missing.is_empty()).peekable();
+        let first = steps.peek().cloned();
+        let mut alike = self.clone();
+        steps.for_each(|step| _ = alike.add(&step));
+        match first.filter(|_| alike.lets_go(asked)) {
+            Some(step) => Ok(step),
+            None => Err(alike.keeper(asked, [from, to])),
+        }
+    }
+
+    /// Whether no tier keeps a directory that is to move in its place, be it that it is gone by now. Looks at the disk.
+    fn lets_go(&self, asked: Asked<'_>) -> bool {
+        self.image(asked).is_ok_and(|image| {
+            prepare::parse_image(&image)
+                .is_ok_and(|image| kept(&image, asked, Gone::Directory).is_none())
+        })
     }
 
     /// The `step` at a directory that no rule reaches, with all that goes along: by a pattern for what is in it where that
@@ -103,11 +153,7 @@ impl Trial<'_> {
             [Extent::Below, Extent::Along].map(|extent| Step { extent, ..step.clone() });
         let mut trial = self.clone();
         trial.add(&by_pattern);
-        let lets_go = trial.image(asked).is_ok_and(|image| {
-            prepare::parse_image(&image)
-                .is_ok_and(|image| kept(&image, asked, Gone::Directory).is_none())
-        });
-        if lets_go { by_pattern } else { by_grant }
+        if trial.lets_go(asked) { by_pattern } else { by_grant }
     }
 
     /// Why a directory stays in its place.
@@ -119,8 +165,8 @@ impl Trial<'_> {
         format!("{}{others}", keeper.why())
     }
 
-    /// What keeps the directory at `from`.
-    fn keeper(&self, image: &Image<'_>, from: Request<'_>, to: Request<'_>) -> Keeper {
+    /// What keeps the directory at `from`. Looks at the disk.
+    fn keeper(&self, asked: Asked<'_>, [from, to]: [Request<'_>; 2]) -> Keeper {
         let tiers = self.advisor.tiers;
         let [here, there] = [from, to].map(|end| path_of(end.path));
         let mut found = tiers.described_between(here, there);
@@ -131,10 +177,26 @@ impl Trial<'_> {
         if !words.is_empty() {
             return Keeper::Patterns(words.join(", "));
         }
-        // Else it is how far the same counts at either end.
+        let (without, rules) = self.without_below(there);
+        if !rules.is_empty() && without.lets_go(asked) {
+            return Keeper::Rules(rules.join(", "));
+        }
+        let judge = |image: &Image<'_>| self.kept_alike(image, from, to);
+        let image = self.image(asked).ok();
+        let image = image.as_deref().and_then(|image| prepare::parse_image(image).ok());
+        image.as_ref().map_or(Keeper::Question, judge)
+    }
+
+    /// What keeps the directory at `from` where patterns say the same of both ends: how far that counts.
+    fn kept_alike(&self, image: &Image<'_>, from: Request<'_>, to: Request<'_>) -> Keeper {
+        if decide::excludes_below(image, from.path) {
+            return Keeper::LeftOut;
+        }
+        let tiers = self.advisor.tiers;
         let is_by_default = tiers.default.is_some()
             && decide::lacking_to_relocate(image, &from, &to) != Capabilities::NONE;
-        let of_default = || tiers.described(Restraint::Default, here, path_of(from.route));
+        let of_default =
+            || tiers.described(Restraint::Default, path_of(from.path), path_of(from.route));
         if is_by_default { Keeper::Default(report::path(&of_default())) } else { Keeper::Question }
     }
 }

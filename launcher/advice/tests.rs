@@ -11,6 +11,7 @@ use super::*;
 mod already;
 mod filled;
 mod names;
+mod staying;
 mod system;
 mod withheld;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::decide::{Request, Verdict, lookup, may_grant_below};
+use jp_confine_policy::decide::{self, Request, Verdict, lookup, may_grant_below};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::{Pattern, Places};
 use jp_confine_policy::tier::Tier;
@@ -103,6 +103,17 @@ impl<'a> Trial<'a> {
         }
     }
 
+    /// Without what grants something below the directory, and that in words.
+    pub(super) fn without_below(&self, directory: &Path) -> (Self, Vec<String>) {
+        let is_below = |grant: &Grant| {
+            let rest = canonical::below(directory, &grant.anchor);
+            !grant.caps.is_empty() && rest.is_some_and(|rest| !rest.as_os_str().is_empty())
+        };
+        let (below, grants): (Vec<Grant>, _) = self.grants.iter().cloned().partition(is_below);
+        let words = below.iter().map(|grant| report::path(&grant.origin.to_string())).collect();
+        (Self { grants, ..self.clone() }, words)
+    }
+
     /// With the mount, whose rule is on its link.
     pub(super) fn mount(&mut self, idle: &Idle) {
         let kind = GrantKind::External { lexical_path: idle.name.clone() };
@@ -168,14 +179,20 @@ impl<'a> Trial<'a> {
         let never = |why: &str| Box::new(Advice::Never(why.to_owned()));
         let mut in_vain = "no option and no rule can allow it";
         let mut steps: Vec<Step> = Vec::new();
+        let mut gone = Gone::Alone;
         for _ in 0..STEPS {
             let useless = || never(in_vain);
             let image = self.image(asked).map_err(|_| useless())?;
             let image = prepare::parse_image(&image).map_err(|_| useless())?;
             let verdict = asked.judge(&image);
             let is_first = verdict == Verdict::Allow && steps.is_empty();
-            let gone = if is_first { Gone::Directory } else { Gone::Alone };
-            let let_go = self.to_let_go(&image, asked, verdict, gone);
+            if is_first {
+                gone = Gone::Directory;
+            }
+            let asks = |denied: &decide::Denial| is_question(denied) && !steps.is_empty();
+            let is_asked = matches!(&verdict, Verdict::Deny(denied) if asks(denied));
+            let granted = is_asked || verdict == Verdict::Allow;
+            let let_go = self.to_let_go(&image, asked, granted, gone);
             if let Some(step) = let_go.map_err(|keeper| never(&self.why_kept(&keeper, asked)))? {
                 self.take(&mut steps, step, asked).map_err(|why| never(&why))?;
                 continue;
@@ -184,7 +201,7 @@ impl<'a> Trial<'a> {
                 let outside = "the policy allows it now; a run around this one may not";
                 return if is_first { Err(never(outside)) } else { Ok(steps) };
             };
-            if is_question(&denied) && !steps.is_empty() {
+            if is_asked {
                 return Ok(steps);
             }
             if (withholder(&denied).is_some() || is_by_default(&denied))

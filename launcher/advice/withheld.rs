@@ -183,7 +183,7 @@ impl Advisor<'_> {
             trial.add(&Step::of(asked.ends().next()?, Capabilities::ALL));
             let image = trial.image(asked).ok()?;
             let image = prepare::parse_image(&image).ok()?;
-            let keeper = trial.to_let_go(&image, asked, Verdict::Allow, Gone::Alone).err()?;
+            let keeper = trial.to_let_go(&image, asked, true, Gone::Alone).err()?;
             Some(keeper.after())
         };
         self.question(asked, &[]).or_else(kept)

@@ -15,6 +15,21 @@ const CLOSED: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexec
 [[access.fs]]\npath = 'dir/closed'\nread = true\n";
 /// Rules that grant everything but to execute.
 const CHANGE: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
+/// Rules that grant less where the folder is to go, and one on what could be in it there.
+const INSIDE: &str = "[[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n
+[[access.fs]]\npath = 'moved'\nread = true\ncreate = true\nupdate = true\n
+[[access.fs]]\npath = 'moved/other'\nread = true\n";
+/// The same, and not all in the folder may be read.
+const UNREAD: &str = "[[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n
+[[access.fs]]\npath = 'dir/file'\nwrite = true\n
+[[access.fs]]\npath = 'moved'\nread = true\ncreate = true\nupdate = true\n
+[[access.fs]]\npath = 'moved/other'\nread = true\n";
+/// Nothing is granted where it is to go but what could be in it there.
+const ABSENT: &str = "[[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n
+[[access.fs]]\npath = 'lib/dir/file'\nread = true\ncreate = true\nupdate = true\n";
+/// As much is granted there, and what is asked about elsewhere.
+const NAMED: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n
+[[access.fs]]\npath = 'moved/.env'\nread = true\n";
 /// No rules: whatever is in the workspace is free.
 const NONE: &str = "";
 
@@ -44,6 +59,10 @@ const ROWS: &[Row] = &[
     Row(CHANGE, &["$HOME/docs/**"], &[], "mv dir $HOME/docs/dir", For::Both),
     Row(CHANGE, &["$HOME/docs", "$HOME/docs/**"], &[], "mv $HOME/docs $HOME/moved", For::Both),
     Row(CHANGE, &["$HOME/docs", "$HOME/docs/**"], &[], "mv $HOME/other $HOME/docs/", For::Both),
+    Row(INSIDE, &[], &[], "mv dir moved", For::Both),
+    Row(UNREAD, &[], &[], "mv dir moved", For::Both),
+    Row(ABSENT, &[], &[], "mv dir lib", For::Both),
+    Row(NAMED, &[], &[], "mv dir moved", For::Neither),
     Row(NONE, &[], &["-w", "$HOME/docs"], "mv $HOME/docs $HOME/moved", For::Options),
     Row(NONE, &[], &[], "mv $HOME/docs .", For::Neither),
     Row(NONE, &["$HOME/docs/**"], &[], "mv $HOME/docs/in .", For::Neither),
@@ -59,7 +78,10 @@ struct Case {
 impl Case {
     fn of(row: &'static Row) -> Self {
         let scratch = Scratch::new();
-        for name in ["ws/dir/file", "ws/dir/closed/file", "home/docs/in/file", "home/other/file"] {
+        for name in ["ws/dir/file", "ws/dir/closed/file", "ws/lib/file"] {
+            scratch.write(name, "x");
+        }
+        for name in ["home/docs/in/file", "home/other/file"] {
             scratch.write(name, "x");
         }
         let case = Self { scratch, row };

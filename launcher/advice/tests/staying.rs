@@ -1,0 +1,85 @@
+//! Advice about folders that stay in their place for what may be in them.
+
+use std::fs;
+
+use jp_confine_policy::file_policy::FilePolicy;
+
+use super::withheld::tiers;
+use super::*;
+
+/// What is advised where `dir` is to become `new`, under these rules by their paths; paths as of the workspace.
+fn told(rules: &[(&str, Capabilities, &[&str])], policy: &FilePolicy) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("a folder");
+    let [from, to] = ["dir", "new"].map(|name| root.join(name));
+    fs::create_dir(&from).expect("a folder");
+    let [from, to] = [&from, &to].map(|path| path.to_str().expect("UTF-8"));
+    let rule = |(path, caps, left_out): &(&str, Capabilities, &[&str])| {
+        let origin = Origin::Flag { text: format!("RULE {path}") };
+        let grant =
+            Grant::new(root.join(path).components().collect(), *caps, GrantKind::Plain, origin);
+        let carve_outs = left_out.iter().map(|&one| one.to_owned()).collect();
+        Grant { carve_outs, ..grant }
+    };
+    let grants: Vec<Grant> = rules.iter().map(rule).collect();
+    let tiers = tiers(policy);
+    let advisor = Advisor { workspace: &root, ..advisor(&grants, &[], &tiers) };
+    let advice = advisor.advise(&pair("rename", from, to, D, false));
+    in_line(advice).replace(&format!("{}/", root.display()), "")
+}
+
+/// Rules below where it would go are in the way only as long as the ends differ, whatever these rules grant and
+/// whether anything is there.
+#[test]
+fn a_folder_goes_where_the_same_is_granted() {
+    let free = FilePolicy::default();
+    let change = R.union(Capabilities::WRITE);
+    let add = R.union(C).union(U);
+    let alike = "-w new; new: read, create, update, delete";
+    for (rules, expected) in [
+        (&[("dir", change), ("new", add), ("new/o", R)][..], alike),
+        (&[("dir", change), ("new", add), ("new/o", C)], alike),
+        (&[("dir", change), ("new/o", add)], alike),
+        (
+            &[("dir", change), ("new", Capabilities::WRITE), ("new/o", R)],
+            "-r new; new: read, create, update, delete",
+        ),
+        (
+            &[("dir", change.union(X)), ("new", Capabilities::WRITE), ("new/o", R)],
+            "-x new; new: read, create, update, delete, execute",
+        ),
+        (
+            &[("dir", change), ("dir/k", Capabilities::WRITE), ("new", add), ("new/o", R)],
+            "-r dir/k; -w new; dir/k: read, create, update, delete; new: read, create, update, delete",
+        ),
+        // The option is for reading, too, and what is read there has to be read here.
+        (
+            &[("dir", Capabilities::WRITE), ("new", C.union(U)), ("new/o", C)],
+            "-w new; -r dir; new: create, update, delete",
+        ),
+    ] {
+        let rules: Vec<_> = rules.iter().map(|(path, caps)| (*path, *caps, &[][..])).collect();
+        assert_eq!(told(&rules, &free), expected, "{rules:?}");
+    }
+}
+
+/// Where the same at both ends does not let it go, either, that is told which does not.
+#[test]
+fn what_keeps_a_folder_that_has_the_same_there_is_told() {
+    let free = FilePolicy::default();
+    let asked = FilePolicy { default: Some(Tier::Prompt), ..FilePolicy::default() };
+    let change = R.union(Capabilities::WRITE);
+    let named = ("new/.env", R, &[][..]);
+    let may_be = "what is asked about in it here may be granted there by flag RULE new/.env: a copy takes that \
+                 question";
+    let left_out = "there what the rule leaves out would be granted, too: copy what may be read";
+    for (policy, rules, expected) in [
+        (&free, &[("dir", change, &[][..]), ("new", change, &[]), named][..], may_be),
+        (&free, &[("dir", change, &[]), ("new", R.union(C), &[]), named], may_be),
+        (&asked, &[("dir", change, &[]), ("new", change, &[]), named], may_be),
+        (&free, &[("", change, &["dir/k"])], left_out),
+        (&free, &[("", change, &["dir/k"]), ("new", R, &[])], left_out),
+    ] {
+        assert_eq!(told(rules, policy), expected, "{rules:?}");
+    }
+}
