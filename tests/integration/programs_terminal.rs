@@ -29,7 +29,11 @@ fn window_size() {
     let mut terminal = shell(&scratch);
     terminal.keys("stty size\n");
     terminal.see("33 101");
-    terminal.keys("trap 'stty size' WINCH; stty cols 77 rows 22; kill -WINCH $$; true\n");
+    terminal.keys("trap 'stty size' WINCH; echo rea''dy\n");
+    terminal.see("ready");
+    settle();
+    terminal.resize(22, 77);
+    terminal.keys("true\n");
     terminal.see("22 77");
     assert_confined(&mut terminal, &scratch);
     terminal.keys("exit 7\n");
