@@ -1,6 +1,6 @@
 //! What names tell: which files hold secrets, and which decide what runs.
 
-use std::collections::BTreeSet;
+use super::tree::{directory, name};
 
 /// Names of files that hold secrets, and of directories for them.
 const SECRET_NAMES: [&[u8]; 20] = [
@@ -99,6 +99,11 @@ const SECRET_AT_TOP: &[u8] = b"auth.json";
 const DECIDE_IN_GIT: [&[u8]; 4] = [b"hooks", b"config", b"config.worktree", b"commondir"];
 /// The same of what git keeps for each further working tree.
 const DECIDE_IN_WORKTREE: [&[u8]; 3] = [b"commondir", b"gitdir", b"config.worktree"];
+/// The same where names do not tell which of both it is.
+const DECIDE_IN_EITHER: [&[u8]; 5] =
+    [b"hooks", b"config", b"config.worktree", b"commondir", b"gitdir"];
+/// The same in `.hg`.
+const DECIDE_IN_HG: [&[u8]; 3] = [b"hgrc", b"hgrc-not-shared", b"sharedpath"];
 
 /// Whether what is at this path, workspace-relative, may hold a secret, by its name or that of a directory it is in:
 /// be it a file or a directory.
@@ -169,23 +174,49 @@ pub(crate) fn is_history(name: &[u8]) -> bool {
 /// Whether what is at this path, workspace-relative, says what runs later and outside: whoever writes
 /// beside it need not write it.
 pub(crate) fn decides_what_runs(path: &[u8]) -> bool {
-    let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
-    if names.ends_with(&[b".hg", b"hgrc"]) {
-        return true;
-    }
-    let git = names.iter().rposition(|name| *name == b".git");
-    match git.and_then(|git| names.get(git + 1..)) {
-        Some([name]) => DECIDE_IN_GIT.contains(name),
-        Some([b"worktrees", _, name]) => DECIDE_IN_WORKTREE.contains(name),
-        Some([b"modules", module @ .., name]) => {
-            let in_worktree = matches!(module, [.., b"worktrees", _]);
-            // Branches have names of their own.
-            (DECIDE_IN_GIT.contains(name) || in_worktree && DECIDE_IN_WORKTREE.contains(name))
-                && !module.is_empty()
-                && !module.iter().any(|part| [&b"refs"[..], b"logs"].contains(part))
+    deciders(directory(path)).contains(&name(path))
+}
+
+/// The names of what says so in the directory at this path, workspace-relative, be it there or not.
+pub(crate) fn deciders(directory: &[u8]) -> &'static [&'static [u8]] {
+    let names: Vec<&[u8]> = directory.split(|&byte| byte == b'/').collect();
+    let mut ways = (0..names.len()).filter_map(|start| names.get(start..)?.split_first());
+    let found = ways.find_map(|(name, below)| match *name {
+        b".hg" if below.is_empty() => Some(&DECIDE_IN_HG[..]),
+        // A repository without a working tree is called so, too.
+        name if name.ends_with(b".git") => Some(deciders_in_git(below)).filter(|it| !it.is_empty()),
+        _ => None,
+    });
+    found.unwrap_or_default()
+}
+
+/// The same for a directory in `.git`, whose path from there has these names.
+fn deciders_in_git(names: &[&[u8]]) -> &'static [&'static [u8]] {
+    match names {
+        [] => &DECIDE_IN_GIT,
+        [b"worktrees", _] => &DECIDE_IN_WORKTREE,
+        // A further working tree has submodules of its own.
+        [b"modules", module @ ..] | [b"worktrees", _, b"modules", module @ ..] => {
+            deciders_in_modules(module)
         }
-        _ => false,
+        _ => &[],
     }
+}
+
+fn deciders_in_modules(names: &[&[u8]]) -> &'static [&'static [u8]] {
+    match names {
+        [] => &[],
+        _ if is_of_branches(names) => &[],
+        [_, .., b"worktrees", _] => &DECIDE_IN_EITHER,
+        _ => &DECIDE_IN_GIT,
+    }
+}
+
+/// Whether the names of branches are in the directory that these names lead to: a module may be called as what holds them.
+fn is_of_branches(names: &[&[u8]]) -> bool {
+    let holds =
+        |part: &[&[u8]]| matches!(part, [around, b"refs" | b"logs", _] if *around != b"modules");
+    names.windows(3).any(holds)
 }
 
 /// Whether what git keeps in the directory at this path, workspace-relative, is named by what it holds: what is made
@@ -193,13 +224,6 @@ pub(crate) fn decides_what_runs(path: &[u8]) -> bool {
 pub(crate) fn is_store_of_git(path: &[u8]) -> bool {
     let mut names = path.split(|&byte| byte == b'/');
     names.next_back() == Some(b"objects") && names.any(|name| name == b".git")
-}
-
-/// The names in the directory at this path, workspace-relative, under which git looks for what decides that.
-pub(crate) fn deciding_in(directory: &[u8]) -> impl Iterator<Item = &'static [u8]> {
-    let names = DECIDE_IN_GIT.into_iter().chain(DECIDE_IN_WORKTREE);
-    let names: BTreeSet<&[u8]> = names.collect();
-    names.into_iter().filter(move |name| decides_what_runs(&[directory, b"/", name].concat()))
 }
 
 #[cfg(test)]
@@ -231,7 +255,7 @@ mod tests {
         }
         assert!(is_secret(b"sub/.ssh/deploy"));
         assert!(decides_what_runs(b".git/hooks") && decides_what_runs(b"sub/.git/config"));
-        assert!(!decides_what_runs(b"x.git/config") && !decides_what_runs(b".git/index"));
+        assert!(!decides_what_runs(b"x.gitlab/config") && !decides_what_runs(b".git/index"));
     }
 
     /// Git finds its configuration and hooks by way of more files than one.
@@ -239,14 +263,20 @@ mod tests {
     fn what_leads_git_to_other_programs_decides_what_runs() {
         let names = ".git/commondir .git/config.worktree .git/worktrees/w/commondir .git/worktrees/w/gitdir \
                      .git/worktrees/w/config.worktree .git/modules/m/config .git/modules/a/b/hooks \
-                     sub/.git/modules/m/commondir .git/modules/m/modules/n/config.worktree \
-                     .git/modules/m/worktrees/w/gitdir sub/.hg/hgrc";
+                     sub/.git/modules/m/commondir .git/modules/m/modules/n/config.worktree .git/modules/logs/config \
+                     .git/modules/a/logs/hooks .git/modules/m/modules/refs/commondir \
+                     .git/modules/m/worktrees/w/gitdir .git/modules/a/worktrees/b/hooks \
+                     .git/worktrees/w/modules/m/config x.git/config sub/x.git/hooks x.git/worktrees/w/gitdir \
+                     .git/worktrees/w.git/gitdir .git/modules/m.git/config x.git/y/.git/config .hg/hgrc \
+                     sub/.hg/sharedpath .hg/hgrc-not-shared";
         for name in names.split_whitespace() {
             assert!(decides_what_runs(name.as_bytes()), "{name}");
         }
         let names = ".git .git/HEAD .git/worktrees/w/HEAD .git/worktrees/w .git/modules/m/HEAD .git/modules/config \
                      .git/modules/m/refs/heads/config .git/refs/heads/config .git/modules/m/logs/refs/heads/hooks \
-                     .git/hooks/pre-commit commondir .git/modules/m/gitdir hgrc";
+                     .git/hooks/pre-commit commondir .git/worktrees/config .git/worktrees/w/modules/config \
+                     .git/modules/logs/refs/heads/config .git/worktrees/w/refs/bisect/config \
+                     .hg/store/hgrc x.hg/hgrc hgrc x.git/HEAD x.git/refs/heads/config config.git";
         for name in names.split_whitespace() {
             assert!(!decides_what_runs(name.as_bytes()), "{name}");
         }

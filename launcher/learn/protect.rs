@@ -211,23 +211,29 @@ impl Search<'_> {
             return;
         };
         self.seen += found.len();
-        if self.may_get_more(&path, &found, rules) {
-            found.extend(names::deciding_in(&path).map(Found::unknown));
-        }
+        found.extend(self.missing(&path, &found, rules));
         for entry in found {
             self.look_at(join(&path, &entry.name), entry.may_be_directory(), rules);
         }
     }
 
-    /// Whether what decides what runs could be made in the directory at `path`, which is git's by what is `found` there. A
-    /// rule on what is not there would not let a directory around it go (spec §5.2, R5).
-    fn may_get_more(&self, path: &[u8], found: &[Found], rules: &[Rule]) -> bool {
-        let is_of_git = match name(path) {
-            b".git" => !found.is_empty(),
-            _ => found.iter().any(|entry| entry.name == b"HEAD") && self.stage.is_there(path),
+    /// What decides what runs and could be made in the directory at `path`, beside what was `found` there. A rule on what
+    /// is not there would not let a directory around it go (spec §5.2, R5).
+    fn missing(&self, path: &[u8], found: &[Found], rules: &[Rule]) -> Vec<Found> {
+        let is_there = |name: &[u8]| found.iter().any(|entry| entry.name == name);
+        let is_repository = if names::is_history(name(path)) {
+            !found.is_empty()
+        } else {
+            // Elsewhere a name alone does not tell.
+            is_there(b"HEAD") && (is_there(b"objects") || is_there(b"commondir"))
         };
         let is_moved = || self.moves.take_along(&join(path, b"."));
-        is_of_git && granted(rules, path).intersects(Capabilities::WRITE) && !is_moved()
+        let may_be_made = || granted(rules, path).intersects(Capabilities::WRITE);
+        if !is_repository || is_moved() || !may_be_made() {
+            return Vec::new();
+        }
+        let missing = names::deciders(path).iter().filter(|name| !is_there(name));
+        missing.map(|name| Found::unknown(name)).collect()
     }
 
     fn look_at(&mut self, path: Vec<u8>, may_be_directory: bool, rules: &mut Vec<Rule>) {

@@ -227,11 +227,12 @@ fn what_says_what_git_runs_is_written_by_no_commit() {
     let git = "git -c user.name=A -c user.email=a@b -c protocol.file.allow=always";
     // What is as young as the index git reads again, or not, as the clock has it (`racy-git`).
     let old = "find . -name .git -prune -o -type f -exec touch -d @1000000000 {} +
-        for place in . sub tree; do git -C $place update-index -q --refresh; done";
+        for place in . sub tree side tree/sub; do git -C $place update-index -q --refresh; done";
     let before = format!(
         "rm -rf .git; mkdir ../lib; git init -q ../lib; git init -q; echo x > ../lib/x
         {git} -C ../lib add x; {git} -C ../lib commit -qm x; {git} add file src/a; {git} commit -qm a
         {git} submodule -q add ../lib sub; {git} commit -qm sub; git worktree add -q tree 2> ../errors
+        git -C sub worktree add -q ../side 2> ../errors; {git} -C tree submodule -q update --init 2> ../errors
         {old}"
     );
     for (script, refused) in [
@@ -247,14 +248,53 @@ fn what_says_what_git_runs_is_written_by_no_commit() {
         ),
         (
             "echo >> sub/x; GIT -C sub commit -qam b; GIT commit -qam b",
-            ".git/commondir .git/modules/sub/config .git/modules/sub/hooks/x \
-             .git/modules/sub/commondir",
+            ".git/commondir .git/modules/sub/config .git/modules/sub/hooks/x .git/modules/sub/commondir
+             .git/modules/sub/config.worktree .git/modules/sub/worktrees/side/config.worktree",
         ),
         (
             "echo >> tree/file; GIT -C tree commit -qam b",
-            ".git/commondir .git/worktrees/tree/commondir .git/worktrees/tree/gitdir \
-             .git/worktrees/tree/config.worktree",
+            ".git/commondir .git/worktrees/tree/commondir .git/worktrees/tree/gitdir
+             .git/worktrees/tree/config.worktree .git/worktrees/tree/modules/sub/config
+             .git/worktrees/tree/modules/sub/commondir",
         ),
+    ] {
+        let script = script.replace("GIT", git);
+        let Some(second) = learned_again(&before, &script) else { return };
+        for name in refused.split_whitespace() {
+            let write = format!("echo x >> {name}");
+            let policy = second.read("learned.toml");
+            let outcome = run(&second, &["-p", "../learned.toml"], &write);
+            assert!(outcome.stderr.contains("denied"), "{write}\n{policy}\n{outcome}");
+        }
+    }
+}
+
+/// Nor need whoever pushes into a repository without a working tree, or commits by another program, say so.
+#[test]
+fn what_says_what_runs_is_written_by_no_push() {
+    if !have("git") {
+        return;
+    }
+    let git = "git -c user.name=A -c user.email=a@b";
+    let before = format!(
+        "rm -rf .git; git init -q; {git} add file; {git} commit -qm a; git clone -q --bare . hub.git
+        mkdir -p .hg/store; echo x > .hg/store/x"
+    );
+    let kept =
+        "hub.git/config hub.git/hooks/post-receive hub.git/commondir hub.git/config.worktree";
+    for (script, refused) in [
+        ("git -C hub.git branch b; git -C hub.git branch c", kept),
+        ("echo >> file; GIT commit -qam b; git push -q hub.git HEAD:b HEAD:c", kept),
+        ("git -C hub.git gc -q", kept),
+        (
+            "git -C hub.git worktree add -q ../tree 2> /dev/null; GIT -C tree commit --allow-empty -qm b",
+            kept,
+        ),
+        (
+            "git clone -q --bare hub.git other.git; git -C other.git remote update",
+            "other.git/commondir",
+        ),
+        ("for i in 1 2 3; do echo > .hg/$i; rm .hg/$i; done; ls .hg", ".hg/hgrc .hg/sharedpath"),
     ] {
         let script = script.replace("GIT", git);
         let Some(second) = learned_again(&before, &script) else { return };
