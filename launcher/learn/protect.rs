@@ -280,12 +280,23 @@ impl Search<'_> {
         let rule = nearest(rules, path).and_then(|place| rules.get(place))?;
         let left = if self.stage.is_secret(path) || is_unused(self.stage, self.uses, path) {
             self.left_to_moves(path, rule.caps)
-        } else if names::decides_what_runs(path) {
+        } else if names::decides_what_runs(path) || self.leads_git_unchanged(path) {
             rule.caps.difference(Capabilities::WRITE)
         } else {
             return None;
         };
         (rule.path != path && rule.caps != left).then_some(left)
+    }
+
+    /// Whether a file is at `path` by which git finds the repository of a submodule or of a further working tree
+    /// (`gitrepository-layout(5)`), and nobody changed or moved it: that decides what runs, too.
+    fn leads_git_unchanged(&self, path: &[u8]) -> bool {
+        let is_it = |part: &Part<'_>| self.stage.inside(part.path) == Some(path);
+        let parts = || self.uses.counts.keys().flat_map(Use::parts).filter(is_it);
+        name(path) == b".git"
+            && self.stage.place(path).is_file()
+            && !parts().any(|part| part.caps.intersects(Capabilities::WRITE))
+            && !self.moves.take_along(path)
     }
 
     /// What stays granted at `path`, of `caps`, that was not used: nothing, or where a directory around it was moved

@@ -257,6 +257,12 @@ fn what_says_what_git_runs_is_written_by_no_commit() {
              .git/worktrees/tree/config.worktree .git/worktrees/tree/modules/sub/config
              .git/worktrees/tree/modules/sub/commondir",
         ),
+        (
+            "for i in 1 2 3; do echo > sub/$i; done; GIT -C sub add .; GIT -C sub commit -qm b",
+            "sub/.git .git/modules/sub/config",
+        ),
+        // What goes along with its directory has to be let go.
+        ("GIT mv sub moved; GIT commit -qm b", ".git/hooks/post-commit"),
     ] {
         let script = script.replace("GIT", git);
         let Some(second) = learned_again(&before, &script) else { return };
