@@ -223,7 +223,7 @@ fn is_of_branches(names: &[&[u8]]) -> bool {
 /// there has another name each time, be it a commit that differs by its date alone.
 pub(crate) fn is_store_of_git(path: &[u8]) -> bool {
     let mut names = path.split(|&byte| byte == b'/');
-    names.next_back() == Some(b"objects") && names.any(|name| name == b".git")
+    names.next_back() == Some(b"objects") && names.any(|name| name.ends_with(b".git"))
 }
 
 #[cfg(test)]

@@ -203,6 +203,8 @@ fn what_git_names_by_what_it_holds_is_one_directory() {
     let there = [".git/objects/5c", ".git/objects/5c/a"];
     let uses = [(".git/objects/5c", R), ("+.git/objects/5c/tmp_obj_x", C), (".git/HEAD", R)];
     assert_eq!(rules_beside(&there, &uses), ".git/HEAD: read; .git/objects: read, create");
+    let uses = [("hub.git/objects/5c", R), ("+hub.git/objects/5c/tmp_obj_x", C)];
+    assert_eq!(rules_beside(&["hub.git/objects/5c"], &uses), "hub.git/objects: read, create");
     let uses = [("objects/5c", R), ("+objects/5c/x", C)];
     assert_eq!(rules_beside(&["objects/5c"], &uses), "objects/5c: read; objects/5c/x: create");
 }
