@@ -197,6 +197,49 @@ fn a_start_is_of_what_was_asked_about() {
     }
 }
 
+/// What is removed by the time of the answer is not there: nobody is asked about it again, with the library or without.
+#[test]
+fn a_start_of_what_is_removed_is_one_question() {
+    removed_at_the_question(None, &["y\n"], "ENOENT");
+}
+
+/// The yes to it does not start what was put in its place.
+#[test]
+fn a_start_of_what_is_replaced_is_another_question() {
+    removed_at_the_question(Some("ws/other"), &["y\n", "n\n"], "EACCES");
+}
+
+/// Starts a script, and removes it while that is asked about: nothing runs. A `successor` comes to its place then.
+fn removed_at_the_question(successor: Option<&str>, answers: &[&str], outcome: &str) {
+    if !have("script") {
+        return;
+    }
+    for linking in [Linking::Dynamic, Linking::Static] {
+        let scratch = place();
+        for script in ["ws/ask/s", "ws/other"] {
+            scratch.write(script, "#!/bin/sh\necho ran\n");
+            fs::set_permissions(scratch.path(script), Permissions::from_mode(0o755)).expect("set");
+        }
+        let scratch = arena_with(linking, scratch);
+        let mut terminal = start(&scratch, "bin/attack exec ask/s");
+        for (place, answer) in answers.iter().enumerate() {
+            terminal.see("wants to read, execute\r\n    ask/s\r\n");
+            terminal.see(QUESTION);
+            if place == 0 {
+                fs::remove_file(scratch.path("ws/ask/s")).expect("removed");
+                let come = |other| fs::rename(scratch.path(other), scratch.path("ws/ask/s"));
+                successor.map(come).transpose().expect("renamed");
+            }
+            terminal.keys(answer);
+        }
+        terminal.see(outcome);
+        terminal.end();
+        let screen = terminal.screen();
+        assert_eq!(screen.matches(QUESTION).count(), answers.len(), "{screen}");
+        assert!(!screen.contains("ran\r"), "{screen}");
+    }
+}
+
 /// A start fails, and another one reads the file: be it of the same interpreter.
 #[test]
 fn a_yes_to_a_start_that_fails_is_for_no_other() {
