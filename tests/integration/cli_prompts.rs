@@ -129,6 +129,33 @@ fn a_script_is_one_question() {
     assert_eq!(terminal.screen().matches(QUESTION).count(), 2, "{}", terminal.screen());
 }
 
+/// The same where the arguments of what starts are where those before were: addresses are not drawn, and names are of
+/// one length.
+#[test]
+fn a_script_is_one_question_without_random_addresses() {
+    let scratch = place();
+    if !have("script") || !have("setarch") {
+        return;
+    }
+    let script = |path: &str, lines: &str| {
+        scratch.write(path, &format!("#!/bin/sh\n{lines}\n"));
+        fs::set_permissions(scratch.path(path), Permissions::from_mode(0o755)).expect("set");
+    };
+    script("ws/one/a", "exec one/b");
+    script("ws/ask/s", "echo ran");
+    // In the place of the first, and by a child of it.
+    for line in ["exec ask/s", "ask/s\n:"] {
+        script("ws/one/b", line);
+        let mut terminal = start(&scratch, "setarch -R one/a");
+        terminal.see("wants to read, execute\r\n    ask/s\r\n");
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+        terminal.see("ran\r\n");
+        assert_eq!(terminal.end(), Some(0));
+        assert_eq!(terminal.screen().matches(QUESTION).count(), 1, "{}", terminal.screen());
+    }
+}
+
 /// That yes is for a start that comes about, and for the very file.
 #[test]
 fn a_yes_to_a_start_opens_nothing_else() {
