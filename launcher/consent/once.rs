@@ -6,12 +6,14 @@
 
 use std::fs;
 use std::ops::Range;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jp_confine_policy::Capabilities;
-use rustix::fs::{Stat, stat};
+use rustix::fs::{Mode, OFlags, Stat, open, stat};
+use rustix::io::pread;
 
 use super::{Asker, Question, Wish};
 use crate::asked::path_of;
@@ -20,6 +22,9 @@ use crate::sys::identity::look_into;
 
 /// For so long the call of the library's is waited for.
 const ONE_CALL: Duration = Duration::from_secs(2);
+
+/// The flag of who was forked and has executed nothing since (`PF_FORKNOEXEC`; `F` in `ps(1)`).
+const FORKED: u64 = 0x40;
 
 /// Whom a question comes from.
 #[derive(Clone, Copy, Debug)]
@@ -59,14 +64,22 @@ struct Start {
 }
 
 /// What tells whether a start comes about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct UnderWay {
     /// The thread that makes the call.
     tid: i32,
-    /// Where the process had its arguments before.
-    arguments: u64,
+    mark: Mark,
     /// The program that is executed then: the file itself, or what interprets it.
     image: Identity,
+}
+
+/// What a process has until it executes something, and loses by nothing else.
+#[derive(Debug)]
+enum Mark {
+    /// That it was forked, and has executed nothing.
+    Forked,
+    /// Its memory: who opened that (`/proc/PID/mem`) has it still when the process has another.
+    Memory(OwnedFd),
 }
 
 /// A file, told from others at its path: device and inode.
@@ -106,7 +119,7 @@ impl Once {
     /// A thread of this process makes a call.
     pub(super) fn settle_start(&mut self, (pid, tid): (u32, i32), executes: bool) {
         self.starts.retain(|start| start.process.is_there());
-        self.starts.retain_mut(|start| match start.under_way {
+        self.starts.retain_mut(|start| match &start.under_way {
             Some(under_way) if start.process.pid == pid => {
                 match under_way.has_come(&start.process) {
                     Some(true) => start.under_way = None,
@@ -150,7 +163,7 @@ impl Start {
         let reads = wish.wanted.contains(Capabilities::READ.union(Capabilities::EXECUTE));
         let (path, file) = (wish.path.clone(), wish.file.filter(|_| reads)?);
         let process = Process::of(pid)?;
-        let under_way = Some(UnderWay { tid, arguments: process.arguments()?, image });
+        let under_way = Some(UnderWay { tid, mark: Mark::of(&process, tid)?, image });
         Some(Self { process, path, file, under_way })
     }
 
@@ -167,11 +180,29 @@ impl Start {
 
 impl UnderWay {
     /// Whether the process executes what it was to; `None` where it has executed nothing since.
-    fn has_come(self, process: &Process) -> Option<bool> {
-        match process.arguments() {
-            Some(place) if place == self.arguments => None,
-            Some(_) => Some(process.image() == Some(self.image)),
-            None => Some(false),
+    fn has_come(&self, process: &Process) -> Option<bool> {
+        self.mark.is_lost(process).then(|| process.image() == Some(self.image))
+    }
+}
+
+impl Mark {
+    /// That of a process of which this thread waits. None where it has none that is seen.
+    fn of(process: &Process, tid: i32) -> Option<Self> {
+        if process.is_forked()? {
+            return Some(Self::Forked);
+        }
+        let path = format!("/proc/{}/task/{tid}/mem", process.pid);
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let memory = Self::Memory(look_into(|| open(&path, flags, Mode::empty())).ok()?);
+        (!memory.is_lost(process)).then_some(memory)
+    }
+
+    /// Whether the process has executed something since. Not told where others use the same memory and go on.
+    fn is_lost(&self, process: &Process) -> bool {
+        match self {
+            Self::Forked => process.is_forked() == Some(false),
+            // Memory that nobody uses any more ends at once; of other memory there is something or an error.
+            Self::Memory(memory) => pread(memory, &mut [0; 1], 0) == Ok(0),
         }
     }
 }
@@ -202,10 +233,10 @@ impl Process {
         descendants::fields(&status)?.nth(number - 3).map(str::to_owned)
     }
 
-    /// Where in its memory its arguments begin: each start has them at another place, drawn by the kernel. None where
-    /// that is withheld, or it has no memory any more.
-    fn arguments(&self) -> Option<u64> {
-        Self::field(self.pid, 48)?.parse().ok().filter(|place| *place != 0)
+    /// Whether it was forked and has executed nothing since.
+    fn is_forked(&self) -> Option<bool> {
+        let flags: u64 = Self::field(self.pid, 9)?.parse().ok()?;
+        Some(flags & FORKED != 0)
     }
 
     /// The program that it executes. None where that is withheld.

@@ -129,6 +129,33 @@ fn a_script_is_one_question() {
     assert_eq!(terminal.screen().matches(QUESTION).count(), 2, "{}", terminal.screen());
 }
 
+/// The same where the arguments of what starts are where those before were: addresses are not drawn, and names are of
+/// one length.
+#[test]
+fn a_script_is_one_question_without_random_addresses() {
+    let scratch = place();
+    if !have("script") || !have("setarch") {
+        return;
+    }
+    let script = |path: &str, lines: &str| {
+        scratch.write(path, &format!("#!/bin/sh\n{lines}\n"));
+        fs::set_permissions(scratch.path(path), Permissions::from_mode(0o755)).expect("set");
+    };
+    script("ws/one/a", "exec one/b");
+    script("ws/ask/s", "echo ran");
+    // In the place of the first, and by a child of it.
+    for line in ["exec ask/s", "ask/s\n:"] {
+        script("ws/one/b", line);
+        let mut terminal = start(&scratch, "setarch -R one/a");
+        terminal.see("wants to read, execute\r\n    ask/s\r\n");
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+        terminal.see("ran\r\n");
+        assert_eq!(terminal.end(), Some(0));
+        assert_eq!(terminal.screen().matches(QUESTION).count(), 1, "{}", terminal.screen());
+    }
+}
+
 /// That yes is for a start that comes about, and for the very file.
 #[test]
 fn a_yes_to_a_start_opens_nothing_else() {
@@ -194,6 +221,49 @@ fn a_start_is_of_what_was_asked_about() {
         let screen = terminal.screen();
         assert_eq!(screen.matches("ran-e").count(), 1, "{screen}");
         assert_eq!(screen.matches(QUESTION).count(), 3, "{screen}");
+    }
+}
+
+/// What is removed by the time of the answer is not there: nobody is asked about it again, with the library or without.
+#[test]
+fn a_start_of_what_is_removed_is_one_question() {
+    removed_at_the_question(None, &["y\n"], "ENOENT");
+}
+
+/// The yes to it does not start what was put in its place.
+#[test]
+fn a_start_of_what_is_replaced_is_another_question() {
+    removed_at_the_question(Some("ws/other"), &["y\n", "n\n"], "EACCES");
+}
+
+/// Starts a script, and removes it while that is asked about: nothing runs. A `successor` comes to its place then.
+fn removed_at_the_question(successor: Option<&str>, answers: &[&str], outcome: &str) {
+    if !have("script") {
+        return;
+    }
+    for linking in [Linking::Dynamic, Linking::Static] {
+        let scratch = place();
+        for script in ["ws/ask/s", "ws/other"] {
+            scratch.write(script, "#!/bin/sh\necho ran\n");
+            fs::set_permissions(scratch.path(script), Permissions::from_mode(0o755)).expect("set");
+        }
+        let scratch = arena_with(linking, scratch);
+        let mut terminal = start(&scratch, "bin/attack exec ask/s");
+        for (place, answer) in answers.iter().enumerate() {
+            terminal.see("wants to read, execute\r\n    ask/s\r\n");
+            terminal.see(QUESTION);
+            if place == 0 {
+                fs::remove_file(scratch.path("ws/ask/s")).expect("removed");
+                let come = |other| fs::rename(scratch.path(other), scratch.path("ws/ask/s"));
+                successor.map(come).transpose().expect("renamed");
+            }
+            terminal.keys(answer);
+        }
+        terminal.see(outcome);
+        terminal.end();
+        let screen = terminal.screen();
+        assert_eq!(screen.matches(QUESTION).count(), answers.len(), "{screen}");
+        assert!(!screen.contains("ran\r"), "{screen}");
     }
 }
 

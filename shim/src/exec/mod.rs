@@ -203,7 +203,8 @@ fn find(
         Executable::spelled(image, object, &status, &spelling)
     };
     if !program.is_named {
-        judge_nameless(image, call, &program.object)?;
+        spelling.read_own(dirfd, path)?;
+        judge_nameless(image, call, &spelling, &program.object)?;
     }
     Ok(program)
 }
@@ -238,9 +239,18 @@ fn leads_nowhere(spelling: &Spelling) -> bool {
     matches!(resolve::pin(spelling, 0, &mut path), Err(Errno::ENOENT | Errno::ENOTDIR))
 }
 
-/// A file without a name was written by whoever holds it; no rule covers it.
+/// A file without a name was written by whoever holds it; no rule covers it. What was removed while a person was asked
+/// about it is not there any more: nobody is asked about that again.
 #[inline(never)]
-fn judge_nameless(image: &Image<'_>, call: &CStr, program: &Object) -> Result<(), Errno> {
+fn judge_nameless(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &Spelling,
+    program: &Object,
+) -> Result<(), Errno> {
+    if leads_nowhere(spelling) {
+        return Err(Errno::ENOENT);
+    }
     let mut path = Far::<PathBuffer>::blank()?;
     resolve::place_of(program, &mut path)?;
     let verdict = may_execute(image, &Request::canonical(path.as_bytes()));
