@@ -26,6 +26,10 @@ const ONE_CALL: Duration = Duration::from_secs(2);
 /// The flag of who was forked and has executed nothing since (`PF_FORKNOEXEC`; `F` in `ps(1)`).
 const FORKED: u64 = 0x40;
 
+/// No address of a program's on any architecture, whatever its upper bits may be used for: to read there is to learn
+/// whether there is memory at all, and waits for no page.
+const NOWHERE: u64 = 0b11 << 55;
+
 /// Whom a question comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asking {
@@ -201,8 +205,8 @@ impl Mark {
     fn is_lost(&self, process: &Process) -> bool {
         match self {
             Self::Forked => process.is_forked() == Some(false),
-            // Memory that nobody uses any more ends at once; of other memory there is something or an error.
-            Self::Memory(memory) => pread(memory, &mut [0; 1], 0) == Ok(0),
+            // Memory that nobody uses any more ends at once; of other memory that is an error.
+            Self::Memory(memory) => pread(memory, &mut [0; 1], NOWHERE) == Ok(0),
         }
     }
 }

@@ -230,13 +230,13 @@ const fn follow(_: &Image<'_>, _: &mut Spelling, _: bool) -> Option<Result<Execu
 fn is_absent(image: &Image<'_>, spelling: &Spelling) -> bool {
     let hidden = matches!(may_execute(image, &spelling.request()),
         Verdict::Deny(denial) if denial.hidden);
-    hidden && leads_nowhere(spelling)
+    hidden && leads_nowhere(spelling, 0)
 }
 
 #[inline(never)]
-fn leads_nowhere(spelling: &Spelling) -> bool {
+fn leads_nowhere(spelling: &Spelling, flags: c_int) -> bool {
     let Ok(mut path) = Far::<PathBuffer>::blank() else { return false };
-    matches!(resolve::pin(spelling, 0, &mut path), Err(Errno::ENOENT | Errno::ENOTDIR))
+    matches!(resolve::pin(spelling, flags, &mut path), Err(Errno::ENOENT | Errno::ENOTDIR))
 }
 
 /// A file without a name was written by whoever holds it; no rule covers it. What was removed while a person was asked
@@ -248,7 +248,8 @@ fn judge_nameless(
     spelling: &Spelling,
     program: &Object,
 ) -> Result<(), Errno> {
-    if leads_nowhere(spelling) {
+    // Where a link leads that was put there since is not to be told.
+    if leads_nowhere(spelling, libc::O_NOFOLLOW) {
         return Err(Errno::ENOENT);
     }
     let mut path = Far::<PathBuffer>::blank()?;
