@@ -12,10 +12,12 @@ use crate::{sys, working_directory};
 pub(crate) const REMOVED: &[u8] = b" (deleted)";
 
 /// The name that a descriptor has in the file system.
+#[cfg(target_os = "linux")]
 pub(crate) struct DescriptorLink {
     text: [u8; 32],
 }
 
+#[cfg(target_os = "linux")]
 impl DescriptorLink {
     pub(crate) fn new(fd: c_int) -> Self {
         let mut digits = [0_u8; 12];

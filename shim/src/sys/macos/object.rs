@@ -56,9 +56,6 @@ pub(crate) const IS_DIRECTORY: Errno = Errno::EPERM;
 /// A path that leads nowhere.
 pub(crate) const NOWHERE: &CStr = c"/dev/fd/-";
 
-/// Where descriptors have names.
-pub(crate) const DESCRIPTORS: &[u8] = b"/dev/fd/";
-
 /// What stands for the path of an object without one.
 pub(crate) const ANONYMOUS: &[u8] = b"anonymous:";
 
