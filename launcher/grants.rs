@@ -83,7 +83,12 @@ impl Flags {
 
     /// Whether a flag grants something.
     pub(crate) fn grant(&self) -> bool {
-        self.paths.values().any(|flag| !flag.caps.is_empty())
+        self.grant_at(|_| true)
+    }
+
+    /// Whether one grants something at such a place.
+    fn grant_at(&self, is_meant: impl Fn(&Path) -> bool) -> bool {
+        self.paths.iter().any(|(anchor, flag)| !flag.caps.is_empty() && is_meant(anchor))
     }
 
     fn add(&mut self, anchor: PathBuf, caps: Option<Capabilities>, text: &str) {
@@ -185,9 +190,8 @@ impl Parts<'_> {
 
     /// All grants but these.
     fn without(&self, left_out: &[&Led]) -> Result<Vec<Grant>, Failure> {
-        let Parts { options, flags, .. } = &self;
+        let flags = self.flags;
         let root = &self.workspace.root;
-        let hide = !options.show_denied;
         let mut grants = Vec::new();
         for table in self.tables {
             let kept = |grant: &&Grant| left_out.iter().all(|led| led.grant != **grant);
@@ -201,7 +205,7 @@ impl Parts<'_> {
         let mut grants: Vec<Grant> =
             grants.into_iter().filter_map(|grant| flags.apply(grant)).collect();
         grants.extend(self.temporary());
-        grants.extend(self.home(hide));
+        grants.extend(self.home(&grants));
         let denied: Vec<Grant> =
             self.denied_inside().filter_map(|denial| flags.apply(denial)).collect();
         let outweighs = |rule: &Grant| {
@@ -236,15 +240,27 @@ impl Parts<'_> {
     }
 
     /// The home directory, hidden; not where the workspace contains it, because then it was named
-    /// as the workspace, nor where it is the root directory, which is nobody's home.
-    fn home(&self, hide: bool) -> Option<Grant> {
+    /// as the workspace, nor where it is the root directory, which is nobody's home, nor where a profile among `grants`
+    /// is about it. Where nothing is to be hidden it is denied still, if more is granted around it.
+    fn home(&self, grants: &[Grant]) -> Option<Grant> {
         let home = self.options.hidden.as_ref().or(self.context.canonical_home.as_ref())?;
         let nobodys = home.parent().is_none() || home.starts_with(&self.workspace.root);
-        (hide && !nobodys).then(|| {
-            let why = "the home directory, hidden where nothing is granted".to_owned();
-            let origin = Origin::Product { why };
-            Grant::new(home.clone(), Capabilities::NONE, GrantKind::Hidden, origin)
-        })
+        let granting = || grants.iter().filter(|grant| !grant.caps.is_empty());
+        if nobodys || granting().any(|grant| grant.anchor == *home) {
+            return None;
+        }
+        let is_around = |anchor: &Path| home.starts_with(anchor);
+        let (kind, how) = if !self.options.show_denied {
+            (GrantKind::Hidden, "hidden")
+        } else if granting().any(|grant| is_around(&grant.anchor)) || self.flags.grant_at(is_around)
+        {
+            (GrantKind::Plain, "denied")
+        } else {
+            return None;
+        };
+        let origin =
+            Origin::Product { why: format!("the home directory, {how} where nothing is granted") };
+        Some(Grant::new(home.clone(), Capabilities::NONE, kind, origin))
     }
 
     /// Flags add to what holds at their path, they take nothing away: `-x .` keeps the workspace

@@ -33,7 +33,7 @@ const FILES: &[(&str, &str)] = &[
     ),
     (
         "$XDG_CONFIG_HOME/jp-confine/config.toml",
-        "the user's own policy, below all others. Only here, and in options, may paths be absolute.",
+        "the user's own policy and profiles, below all others",
     ),
 ];
 
@@ -61,12 +61,18 @@ const EXAMPLES: &[(&str, &str)] = &[
         "whether a tool may read an absolute path, and where that leads",
     ),
     (
-        "jp-confine man > ~/.local/share/man/man1/jp-confine.1",
-        "install this page; man jp-confine finds it",
+        "mkdir -p ~/.local/share/man/man1 && jp-confine man > ~/.local/share/man/man1/jp-confine.1",
+        "install this page; man jp-confine finds it where ~/.local/bin is on PATH",
     ),
     (
-        "jp-confine completions bash > ~/.local/share/bash-completion/completions/jp-confine",
-        "complete the command line",
+        "mkdir -p ~/.local/share/bash-completion/completions && \
+         jp-confine completions bash > ~/.local/share/bash-completion/completions/jp-confine",
+        "complete the command line in bash",
+    ),
+    (
+        "mkdir -p ~/.config/fish/completions && \
+         jp-confine completions fish > ~/.config/fish/completions/jp-confine.fish",
+        "the same in fish; zsh has it from a file _jp-confine in a directory on its fpath",
     ),
 ];
 

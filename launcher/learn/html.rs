@@ -69,7 +69,7 @@ pub(crate) fn page(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
     );
     table_of_denials(&mut text, learned);
     hosts::write(&mut text, &learned.hosts);
-    let root = escaped(&stage.root.to_string_lossy());
+    let root = escaped(&report::place(stage.root));
     let _ = write!(text, "<h2>In the workspace {root}</h2>\n<ul class=\"top\">\n");
     inside.write_all(&mut text, "", true);
     text.push_str("</ul>\n<h2>Outside of it</h2>\n<ul class=\"top\">\n");

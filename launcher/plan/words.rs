@@ -35,7 +35,7 @@ impl Plan {
         section(&mut text, "supervisor", self.supervisor());
         section(&mut text, "landlock", self.landlock());
         let notes = self.weaker.iter().chain(&self.notes);
-        section(&mut text, "notes", notes.cloned());
+        section(&mut text, "notes", notes.map(|note| report::path(note)));
         let limits = self.limits().into_iter().map(str::to_owned);
         section(&mut text, "limits", limits.chain(self.outgrown()));
         report::folded(&text)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::cli_status::product;
-use crate::run::{Mode, Run, have};
+use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 
 #[test]
@@ -31,6 +31,24 @@ fn the_manual_page_has_its_sections() {
     }
     for option in ["force", "json", "last", "html"] {
         assert!(page.contains(&format!("\\-\\-{option}")), "no {option}: {run}");
+    }
+}
+
+/// What it says to type is typed as it is.
+#[test]
+fn the_manual_page_is_installed_as_it_says() {
+    let scratch = Scratch::new();
+    let page = product(&scratch, &["man"]).run();
+    let plain = page.assert_ok().stdout.replace("\\-", "-").replace("\\fR", "");
+    let typed = plain.lines().filter_map(|line| line.strip_prefix("\\fB"));
+    let lines: Vec<&str> = typed.filter(|line| line.starts_with("mkdir -p ~")).collect();
+    assert_eq!(lines.len(), 3, "{page}");
+    for line in lines {
+        let (_, place) = line.rsplit_once("> ~/").expect("where to");
+        let script = line.replace("jp-confine man", "$J man").replace("jp-confine comp", "$J comp");
+        let shell = Run::new(&scratch, "sh", &["-c", &script]).env("J", PRODUCT).mode(Mode::Bare);
+        shell.run().assert_ok();
+        assert!(!scratch.read(&format!("home/{place}")).is_empty(), "{script}");
     }
 }
 

@@ -179,6 +179,17 @@ fn names_of_workspaces_leave_a_terminal_as_it_is() {
     let run = product(&scratch, &["compile"]).cwd(&scratch.path(name)).run();
     run.assert_code(125).assert_stderr(r"/ws/a\x1b[2J\x0ab/jp-confine.toml:3:1");
     assert!(!run.stderr.contains('\x1b'), "{run}");
+    let rules = "[[access.fs]]\npath = '.'\nread = true\n[[access.fs]]\npath = 'in'\nwrite = true\n\
+                 [[access.fs]]\npath = 'in/there'\n";
+    scratch.write(&format!("{name}/jp-confine.toml"), rules);
+    scratch.write(&format!("{name}/in/there/file"), "");
+    for line in [&["--dry-run", "--", "true"][..], &["learn", "--html", "page", "--", "true"]] {
+        let run = product(&scratch, line).cwd(&scratch.path(name)).run();
+        run.assert_ok();
+        assert!(!format!("{}{}", run.stdout, run.stderr).contains('\x1b'), "{run}");
+    }
+    let page = scratch.read(&format!("{name}/page"));
+    assert!(!page.contains('\x1b') && page.contains(r"/ws/a\x1b[2J\x0ab"), "{page}");
 }
 
 #[test]

@@ -311,6 +311,25 @@ fn write_flag() {
     );
 }
 
+/// The home is denied where more is granted around it, whatever that looks like, and had by a profile that names it.
+#[test]
+fn the_home_is_had_by_its_name() {
+    let profile = "mkdir -p $HOME/.config/jp-confine; echo x > $HOME/notes; printf '[profiles.own]\\nread = [\"%s\"]\\n' \
+                   \"$NAMED\" > $HOME/.config/jp-confine/config.toml";
+    let notes =
+        |answer: &'static str| [("open $HOME/notes", answer), ("creat $HOME/new", "EACCES")];
+    let named = |name: &str| profile.replace("$NAMED", name);
+    for shown in ["", "--show-denied "] {
+        let options = |rest: &str| format!("{shown}{rest}");
+        assert_answers(&named("~"), &[], &options("--profile own"), &notes("ok"));
+        let kept = if shown.is_empty() { "ENOENT" } else { "EACCES" };
+        let above = "$(dirname $HOME)";
+        assert_answers(&named(above), &[], &options("--profile own"), &notes(kept));
+        assert_answers(&named("~"), &[], &options("-r $HOME/.."), &notes(kept));
+        assert_answers(&named("~"), &[], &options("-r $HOME"), &notes("ok"));
+    }
+}
+
 #[test]
 fn exec_flag() {
     assert_answers(
