@@ -17,6 +17,7 @@ use super::{Answer, Consent, GATHER, GRACE, Pending};
 use crate::descendants;
 use crate::orphaned;
 use crate::reply::Reply;
+use crate::supervisor::status::Status;
 
 /// At so many looks, a second's, who has the terminal may be about to hand it on, or a shell to take it back from a job
 /// that has ended: on a busy machine that takes its time.
@@ -64,6 +65,7 @@ impl Consent {
             for (id, answer) in answers {
                 self.answer(id, answer);
             }
+            self.interrupting.store(false, Ordering::SeqCst);
             // Not before: who is stopped hears the answer while it is known what for.
             self.asking.store(false, Ordering::Relaxed);
             if let Some(pressed) = pressed.filter(Pressed::stops) {
@@ -102,6 +104,7 @@ impl Consent {
             pressed.foreground = foreground;
             if !pressed.stops() {
                 self.state().interruption = Some(pressed.signal);
+                self.interrupting.store(true, Ordering::SeqCst);
                 // With the terminal, and before the answer.
                 pressed.reach();
             }
@@ -247,6 +250,9 @@ impl Outcome {
         let answer = |question: &Question| match said {
             Said::Reply(reply) => Some(Answer::of_reply(reply, question, &asked)),
             Said::Signal(Signal::TSTP) | Said::Nothing => None,
+            Said::Signal(signal) if Status::is_heard(question.pid, signal) => {
+                Some(Answer::Interrupt)
+            }
             Said::Signal(_) => Some(Answer::No),
             Said::Gone => Some(Answer::Silence),
         };
