@@ -76,11 +76,13 @@ impl Consent {
         }
     }
 
-    /// Those of which somebody waits for an answer.
+    /// Those of which somebody waits for an answer: first those that are asked about one by one.
     fn next_questions(&self) -> Vec<Numbered> {
         let state = self.state();
-        let pending = state.pending.iter().filter(|one| one.is_waited_for());
-        pending.map(|one| (one.id, one.question.clone())).collect()
+        let pending: Vec<_> = state.pending.iter().filter(|one| one.is_waited_for()).collect();
+        let is_any = pending.iter().any(|one| one.by_itself);
+        let next = pending.iter().filter(|one| one.by_itself == is_any);
+        next.map(|one| (one.id, one.question.clone())).collect()
     }
 
     /// Puts those questions to the person that fit the screen; the others come after them.
@@ -92,12 +94,20 @@ impl Consent {
         };
         // Who ended while others had the terminal is not named, nor who is about to.
         let mut questions = self.waited_for(questions);
-        let (said, count) = self.hear(&mut terminal, &questions);
-        questions.truncate(count);
-        let mut outcome = match said {
-            Said::Reply(Reply::Each) if count > 1 => self.each(&mut terminal, &questions),
-            said => Outcome::of(said, &questions),
-        };
+        let mut by_itself = self.is_any(&questions, |one| one.by_itself);
+        let together = questions.len().min(if by_itself { 1 } else { usize::MAX });
+        let (mut said, mut count) = self.hear(&mut terminal, &questions[..together]);
+        if said == Said::Reply(Reply::Each) && count > 1 {
+            questions.truncate(count);
+            self.ask_each(&questions);
+            by_itself = true;
+            (said, count) = self.hear(&mut terminal, &questions[..1]);
+        }
+        // A key that means a signal is about all of which a person wants to be asked one by one.
+        if !(by_itself && matches!(said, Said::Signal(_))) {
+            questions.truncate(count);
+        }
+        let mut outcome = Outcome::of(said, &questions);
         let foreground = terminal.hears_keys();
         drop(terminal);
         if let Some(pressed) = &mut outcome.pressed {
@@ -112,31 +122,11 @@ impl Consent {
         outcome
     }
 
-    /// Puts each question by itself that the answers before it do not settle; a key that means a signal is about
-    /// all that are left.
-    fn each(&self, terminal: &mut Foreground, questions: &[Numbered]) -> Outcome {
-        let mut memory = self.state().memory.clone();
-        let mut outcome = Outcome::default();
-        let mut rest = questions;
-        while let [(id, question), others @ ..] = rest
-            && outcome.pressed.is_none()
-        {
-            if let Some(answer) = memory.settled(question) {
-                outcome.answers.push((*id, answer));
-                rest = others;
-                continue;
-            }
-            let (said, _) = self.hear(terminal, &rest[..1]);
-            let about = if matches!(said, Said::Signal(_)) { rest.len() } else { 1 };
-            let Outcome { answers, pressed } = Outcome::of(said, &rest[..about]);
-            for ((_, question), (_, answer)) in rest.iter().zip(&answers) {
-                memory.keep(question, *answer);
-            }
-            outcome.answers.extend(answers);
-            outcome.pressed = pressed;
-            rest = &rest[about..];
+    /// From now on each of these is asked about by itself.
+    fn ask_each(&self, questions: &[Numbered]) {
+        for one in &mut self.state().pending {
+            one.by_itself |= questions.iter().any(|(id, _)| *id == one.id);
         }
-        outcome
     }
 
     /// Those that somebody still waits for; who comes back is asked about later.

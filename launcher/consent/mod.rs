@@ -109,6 +109,8 @@ struct Pending {
     id: u64,
     question: Question,
     waiters: Vec<Waiting>,
+    /// A person wants to be asked about it alone.
+    by_itself: bool,
     /// Since when nobody waits for it.
     abandoned: Option<Instant>,
 }
@@ -311,6 +313,7 @@ impl Consent {
                 id,
                 question: question.clone(),
                 waiters: vec![waiter],
+                by_itself: false,
                 abandoned: None,
             }),
         }

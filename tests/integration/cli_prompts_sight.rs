@@ -109,6 +109,45 @@ fn what_a_smaller_screen_has_no_room_for_is_asked_later() {
     assert_eq!(screen.matches(QUESTION).count(), 3, "{screen}");
 }
 
+/// Who is answered goes on before the others are asked about, and waits no more.
+#[test]
+fn each_by_itself_is_told_at_once() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = several(&scratch, "", 33);
+    terminal.see("[e] each by itself");
+    terminal.see(QUESTION);
+    terminal.keys("e\n");
+    for others in ["(2 more questions wait)", "(one more question waits)", "wants to"] {
+        terminal.see(others);
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+        terminal.see("content-a");
+    }
+    terminal.see("end\r");
+    terminal.end();
+    assert_eq!(terminal.screen().matches("wait)").count(), 1, "{}", terminal.screen());
+}
+
+/// An interrupt is about all that are left.
+#[test]
+fn an_interrupt_at_one_by_itself_is_a_no_to_all() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = several(&scratch, "trap : INT;", 33);
+    for answer in ["e\n", "y\n", "\x03"] {
+        terminal.see(QUESTION);
+        terminal.keys(answer);
+    }
+    terminal.see("2 denials");
+    terminal.end();
+    assert_eq!(terminal.screen().matches(QUESTION).count(), 3, "{}", terminal.screen());
+}
+
 /// How large the screen is its owner says, and no program of a run; each is free to size terminals of its own.
 #[test]
 fn no_program_says_how_much_is_seen() {
