@@ -142,10 +142,10 @@ impl Consent {
         }
         let (asked, others) = (questions_of(questions), self.others_than(questions));
         let count = Cell::new(questions.len());
-        let text = |size| {
-            let shown = Screenful::of(&asked, others, size);
-            count.set(shown.count);
-            shown.text
+        let text = |size, sign_words: &str| {
+            let shown = Screenful::of(&asked, others, size, sign_words);
+            count.set(shown.as_ref().map_or(1, |shown| shown.count));
+            Some(shown?.text)
         };
         let gone = || !self.is_any_wanted(&questions[..count.get()]);
         let said = terminal.ask(&text, &gone).unwrap_or(Said::Gone);

@@ -54,7 +54,7 @@ pub(super) enum Said {
     Signal(Signal),
     /// Nobody wants to know any more, or the terminal was taken away.
     Nothing,
-    /// There is no terminal any more.
+    /// There is no terminal any more, or none that shows the question.
     Gone,
 }
 
@@ -111,7 +111,7 @@ impl Foreground {
         self.lines.as_ref().is_some_and(|lines| lines.before().local_modes.contains(mode))
     }
 
-    /// Asks what is a `text` for a terminal of so many rows and columns, and waits for a line, or for a key that is none
+    /// Asks what is a `text` for a terminal of so many rows and columns, below the words of a countersign, and waits for a line, or for a key that is none
     /// of an answer. What is out of sight, by what others write or by another size, is asked again, as after a line that
     /// nobody typed alone.
     ///
@@ -119,7 +119,7 @@ impl Foreground {
     /// Where the terminal is gone.
     pub(super) fn ask(
         &mut self,
-        text: &dyn Fn(Option<Size>) -> String,
+        text: &dyn Fn(Option<Size>, &str) -> Option<String>,
         gone: &dyn Fn() -> bool,
     ) -> io::Result<Said> {
         let (mut sight, mut was_any_typed) = (Sight::new(), false);
@@ -130,7 +130,11 @@ impl Foreground {
             };
             let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
             let (size, clearing) = (size_of(&self.terminal), report::clearing());
-            self.say(&format!("\r\n{clearing}{sign_words}{}", text(size)))?;
+            let Some(text) = text(size, &sign_words) else {
+                self.say("\r\njp-confine: this terminal is too small for a question\n")?;
+                return Ok(Said::Gone);
+            };
+            self.say(&format!("\r\n{clearing}{sign_words}{text}"))?;
             sight.begin(size);
             while !sight.is_lost(size_of(&self.terminal)) {
                 match self.heard(&typing, sign.as_ref())? {
