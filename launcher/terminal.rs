@@ -181,9 +181,11 @@ impl Terminal {
         }
         self.stand(Words::new(question, true))?;
         while !over() {
-            if let Some(Line { text, sign }) = self.line(TICK)? {
-                return Ok(Some(Reply::to(sign.as_ref(), &text)));
+            let Some(Line { text, sign }) = self.line(TICK)? else { continue };
+            if let Some(reply) = Reply::to(sign.as_ref(), &text) {
+                return Ok(Some(reply));
             }
+            self.stand(Words { was_any_typed: true, ..Words::new(question, true) })?;
         }
         if self.standing.take().is_some() {
             self.file.write_all(b"\n  (no answer is needed any more)\n")?;

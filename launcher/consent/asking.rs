@@ -17,6 +17,7 @@ use super::{Answer, Consent, GATHER, GRACE, Pending};
 use crate::descendants;
 use crate::orphaned;
 use crate::reply::Reply;
+use crate::supervisor::status::Status;
 
 /// At so many looks, a second's, who has the terminal may be about to hand it on, or a shell to take it back from a job
 /// that has ended: on a busy machine that takes its time.
@@ -64,6 +65,7 @@ impl Consent {
             for (id, answer) in answers {
                 self.answer(id, answer);
             }
+            self.interrupting.store(false, Ordering::SeqCst);
             // Not before: who is stopped hears the answer while it is known what for.
             self.asking.store(false, Ordering::Relaxed);
             if let Some(pressed) = pressed.filter(Pressed::stops) {
@@ -74,11 +76,13 @@ impl Consent {
         }
     }
 
-    /// Those of which somebody waits for an answer.
+    /// Those of which somebody waits for an answer: first those that are asked about one by one.
     fn next_questions(&self) -> Vec<Numbered> {
         let state = self.state();
-        let pending = state.pending.iter().filter(|one| one.is_waited_for());
-        pending.map(|one| (one.id, one.question.clone())).collect()
+        let pending: Vec<_> = state.pending.iter().filter(|one| one.is_waited_for()).collect();
+        let is_any = pending.iter().any(|one| one.by_itself);
+        let next = pending.iter().filter(|one| one.by_itself == is_any);
+        next.map(|one| (one.id, one.question.clone())).collect()
     }
 
     /// Puts those questions to the person that fit the screen; the others come after them.
@@ -90,18 +94,27 @@ impl Consent {
         };
         // Who ended while others had the terminal is not named, nor who is about to.
         let mut questions = self.waited_for(questions);
-        let (said, count) = self.hear(&mut terminal, &questions);
-        questions.truncate(count);
-        let mut outcome = match said {
-            Said::Reply(Reply::Each) if count > 1 => self.each(&mut terminal, &questions),
-            said => Outcome::of(said, &questions),
-        };
+        let mut by_itself = self.is_any(&questions, |one| one.by_itself);
+        let together = questions.len().min(if by_itself { 1 } else { usize::MAX });
+        let (mut said, mut count) = self.hear(&mut terminal, &questions[..together]);
+        if said == Said::Reply(Reply::Each) && count > 1 {
+            questions.truncate(count);
+            self.ask_each(&questions);
+            by_itself = true;
+            (said, count) = self.hear(&mut terminal, &questions[..1]);
+        }
+        // A key that means a signal is about all of which a person wants to be asked one by one.
+        if !(by_itself && matches!(said, Said::Signal(_))) {
+            questions.truncate(count);
+        }
+        let mut outcome = Outcome::of(said, &questions);
         let foreground = terminal.hears_keys();
         drop(terminal);
         if let Some(pressed) = &mut outcome.pressed {
             pressed.foreground = foreground;
             if !pressed.stops() {
                 self.state().interruption = Some(pressed.signal);
+                self.interrupting.store(true, Ordering::SeqCst);
                 // With the terminal, and before the answer.
                 pressed.reach();
             }
@@ -109,31 +122,11 @@ impl Consent {
         outcome
     }
 
-    /// Puts each question by itself that the answers before it do not settle; a key that means a signal is about
-    /// all that are left.
-    fn each(&self, terminal: &mut Foreground, questions: &[Numbered]) -> Outcome {
-        let mut memory = self.state().memory.clone();
-        let mut outcome = Outcome::default();
-        let mut rest = questions;
-        while let [(id, question), others @ ..] = rest
-            && outcome.pressed.is_none()
-        {
-            if let Some(answer) = memory.settled(question) {
-                outcome.answers.push((*id, answer));
-                rest = others;
-                continue;
-            }
-            let (said, _) = self.hear(terminal, &rest[..1]);
-            let about = if matches!(said, Said::Signal(_)) { rest.len() } else { 1 };
-            let Outcome { answers, pressed } = Outcome::of(said, &rest[..about]);
-            for ((_, question), (_, answer)) in rest.iter().zip(&answers) {
-                memory.keep(question, *answer);
-            }
-            outcome.answers.extend(answers);
-            outcome.pressed = pressed;
-            rest = &rest[about..];
+    /// From now on each of these is asked about by itself.
+    fn ask_each(&self, questions: &[Numbered]) {
+        for one in &mut self.state().pending {
+            one.by_itself |= questions.iter().any(|(id, _)| *id == one.id);
         }
-        outcome
     }
 
     /// Those that somebody still waits for; who comes back is asked about later.
@@ -149,10 +142,10 @@ impl Consent {
         }
         let (asked, others) = (questions_of(questions), self.others_than(questions));
         let count = Cell::new(questions.len());
-        let text = |size| {
-            let shown = Screenful::of(&asked, others, size);
-            count.set(shown.count);
-            shown.text
+        let text = |size, sign_words: &str| {
+            let shown = Screenful::of(&asked, others, size, sign_words);
+            count.set(shown.as_ref().map_or(1, |shown| shown.count));
+            Some(shown?.text)
         };
         let gone = || !self.is_any_wanted(&questions[..count.get()]);
         let said = terminal.ask(&text, &gone).unwrap_or(Said::Gone);
@@ -247,6 +240,9 @@ impl Outcome {
         let answer = |question: &Question| match said {
             Said::Reply(reply) => Some(Answer::of_reply(reply, question, &asked)),
             Said::Signal(Signal::TSTP) | Said::Nothing => None,
+            Said::Signal(signal) if Status::is_heard(question.pid, signal) => {
+                Some(Answer::Interrupt)
+            }
             Said::Signal(_) => Some(Answer::No),
             Said::Gone => Some(Answer::Silence),
         };

@@ -54,8 +54,17 @@ pub(super) enum Said {
     Signal(Signal),
     /// Nobody wants to know any more, or the terminal was taken away.
     Nothing,
-    /// There is no terminal any more.
+    /// There is no terminal any more, or none that shows the question.
     Gone,
+}
+
+/// What comes while a question stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    Nothing,
+    /// A line in which the terminal reports what nobody typed.
+    Reports,
+    Said(Said),
 }
 
 impl Foreground {
@@ -102,14 +111,15 @@ impl Foreground {
         self.lines.as_ref().is_some_and(|lines| lines.before().local_modes.contains(mode))
     }
 
-    /// Asks what is a `text` for a terminal of so many rows and columns, and waits for a line, or for a key that is none
-    /// of an answer. What is out of sight, by what others write or by another size, is asked again.
+    /// Asks what is a `text` for a terminal of so many rows and columns, below the words of a countersign, and waits for a line, or for a key that is none
+    /// of an answer. What is out of sight, by what others write or by another size, is asked again, as after a line that
+    /// nobody typed alone.
     ///
     /// # Errors
     /// Where the terminal is gone.
     pub(super) fn ask(
         &mut self,
-        text: &dyn Fn(Option<Size>) -> String,
+        text: &dyn Fn(Option<Size>, &str) -> Option<String>,
         gone: &dyn Fn() -> bool,
     ) -> io::Result<Said> {
         let (mut sight, mut was_any_typed) = (Sight::new(), false);
@@ -120,11 +130,17 @@ impl Foreground {
             };
             let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
             let (size, clearing) = (size_of(&self.terminal), report::clearing());
-            self.say(&format!("\r\n{clearing}{sign_words}{}", text(size)))?;
+            let Some(text) = text(size, &sign_words) else {
+                self.say("\r\njp-confine: this terminal is too small for a question\n")?;
+                return Ok(Said::Gone);
+            };
+            self.say(&format!("\r\n{clearing}{sign_words}{text}"))?;
             sight.begin(size);
             while !sight.is_lost(size_of(&self.terminal)) {
-                if let Some(said) = self.heard(&typing, sign.as_ref())? {
-                    return Ok(said);
+                match self.heard(&typing, sign.as_ref())? {
+                    Heard::Said(said) => return Ok(said),
+                    Heard::Reports => break,
+                    Heard::Nothing => {}
                 }
                 if gone() {
                     self.say("\n  (nobody waits for this any more)\n")?;
@@ -156,25 +172,26 @@ impl Foreground {
     }
 
     /// What has been said by now, or soon is, where a yes has to end with `sign`.
-    fn heard(&mut self, typing: &Typing, sign: Option<&Countersign>) -> io::Result<Option<Said>> {
+    fn heard(&mut self, typing: &Typing, sign: Option<&Countersign>) -> io::Result<Heard> {
         let line = typing.line_within(TICK);
         if let Some(signal) = pressed()? {
             self.say("\n")?;
-            return Ok(Some(Said::Signal(signal)));
+            return Ok(Heard::Said(Said::Signal(signal)));
         }
         let is_interrupted =
             line.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted);
         if is_interrupted || was_stopped()? || !self.are_lines_known() {
             // What is typed now is typed to others, or read in another way than it was typed, or after others who
             // waited for their turn.
-            return Ok(Some(Said::Nothing));
+            return Ok(Heard::Said(Said::Nothing));
         }
-        let Some(line) = line? else { return Ok(None) };
+        let Some(line) = line? else { return Ok(Heard::Nothing) };
         let Some(line) = line.strip_suffix('\n') else {
             self.say("\n")?;
-            return Ok(Some(Said::Reply(Reply::No)));
+            return Ok(Heard::Said(Said::Reply(Reply::No)));
         };
-        Ok(Some(Said::Reply(Reply::to(sign, line))))
+        let reply = Reply::to(sign, line).map(Said::Reply);
+        Ok(reply.map_or(Heard::Reports, Heard::Said))
     }
 
     /// Whether lines are read as they were when the question was put.

@@ -26,7 +26,7 @@ impl Memory {
         for Wish { path, wanted, .. } in &question.wishes {
             let known = self.paths.entry(path.clone()).or_default();
             match answer {
-                Answer::No => known.refused = known.refused.union(*wanted),
+                Answer::No | Answer::Interrupt => known.refused = known.refused.union(*wanted),
                 Answer::Run => known.granted = known.granted.union(*wanted),
                 Answer::Silence => known.unanswered = known.unanswered.union(*wanted),
                 Answer::Once => {}

@@ -65,6 +65,8 @@ pub(crate) enum Answer {
     Run,
     /// No, from now on.
     No,
+    /// The same, by a key that interrupts: so does the call end.
+    Interrupt,
     /// Nobody answered, which is no consent: the question was withdrawn, or could not be put.
     Silence,
 }
@@ -80,6 +82,8 @@ pub(crate) struct Consent {
     terminal: Option<File>,
     /// The terminal belongs to a question: who is stopped for that is not to be reported.
     asking: AtomicBool,
+    /// A key that interrupts is told to programs, and then the answer.
+    interrupting: AtomicBool,
     /// Held while the terminal is changed for a program.
     changing: Mutex<()>,
     /// A start that was consented to may be under way.
@@ -105,6 +109,8 @@ struct Pending {
     id: u64,
     question: Question,
     waiters: Vec<Waiting>,
+    /// A person wants to be asked about it alone.
+    by_itself: bool,
     /// Since when nobody waits for it.
     abandoned: Option<Instant>,
 }
@@ -130,8 +136,16 @@ impl Consent {
         let (state, changed) = (Mutex::default(), Condvar::new());
         let asks = about.interactive && !about.tiers.is_empty();
         let terminal = asks.then(controlling).and_then(Result::ok);
-        let (asking, starting) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { state, changed, about, terminal, asking, changing: Mutex::default(), starting }
+        Self {
+            state,
+            changed,
+            about,
+            terminal,
+            asking: AtomicBool::new(false),
+            interrupting: AtomicBool::new(false),
+            changing: Mutex::default(),
+            starting: AtomicBool::new(false),
+        }
     }
 
     /// What questions are about.
@@ -142,6 +156,11 @@ impl Consent {
     /// Whether the terminal belongs to a question at present.
     pub(crate) fn is_asking(&self) -> bool {
         self.asking.load(Ordering::SeqCst)
+    }
+
+    /// Whether those who wait are about to hear an answer, after a signal that goes with it: no call begins again for that.
+    pub(crate) fn is_interrupting(&self) -> bool {
+        self.interrupting.load(Ordering::SeqCst)
     }
 
     /// Whether a question stands at the terminal, of this run's or of another's.
@@ -294,6 +313,7 @@ impl Consent {
                 id,
                 question: question.clone(),
                 waiters: vec![waiter],
+                by_itself: false,
                 abandoned: None,
             }),
         }
@@ -386,7 +406,7 @@ impl Drop for Waiter<'_> {
 impl Answer {
     /// Whether the call may go on.
     pub(crate) const fn consents(self) -> bool {
-        !matches!(self, Self::No | Self::Silence)
+        !matches!(self, Self::No | Self::Interrupt | Self::Silence)
     }
 
     /// What is put on record.
@@ -394,7 +414,7 @@ impl Answer {
         match self {
             Self::Once => Reason::Once,
             Self::Run => Reason::ThisRun,
-            Self::No => Reason::Refused,
+            Self::No | Self::Interrupt => Reason::Refused,
             Self::Silence => Reason::Rule,
         }
     }
@@ -418,6 +438,7 @@ impl Answer {
             Self::Run => 2,
             Self::No => 3,
             Self::Silence => 4,
+            Self::Interrupt => 5,
         }
     }
 
@@ -426,6 +447,7 @@ impl Answer {
             1 => Self::Once,
             2 => Self::Run,
             3 => Self::No,
+            5 => Self::Interrupt,
             _ => Self::Silence,
         }
     }

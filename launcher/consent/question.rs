@@ -175,9 +175,14 @@ pub(super) struct Screenful {
 }
 
 impl Screenful {
-    /// As many of the questions, from the first on, as are seen on a terminal of so many rows and columns: at least one.
-    /// The others are asked later, as are `further` ones.
-    pub(super) fn of(questions: &[&Question], further: usize, size: Option<Size>) -> Self {
+    /// As many of the questions, from the first on, as are seen on a terminal of so many rows and columns, below the words
+    /// of a countersign. The others are asked later, as are `further` ones. `None` where there is no room for one.
+    pub(super) fn of(
+        questions: &[&Question],
+        further: usize,
+        size: Option<Size>,
+        sign_words: &str,
+    ) -> Option<Self> {
         let (rows, columns) =
             size.filter(|(rows, columns)| *rows > 0 && *columns > 0).unwrap_or(USUAL);
         let first = |count: usize, longest| {
@@ -185,18 +190,19 @@ impl Screenful {
             let others = questions.len() - asked.len() + further;
             Self { count, text: words(asked, others, longest) + &offer(asked) }
         };
-        let fits = |it: &Self| {
-            let text = format!("{}\n{}", Countersign::LONGEST, it.text);
-            height(&text, columns) <= usize::from(rows)
+        let fits_below = |above: &str, it: &Self| {
+            height(&format!("{above}{}", it.text), columns) <= usize::from(rows)
         };
+        // Shown again it may have a countersign.
+        let longest_words = format!("{}\n", Countersign::LONGEST);
+        let fits = |it: &Self| fits_below(&longest_words, it);
         let together = (1..=questions.len().min(TOGETHER)).map(|count| first(count, LONGEST));
         let alone = || SHORTER.map(|longest| first(1, longest));
-        let [.., shortest] = SHORTER;
         together
             .take_while(fits)
             .last()
             .or_else(|| alone().into_iter().find(fits))
-            .unwrap_or_else(|| first(1, shortest))
+            .or_else(|| alone().into_iter().find(|it| fits_below(sign_words, it)))
     }
 }
 
@@ -282,7 +288,9 @@ mod tests {
     fn questions_fit_the_screen() {
         let name = format!("/w/{}", "資".repeat(100));
         let of = |path: &[u8]| question(7, Subject::new(path), Capabilities::READ);
-        let fitting = |path: &[u8], size| Screenful::of(&[&of(path); 9], 0, size).count;
+        let fitting = |path: &[u8], size| {
+            Screenful::of(&[&of(path); 9], 0, size, "").map_or(0, |shown| shown.count)
+        };
         for (size, short, long) in [
             (None, 6, 4),
             (Some((0, 0)), 6, 4),
@@ -291,21 +299,26 @@ mod tests {
             (Some((24, 30)), 3, 1),
             (Some((12, 80)), 3, 1),
             (Some((100, 80)), 6, 6),
-            (Some((1, 1)), 1, 1),
+            (Some((6, 80)), 1, 1),
+            (Some((5, 80)), 1, 0),
+            (Some((4, 80)), 0, 0),
+            (Some((1, 1)), 0, 0),
         ] {
             assert_eq!(fitting(b"/w/f", size), short, "{size:?}");
             assert_eq!(fitting(name.as_bytes(), size), long, "{size:?}");
         }
-        assert_eq!(Screenful::of(&[&of(b"/w/f")], 0, None).count, 1);
+        assert_eq!(Screenful::of(&[&of(b"/w/f")], 0, None, "").map(|shown| shown.count), Some(1));
     }
 
     /// That is one line more, also where those that wait are none of these.
     #[test]
     fn how_many_wait_takes_a_line() {
         let of = question(7, Subject::new(b"/w/f"), Capabilities::READ);
-        let count = |further, rows| Screenful::of(&[&of; 3], further, Some((rows, 80))).count;
-        let rows = (1..24).find(|rows| count(0, *rows) == 3).expect("all fit");
-        assert_eq!(count(1, rows), 2);
+        let count = |further, rows| {
+            Screenful::of(&[&of; 3], further, Some((rows, 80)), "").map(|shown| shown.count)
+        };
+        let rows = (1..24).find(|rows| count(0, *rows) == Some(3)).expect("all fit");
+        assert_eq!(count(1, rows), Some(2));
     }
 
     /// Of one question that is more than the screen less of the names is shown, so that its beginning is.
@@ -313,14 +326,26 @@ mod tests {
     fn a_question_is_shortened_to_the_screen() {
         let name = format!("/w/{}end", "資".repeat(200));
         let asked = question(7, Subject::new(name.as_bytes()), Capabilities::READ);
-        let shown = |rows| Screenful::of(&[&asked], 0, Some((rows, 60))).text;
-        assert!(!shown(24).contains('…'), "{}", shown(24));
-        for rows in 1..24 {
-            let text = shown(rows);
-            let fits = height(&text, 60) < usize::from(rows);
-            assert!(fits || text.contains("[… 175 characters …]"), "{rows}: {text}");
+        let sign_words = format!("{}\n", Countersign::LONGEST);
+        let shown = |rows, sign_words| {
+            Screenful::of(&[&asked], 0, Some((rows, 60)), sign_words).map(|shown| shown.text)
+        };
+        let whole = shown(24, "").expect("it fits");
+        assert!(!whole.contains('…'), "{whole}");
+        let mut shortest = 0;
+        for rows in (1..24).rev() {
+            let Some(text) = shown(rows, "") else { break };
+            assert!(height(&text, 60) <= usize::from(rows), "{rows}: {text}");
             assert!(text.contains("'資") && text.contains("資end'"), "{text}");
+            assert_eq!(
+                shown(rows, &sign_words).is_some(),
+                height(&format!("{sign_words}{text}"), 60) <= usize::from(rows)
+            );
+            shortest = rows;
         }
+        let text = shown(shortest, "").expect("it was seen");
+        assert!(text.contains("[… 175 characters …]"), "{text}");
+        assert_eq!(height(&text, 60), usize::from(shortest), "{text}");
     }
 
     /// What it calls itself takes no lines that could be read as another question.

@@ -50,10 +50,18 @@ impl Status {
 
     /// Whether nothing is about to wake thread `tid` but what it waits for.
     pub(crate) fn is_at_rest(tid: i32) -> bool {
+        Self::of(tid).is_some_and(|status| status.is_lightly_asleep && !status.has_signal)
+    }
+
+    /// Whether this signal would do anything to a process.
+    pub(crate) fn is_heard(process: u32, signal: Signal) -> bool {
+        Self::of(process.cast_signed()).is_some_and(|status| status.hears(signal))
+    }
+
+    fn of(tid: i32) -> Option<Self> {
         // There may be any byte in its name.
-        let text = fs::read(format!("/proc/{tid}/status")).unwrap_or_default();
+        let text = fs::read(format!("/proc/{tid}/status")).ok()?;
         Self::parse(&String::from_utf8_lossy(&text))
-            .is_some_and(|status| status.is_lightly_asleep && !status.has_signal)
     }
 
     /// The mask of files that this process makes, where that can be told.

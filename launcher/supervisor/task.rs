@@ -333,7 +333,7 @@ impl<'a> Task<'a> {
             return Ok(());
         }
         self.record(Some(denial), answer.reason(), subject);
-        Err(errno_of(denial))
+        Err(if answer == Answer::Interrupt { Errno::INTR } else { errno_of(denial) })
     }
 
     /// What a person says about what the program wants; a consent is put on record.

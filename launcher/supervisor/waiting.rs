@@ -200,9 +200,13 @@ impl Waiting {
     /// (`seccomp_do_user_notification` in kernel/seccomp.c): that shows.
     fn answer_to_interruption(&self, caller: &For) -> Option<Errno> {
         let status = Status::read(&self.proc, caller.tid).ok()?;
-        let stops_for_question = caller.is_asking && !status.has_signal && self.consent.is_asking();
+        let consent = &self.consent;
+        let stops_for_question = caller.is_asking && !status.has_signal && consent.is_asking();
+        if stops_for_question || caller.is_asking && consent.is_interrupting() {
+            return None;
+        }
         let again = if caller.is_asking { BEGIN_AGAIN_ALWAYS } else { BEGIN_AGAIN };
-        (status.is_fast_asleep && !stops_for_question).then_some(again)
+        status.is_fast_asleep.then_some(again)
     }
 
     fn waiters(&self) -> MutexGuard<'_, Waiters> {

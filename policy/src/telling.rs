@@ -52,6 +52,9 @@ pub const fn is_private_directory(mode: u32) -> bool {
 /// What the call returns where the record was a question and a person consented; else it is zero.
 pub const CONSENT: u32 = 1;
 
+/// The same where a person interrupted the program at the question, by a key: the call ends by that.
+pub const INTERRUPTED: u32 = 2;
+
 /// What a record says in one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flags(u8);

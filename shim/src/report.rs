@@ -5,7 +5,7 @@ use core::ffi::CStr;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId, Text};
-use jp_confine_policy::telling::{COMMAND, CONSENT, FULL, Flags, VECTORS};
+use jp_confine_policy::telling::{COMMAND, CONSENT, FULL, Flags, INTERRUPTED, VECTORS};
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
@@ -79,7 +79,7 @@ impl Other<'_> {
 /// Turns a verdict into the hook's result: reports a denial, or asks where a person may lift it.
 ///
 /// # Errors
-/// `EACCES`, or `ENOENT` in a hidden area.
+/// `EACCES`, or `ENOENT` in a hidden area; `EINTR` where a person interrupts instead of an answer.
 pub(crate) fn settle(
     image: &Image<'_>,
     verdict: Verdict,
@@ -101,7 +101,7 @@ pub(crate) fn settle_pair(
     subject: Subject<'_>,
     other: Other<'_>,
 ) -> Result<(), Errno> {
-    if is_lifted(image, denial, subject, other) { Ok(()) } else { Err(errno_of(denial)) }
+    lift(image, denial, subject, other)
 }
 
 /// As [`settle`], for a path that leads nowhere: about that nobody is asked.
@@ -130,13 +130,13 @@ pub(crate) fn settle_open(
     subject: Subject<'_>,
 ) -> Result<OpenVerdict, Errno> {
     match judge(image, request) {
-        OpenVerdict::Deny(denial) if is_lifted(image, denial, subject, Other::NONE) => {
+        OpenVerdict::Deny(denial) => {
+            lift(image, denial, subject, Other::NONE)?;
             match judge(image, &request.consented()) {
                 OpenVerdict::Deny(denial) => Err(errno_of(denial)),
                 other => Ok(other),
             }
         }
-        OpenVerdict::Deny(denial) => Err(errno_of(denial)),
         other => Ok(other),
     }
 }
@@ -150,11 +150,23 @@ pub(crate) fn denied(image: &Image<'_>, denial: Denial, subject: Subject<'_>) ->
     errno_of(denial)
 }
 
-/// Reports a denial, or has a person asked; whether that person consents.
+/// Reports a denial, or has a person asked, who may lift it.
+///
+/// # Errors
+/// As [`settle`].
 #[cold]
 #[inline(never)]
-fn is_lifted(image: &Image<'_>, denial: Denial, subject: Subject<'_>, other: Other<'_>) -> bool {
-    record(image, Some(denial), Reason::Rule, subject, other) && denial.ask
+fn lift(
+    image: &Image<'_>,
+    denial: Denial,
+    subject: Subject<'_>,
+    other: Other<'_>,
+) -> Result<(), Errno> {
+    match record(image, Some(denial), Reason::Rule, subject, other) {
+        CONSENT if denial.ask => Ok(()),
+        INTERRUPTED if denial.ask => Err(Errno::EINTR),
+        _ => Err(errno_of(denial)),
+    }
 }
 
 const fn errno_of(denial: Denial) -> Errno {
@@ -172,7 +184,7 @@ pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -
     }
 }
 
-/// Whether a person was asked, and consented.
+/// What came of telling the supervisor; zero where there is none.
 #[inline(never)]
 fn record(
     image: &Image<'_>,
@@ -180,7 +192,7 @@ fn record(
     reason: Reason,
     subject: Subject<'_>,
     other: Other<'_>,
-) -> bool {
+) -> u32 {
     // The stack is short here.
     let mut program = Far::<PathBuffer>::blank().ok();
     let program = program.as_mut().map_or(&b""[..], |program| own_program(program));
@@ -196,7 +208,7 @@ fn record(
     if answer.is_none() {
         append(decided, record);
     }
-    answer == Some(CONSENT as usize)
+    answer.and_then(|answer| u32::try_from(answer).ok()).unwrap_or_default()
 }
 
 /// The path of the program itself; nothing where that cannot be told.

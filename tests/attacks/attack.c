@@ -14,6 +14,7 @@ static const struct { int error; const char *name; } names[] = {
     {ELOOP, "ELOOP"},     {EROFS, "EROFS"},     {ENOTEMPTY, "ENOTEMPTY"}, {ENAMETOOLONG, "ENAMETOOLONG"},
     {ENOSYS, "ENOSYS"},   {ENODATA, "ENODATA"}, {EOPNOTSUPP, "EOPNOTSUPP"}, {ERANGE, "ERANGE"},
     {ENOEXEC, "ENOEXEC"}, {ECONNREFUSED, "ECONNREFUSED"}, {EBUSY, "EBUSY"}, {ENXIO, "ENXIO"},
+    {EINTR, "EINTR"},
 };
 
 const char *errno_name(int error)

@@ -80,6 +80,19 @@ static int v_handler_small_stack(char **a)
     return sigaltstack(&stack, NULL) ? FAILED : in_handler(run_here, SA_ONSTACK, a);
 }
 
+static void go_on(int signal) { (void)signal; }
+
+/* Opens a file again where a person interrupts the first time. */
+static int v_open_interrupted(char **a)
+{
+    struct sigaction action = {.sa_handler = go_on, .sa_flags = SA_RESTART};
+    if (sigaction(SIGINT, &action, NULL))
+        return FAILED;
+    line("first", "open", open(a[0], O_RDONLY));
+    line("second", "open", open(a[0], O_RDONLY));
+    return DONE;
+}
+
 /* clone(2) past libc, which then knows nothing of the child. */
 static int v_raw_clone(char **a)
 {
@@ -147,6 +160,7 @@ const struct verb staying_verbs[] = {
     {"handler", 0, v_handler},
     {"handler_vfork", 0, v_handler_vfork},
     {"handler_small_stack", 0, v_handler_small_stack},
+    {"open_interrupted", 1, v_open_interrupted},
     {"raw_clone", 0, v_raw_clone},
     {"forks_under_load", 0, v_forks_under_load},
     {0},

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::attack::{Linking, arena_with};
 use crate::cli_prompts::{QUESTION, place, start};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
@@ -310,6 +311,56 @@ fn an_interrupt_is_a_no_and_reaches_the_program() {
     assert_eq!(terminal.end(), Some(130));
     let screen = terminal.screen();
     assert!(!screen.contains("content-a") && !screen.contains("not reached\r"), "{screen}");
+}
+
+/// Python looks for what it was sent where a call was interrupted, and nowhere else.
+#[test]
+fn an_interrupt_is_told_as_one() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let mut terminal = start(&scratch, "python3 -c \"open('ask/a')\"");
+    terminal.see(QUESTION);
+    terminal.keys("\x03");
+    terminal.see("\r\nKeyboardInterrupt\r\n");
+    assert_eq!(terminal.end(), Some(130));
+    let screen = terminal.screen();
+    assert!(!screen.contains("Error") && screen.contains("a person said no"), "{screen}");
+}
+
+/// With the library and without; who tries again is refused at once.
+#[test]
+fn an_interrupted_call_ends_by_that() {
+    if !have("script") {
+        return;
+    }
+    for linking in [Linking::Dynamic, Linking::Static] {
+        let scratch = arena_with(linking, place());
+        for key in ["\x03", "n\n"] {
+            let mut terminal = start(&scratch, "trap : INT; bin/attack open_interrupted ask/a");
+            terminal.see(QUESTION);
+            terminal.keys(key);
+            terminal.see(&format!("first open: {}", if key == "n\n" { "EACCES" } else { "EINTR" }));
+            terminal.see("second open: EACCES");
+            terminal.end();
+        }
+    }
+}
+
+/// Whom it does nothing to, as what a shell without jobs starts with `&`, hears a no.
+#[test]
+fn an_interrupt_that_is_ignored_is_a_no() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start(&scratch, "trap : INT; cat ask/a & wait; wait; echo end");
+    terminal.see(QUESTION);
+    terminal.keys("\x03");
+    terminal.see("cat: ask/a: Permission denied");
+    terminal.see("end");
+    terminal.end();
 }
 
 /// Where the terminal makes no signals of keys, an interrupt is for whoever asks.

@@ -2,6 +2,7 @@
 
 use crate::cli_mounts::{approved, forked};
 use crate::cli_prompts::{QUESTION, place, start};
+use crate::cli_prompts_taken::{word, word_of};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
@@ -38,6 +39,43 @@ fn a_terminal_does_not_answer_a_question() {
     assert_eq!(terminal.end(), Some(0));
     let screen = terminal.screen();
     assert!(!screen.contains("content") && screen.contains("a person said no"), "{screen}");
+}
+
+/// Nor does it by reports on a click, or on another window, that a program has it make; a no would stand for the run.
+#[test]
+fn what_a_terminal_reports_is_no_answer() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start(&scratch, "cat ask/a; echo end");
+    for line in ["\x1b[<0;10;5M\x1b[<0;10;5m\n", "\x1b[O\x1b[Iy\n", "\x1b[M !!n\n"] {
+        terminal.see(QUESTION);
+        terminal.keys(line);
+    }
+    let word = word(&mut terminal);
+    terminal.keys(&format!("y {word}\n"));
+    terminal.see("content-a");
+    terminal.see("end");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+/// The same before a run.
+#[test]
+fn what_a_terminal_reports_approves_nothing_and_refuses_nothing() {
+    let scratch = forked();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start_after(&scratch, ":", "echo end");
+    terminal.see(APPROVAL);
+    terminal.keys("\x1b[<64;10;5My\n");
+    let word = word_of(&mut terminal, APPROVAL);
+    assert_eq!(approved(&scratch), "", "{}", terminal.screen());
+    terminal.keys(&format!("y {word}\n"));
+    terminal.see("end");
+    terminal.end();
+    assert_ne!(approved(&scratch), "", "{}", terminal.screen());
 }
 
 /// So it is where a run is about to begin: an earlier one may have left the terminal so.

@@ -109,6 +109,77 @@ fn what_a_smaller_screen_has_no_room_for_is_asked_later() {
     assert_eq!(screen.matches(QUESTION).count(), 3, "{screen}");
 }
 
+/// What is not seen is not asked about, and nobody said no.
+#[test]
+fn a_screen_without_room_for_a_question_has_none() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let run = || Run::sh(&scratch, "cat ask/a; echo end:$?").mode(Mode::Confined);
+    let mut terminal = Terminal::start_sized(&run(), 2, 80);
+    terminal.see("this terminal is too small for a question\r\n");
+    terminal.see("Permission denied");
+    terminal.see("end:1");
+    terminal.end();
+    let screen = terminal.screen();
+    assert!(!screen.contains(QUESTION) && !screen.contains("a person said no"), "{screen}");
+}
+
+/// The same of one that becomes so small.
+#[test]
+fn a_question_that_the_screen_has_no_room_for_any_more_is_taken_back() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start(&scratch, "cat ask/a; echo end:$?");
+    terminal.see(QUESTION);
+    terminal.resize(2, 80);
+    terminal.see("this terminal is too small for a question\r\n");
+    terminal.see("end:1");
+    terminal.end();
+}
+
+/// Who is answered goes on before the others are asked about, and waits no more.
+#[test]
+fn each_by_itself_is_told_at_once() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = several(&scratch, "", 33);
+    terminal.see("[e] each by itself");
+    terminal.see(QUESTION);
+    terminal.keys("e\n");
+    for others in ["(2 more questions wait)", "(one more question waits)", "wants to"] {
+        terminal.see(others);
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+        terminal.see("content-a");
+    }
+    terminal.see("end\r");
+    terminal.end();
+    assert_eq!(terminal.screen().matches("wait)").count(), 1, "{}", terminal.screen());
+}
+
+/// An interrupt is about all that are left.
+#[test]
+fn an_interrupt_at_one_by_itself_is_a_no_to_all() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = several(&scratch, "trap : INT;", 33);
+    for answer in ["e\n", "y\n", "\x03"] {
+        terminal.see(QUESTION);
+        terminal.keys(answer);
+    }
+    terminal.see("2 denials");
+    terminal.end();
+    assert_eq!(terminal.screen().matches(QUESTION).count(), 3, "{}", terminal.screen());
+}
+
 /// How large the screen is its owner says, and no program of a run; each is free to size terminals of its own.
 #[test]
 fn no_program_says_how_much_is_seen() {

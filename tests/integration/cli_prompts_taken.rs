@@ -58,7 +58,7 @@ pub(crate) fn word(terminal: &mut Terminal) -> String {
 }
 
 /// The word of the next question, which ends with `offer`.
-fn word_of(terminal: &mut Terminal, offer: &str) -> String {
+pub(crate) fn word_of(terminal: &mut Terminal, offer: &str) -> String {
     terminal.see(WORD);
     terminal.see(offer);
     let screen = terminal.screen();

@@ -3,7 +3,7 @@
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::telling::{CONSENT, VECTORS};
+use jp_confine_policy::telling::{CONSENT, INTERRUPTED, VECTORS};
 use rustix::io::Errno;
 
 use crate::consent::{self, Asker, Identity};
@@ -39,7 +39,8 @@ pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, 
     }
     let reason = said.map_or(told.reason, consent::Answer::reason);
     task.tell(events::Denial { program, layer: Layer::Shim, reason, ..told });
-    Ok(Answer::Value(0))
+    let is_interrupted = said == Some(consent::Answer::Interrupt);
+    Ok(Answer::Value(if is_interrupted { INTERRUPTED.into() } else { 0 }))
 }
 
 /// What a person says about what the library asks. That it is a question at all is judged here: who asks could ask for
