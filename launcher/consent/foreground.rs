@@ -111,9 +111,9 @@ impl Foreground {
         self.lines.as_ref().is_some_and(|lines| lines.before().local_modes.contains(mode))
     }
 
-    /// Asks what is a `text` for a terminal of so many rows and columns, below the words of a countersign, and waits for a line, or for a key that is none
-    /// of an answer. What is out of sight, by what others write or by another size, is asked again, as after a line that
-    /// nobody typed alone.
+    /// Asks what is a `text` for a terminal of so many rows and columns, below the words of a countersign, and waits for a
+    /// line, or for a key that is none of an answer. What is out of sight, by what others write or by another size, is
+    /// asked again, as after a line in which something is that nobody typed.
     ///
     /// # Errors
     /// Where the terminal is gone.
