@@ -1,6 +1,7 @@
 //! Making an entry where there is one already. The kernel would say so (`EEXIST`), and nothing would be made;
 //! programs go by that answer (decision 0008). So it is what a refused program hears, too, and
-//! instead of a question, wherever looking shows as much (R6).
+//! instead of a question, wherever looking shows as much (R6). Likewise of removing or moving what is not there
+//! (`ENOENT`), which nobody is asked about (decision 0018).
 
 use crate::capability::Capabilities;
 use crate::decide::{self, Denial, Verdict};
@@ -11,6 +12,14 @@ use crate::lookup::Request;
 #[must_use]
 pub fn is_told(image: &Image<'_>, entry: &Request<'_>, denial: &Denial) -> bool {
     denial.missing == Capabilities::CREATE && shows(image, entry)
+}
+
+/// Whether who is denied to remove or to move `entry` may hear that it is missing, if it is: instead of a question,
+/// and wherever its removal alone is one. Who may not remove it at all does not, as with opening.
+#[must_use]
+pub fn is_told_missing(image: &Image<'_>, entry: &Request<'_>, denial: &Denial) -> bool {
+    let is_question = |verdict| matches!(verdict, Verdict::Deny(Denial { ask: true, .. }));
+    (denial.ask || is_question(decide::remove(image, entry))) && shows(image, entry)
 }
 
 /// Whether who is denied to link something there, or to move it and to replace nothing, may hear that `entry`

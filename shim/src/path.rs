@@ -13,7 +13,7 @@ use crate::places;
 mod linux;
 
 /// The longest name, a slash and the NUL: HFS+ has names of 765 bytes.
-const NAME: usize = if cfg!(target_os = "macos") { 768 } else { 257 };
+pub(crate) const NAME: usize = if cfg!(target_os = "macos") { 768 } else { 257 };
 
 /// A path argument of the program's, read once, absolute.
 pub(crate) struct Spelling {

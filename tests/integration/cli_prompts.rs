@@ -357,6 +357,36 @@ fn a_move_is_one_question() {
     assert_eq!(scratch.read("ws/ask/c"), "content-a\n");
 }
 
+/// About removing or moving what is not there nobody is asked, with the library and without: `rm -f` goes on, as it
+/// does where nobody is to be asked. A link that leads nowhere is there.
+#[test]
+fn what_is_missing_is_not_asked_about() {
+    let tools = "rm -f ask/none && rm -rf ask/none && echo none; rmdir ask/none; mv ask/none ask/c; \
+                 mv -T ask/none c; mv none ask/c; unlink ask/none; ";
+    let calls = "for call in 'unlink ask/none' 'rmdir ask/none/' 'rename ask/none ask/c'; do \
+                 bin/attack $call; done; ";
+    for (linking, script) in [(Linking::Dynamic, tools), (Linking::Static, calls)] {
+        let scratch = arena_with(linking, place());
+        if !have("script") {
+            return;
+        }
+        std::os::unix::fs::symlink("none", scratch.ws().join("ask/link")).expect("linked");
+        let mut terminal =
+            start(&scratch, &format!("{script} echo so far; bin/attack unlink ask/link"));
+        terminal.see("so far");
+        assert!(!terminal.screen().contains(QUESTION), "{}", terminal.screen());
+        terminal.see("wants to delete");
+        terminal.see(QUESTION);
+        terminal.keys("n\n");
+        terminal.see("EACCES");
+        terminal.end();
+        let screen = terminal.screen();
+        let expected = if linking == Linking::Static { "ENOENT" } else { "No such file" };
+        assert!(screen.matches(expected).count() >= 3, "{screen}");
+        assert!(linking == Linking::Static || screen.contains("none\r\n"), "{screen}");
+    }
+}
+
 /// A pattern that is written by way of a link asks of moves, too, and once of one.
 #[test]
 fn a_spelling_by_a_link_is_asked_about() {

@@ -442,10 +442,11 @@ fn names_beside_the_way_to_a_grant_are_no_secret() {
 #[test]
 fn that_an_entry_exists_is_told_to_who_makes_it() {
     assert_answers(
-        "mkdir -p $HOME/.hidden/dir; echo x > $HOME/.hidden/f",
+        "mkdir -p $HOME/.hidden/dir; echo x > $HOME/.hidden/f; ln -s nowhere $OUT/dangling",
         &[],
         "",
         &[
+            ("mkdir $OUT/dangling/", "EEXIST"),
             ("rename_noreplace file $OUT/dir", "EEXIST"),
             ("rename_noreplace file $OUT/secret", "EEXIST"),
             ("rename_noreplace file .", "EEXIST"),

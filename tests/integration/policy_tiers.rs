@@ -210,6 +210,59 @@ fn nobody_can_be_asked() {
     );
 }
 
+/// Nor about removing or moving it: it is told that it is not there, as to who would read it. What is there, be it a
+/// link that leads nowhere, stays.
+#[test]
+fn nobody_need_be_asked_about_what_is_missing() {
+    assert_answers(
+        "touch dir/f; mkdir dir/d; ln -s none dir/dangling; ln -s ../empty dir/to_dir",
+        "[file_policy]\nprompt_paths = ['$WS/dir/**']\n",
+        "",
+        &[
+            ("unlink dir/none", "ENOENT"),
+            ("unlinkat dir/none", "ENOENT"),
+            ("sys_unlink dir/none", "ENOENT"),
+            ("sys_rename dir/none dir/g", "ENOENT"),
+            ("remove dir/none", "ENOENT"),
+            ("rmdir dir/none", "ENOENT"),
+            ("rmdir dir/none/", "ENOENT"),
+            ("rename dir/none g", "ENOENT"),
+            ("rename dir/none dir/f", "ENOENT"),
+            ("rename dir/none $OUT/g", "ENOENT"),
+            ("rename dir/none/ dir/g", "ENOENT"),
+            ("rename none dir/g", "ENOENT"),
+            ("exchange dir/f dir/none", "ENOENT"),
+            ("unlink dir/f", "EACCES"),
+            ("rmdir dir/d", "EACCES"),
+            ("unlink dir/dangling", "EACCES"),
+            ("rmdir dir/dangling/", "EACCES"),
+            ("rename dir/dangling/ dir/g", "EACCES"),
+            ("rename dir/to_dir/ g", "EACCES"),
+            ("rename file dir/none", "EACCES"),
+        ],
+    );
+}
+
+/// What is denied is not told of, be it by the spelling, as to who would read it.
+#[test]
+fn what_is_missing_where_all_is_denied_is_denied() {
+    assert_answers(
+        "mkdir shut; ln -s dir way",
+        "[file_policy]\nprompt_paths = ['$WS/dir/**']\ndeny_paths = ['$WS/shut/**', '**/way/*']\n",
+        "",
+        &[
+            ("open shut/none", "EACCES"),
+            ("unlink shut/none", "EACCES"),
+            ("rename shut/none g", "EACCES"),
+            ("rename shut/none dir/g", "EACCES"),
+            ("open way/none", "EACCES"),
+            ("unlink way/none", "EACCES"),
+            ("rename way/none g", "EACCES"),
+            ("rename dir/none way/g", "EACCES"),
+        ],
+    );
+}
+
 #[test]
 fn a_tier_opens_what_no_rule_reaches() {
     assert_answers(

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::decide::{self, Denial, Request, Verdict};
 use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::telling::{PRIVATE_DIRECTORY, is_private_directory};
@@ -38,6 +38,9 @@ fn on_entry(
     if is_making_what_exists(task.image(), verdict, &entry) {
         return Err(said);
     }
+    if is_removing_what_is_missing(task.image(), verdict, &entry) {
+        return Err(Errno::NOENT);
+    }
     let subject = Subject::by_route(&entry.path, &entry.route);
     task.settle(verdict, subject)?;
     task.learn_link(&entry);
@@ -61,10 +64,28 @@ pub(super) fn is_making_what_exists(image: &Image<'_>, verdict: Verdict, entry: 
         if existing::is_told(image, &entry.request(), &denial) && exists(entry))
 }
 
+/// Nobody is asked about what is not there. Should it come to be there now, it stays.
+fn is_removing_what_is_missing(image: &Image<'_>, verdict: Verdict, entry: &Entry) -> bool {
+    matches!(verdict, Verdict::Deny(denial)
+        if denial.missing == Capabilities::DELETE && is_told_missing(image, entry, &denial))
+}
+
+/// Whether who is to be asked about something that takes `entry` hears instead that it is missing.
+pub(super) fn is_told_missing(image: &Image<'_>, entry: &Entry, denial: &Denial) -> bool {
+    existing::is_told_missing(image, &entry.request(), denial) && find(entry) == Err(Errno::NOENT)
+}
+
 /// Whether an entry of that name exists, be it a dangling link.
 pub(super) fn exists(entry: &Entry) -> bool {
+    find(entry).is_ok()
+}
+
+/// Looks for an entry, and not for what a link there leads to, as the kernel does where a slash is behind the name.
+fn find(entry: &Entry) -> Result<(), Errno> {
+    let name = entry.name.to_bytes();
+    let name = name.strip_suffix(b"/").unwrap_or(name);
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(&entry.directory, &entry.name, flags, Mode::empty()).is_ok()
+    openat(&entry.directory, name, flags, Mode::empty()).map(|_| ())
 }
 
 /// Whether an entry is a directory.

@@ -10,7 +10,7 @@ use jp_confine_policy::telling::EXCHANGE;
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::entries::{exists, is_directory, may_create, no_entry};
+use super::entries::{exists, is_directory, is_told_missing, may_create, no_entry};
 use super::links::{refuse_by_spelling, refuse_hidden, settle_pair};
 use crate::learn::record::How;
 use crate::supervisor::found::Entry;
@@ -49,6 +49,11 @@ pub(crate) fn rename(
     let plan = moves::settled(task.image(), &asked, &ends, |denial, also| {
         refuse_by_spelling(task, &asked.from, decide::remove)?;
         refuse_by_spelling(task, &asked.to, may_create)?;
+        let exchanged = (asked.kind == Kind::Exchange).then_some(&target);
+        let mut needed = [Some(&source), exchanged].into_iter().flatten();
+        if needed.any(|entry| is_told_missing(task.image(), entry, &denial)) {
+            return Err(Errno::NOENT);
+        }
         settle_pair(task, Verdict::Deny(denial), pair, also)
     })?;
     let (directory, if_exists) = match plan {

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::decide::{
     self, Denial, Destination, OpenRequest, OpenVerdict, Request, Verdict,
@@ -13,6 +12,7 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::{Pattern, Places};
 use jp_confine_policy::tier::{Restraint, Tier};
 use jp_confine_policy::tiers::Tiers;
+use jp_confine_policy::{Capabilities, existing};
 
 use crate::place::{Place, file_policy, image_with};
 
@@ -451,6 +451,41 @@ fn what_is_asked_for_stays_so_wherever_it_goes() {
     assert_eq!(rename("/w/a", "/w/p/b"), "ask prompt");
     assert_eq!(rename("/w/p/a", "/w/b"), "deny prompt");
     assert_eq!(rename("/w/k", "/w/b"), "deny deny");
+}
+
+/// Nobody is asked about what is not there, nor is it told to who may not remove it at all, or not look.
+#[test]
+fn what_is_missing_is_told_where_it_is_asked_about() {
+    let judge = Judge::of("prompt=/w/p/** prompt=/h/asked/** deny=/w/k/**");
+    let image = judge.image();
+    for (path, expected) in [
+        ("/w/p/f", Some(true)),
+        ("/w/k/f", Some(false)),
+        ("/w/ro/f", Some(false)),
+        ("/h/f", Some(false)),
+        ("/w/f", None),
+    ] {
+        let request = Request::canonical(path.as_bytes());
+        let told = match decide::remove(&image, &request) {
+            Verdict::Allow => None,
+            Verdict::Deny(denial) => Some(existing::is_told_missing(&image, &request, &denial)),
+        };
+        assert_eq!(told, expected, "{path}");
+    }
+    let [asked, denied, free] = ["/w/p/f", "/w/k/f", "/w/f"].map(str::as_bytes);
+    let [asked, denied, free] = [asked, denied, free].map(Request::canonical);
+    for (from, to, expected) in [
+        (&asked, &free, true),
+        (&asked, &denied, true),
+        (&free, &asked, true),
+        (&free, &denied, false),
+        (&denied, &asked, false),
+    ] {
+        let verdict = decide::rename(&image, from, to, Destination::Missing);
+        let Verdict::Deny(denial) = verdict else { panic!("{from:?} {to:?}") };
+        let told = existing::is_told_missing(&image, from, &denial);
+        assert_eq!(told, expected, "{from:?} {to:?}");
+    }
 }
 
 #[test]

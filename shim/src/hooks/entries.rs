@@ -3,19 +3,19 @@
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::decide::{self, Denial, Request, Verdict};
 use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::telling::{PRIVATE_DIRECTORY, is_private_directory};
 use libc::dev_t;
 
-use crate::buffer::PathBuffer;
+use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::{Errno, Reply};
 use crate::far::Far;
 #[cfg(target_os = "linux")]
 use crate::hooks::attributes::path_of;
 use crate::hooks::renames::move_entry;
-use crate::path::{Last, Spelling};
+use crate::path::{Last, NAME, Spelling};
 use crate::report::{self, Other, Reason, Subject};
 use crate::resolve::{self, Entry};
 use crate::{session, sys, working_directory};
@@ -54,6 +54,9 @@ fn on_entry(
             let verdict = judge(image, &request);
             if is_making_what_exists(image, verdict, &entry) {
                 return Err(Errno::EEXIST);
+            }
+            if is_removing_what_is_missing(image, verdict, &entry) {
+                return Err(Errno::ENOENT);
             }
             report::settle(image, verdict, Subject::of(call, &request))?;
             act(entry.dirfd(), entry.name())
@@ -111,6 +114,17 @@ pub(super) fn refuse_by_spelling(
 fn is_making_what_exists(image: &Image<'_>, verdict: Verdict, entry: &Entry<'_>) -> bool {
     matches!(verdict, Verdict::Deny(denial)
         if existing::is_told(image, &entry.request(), &denial) && exists(entry))
+}
+
+/// Nobody is asked about what is not there. Should it come to be there now, it stays.
+fn is_removing_what_is_missing(image: &Image<'_>, verdict: Verdict, entry: &Entry<'_>) -> bool {
+    matches!(verdict, Verdict::Deny(denial)
+        if denial.missing == Capabilities::DELETE && is_told_missing(image, entry, &denial))
+}
+
+/// Whether who is to be asked about something that takes `entry` hears instead that it is missing.
+pub(super) fn is_told_missing(image: &Image<'_>, entry: &Entry<'_>, denial: &Denial) -> bool {
+    existing::is_told_missing(image, &entry.request(), denial) && find(entry) == Err(Errno::ENOENT)
 }
 
 /// An entry in a directory that does not exist: the verdict of its spelling goes first. Whoever learns is to see
@@ -335,7 +349,21 @@ pub(super) fn settle_pair(
 
 /// Whether an entry of that name exists, be it a dangling link.
 pub(super) fn exists(entry: &Entry<'_>) -> bool {
-    sys::find(entry.dirfd(), entry.name()).is_ok()
+    find(entry).is_ok()
+}
+
+/// Looks for an entry, and not for what a link there leads to, as the kernel does where a slash is behind the name.
+fn find(entry: &Entry<'_>) -> Result<(), Errno> {
+    if entry.wants_directory() { find_bare(entry) } else { sys::find(entry.dirfd(), entry.name()) }
+}
+
+#[cold]
+#[inline(never)]
+fn find_bare(entry: &Entry<'_>) -> Result<(), Errno> {
+    let mut name = Buffer::<NAME>::new();
+    let spelled = entry.name().to_bytes();
+    name.push(spelled.strip_suffix(b"/").unwrap_or(spelled))?;
+    sys::find(entry.dirfd(), name.c_str(0))
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]

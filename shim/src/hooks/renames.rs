@@ -9,8 +9,8 @@ use jp_confine_policy::moves::{self, Alone, Ends, Kind, Move, Plan};
 use jp_confine_policy::telling::EXCHANGE;
 
 use super::entries::{
-    Argument, as_spelled, exists, may_create, no_entry, nowhere, refuse_by_spelling, refuse_hidden,
-    settle_pair,
+    Argument, as_spelled, exists, is_told_missing, may_create, no_entry, nowhere,
+    refuse_by_spelling, refuse_hidden, settle_pair,
 };
 use super::moves_alone::{Names, STAYS, move_alone};
 use crate::errno::Errno;
@@ -66,6 +66,11 @@ fn move_by(
     let plan = moves::settled(image, &asked, &ends, |denial, also| {
         refuse_by_spelling(image, call, &asked.from, decide::remove)?;
         refuse_by_spelling(image, call, &asked.to, may_create)?;
+        let exchanged = (asked.kind == Kind::Exchange).then_some(&target);
+        let mut needed = [Some(&source), exchanged].into_iter().flatten();
+        if needed.any(|entry| is_told_missing(image, entry, &denial)) {
+            return Err(Errno::ENOENT);
+        }
         settle_pair(image, call, Verdict::Deny(denial), pair, also)
     })?;
     let refuse = |denial| {
