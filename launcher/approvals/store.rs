@@ -1,10 +1,10 @@
 //! The file of approvals of one workspace (spec §8.1).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -27,6 +27,7 @@ const FILE: &str = "approvals.json";
 
 /// Whoever changes the file holds the lock on this one.
 const LOCK: &str = "approvals.lock";
+const LOCK_MODE: u32 = 0o200;
 
 /// How files begin that are not whole yet. Who writes one holds its lock.
 const UNFINISHED: &str = ".tmp";
@@ -423,10 +424,7 @@ fn read(dir: &Path, workspace: &str) -> Result<Content, String> {
 /// Makes a `change` to the file of `workspace` in `dir`, which is never seen half written; what came of it.
 fn write<T>(dir: &Path, workspace: &str, change: impl FnOnce(&mut Content) -> T) -> io::Result<T> {
     own_folders::make(dir)?;
-    // Who waits for a reader where a pipe has the name waits for ever.
-    let mut lock = File::options();
-    lock.create(true).append(true).custom_flags(libc::O_NONBLOCK);
-    let lock = lock.open(dir.join(LOCK))?;
+    let lock = open_lock(&dir.join(LOCK))?;
     wait_for(&lock, PATIENCE)?;
     let mut content = match read(dir, workspace) {
         Ok(content) => content,
@@ -446,7 +444,21 @@ fn write<T>(dir: &Path, workspace: &str, change: impl FnOnce(&mut Content) -> T)
     Ok(outcome)
 }
 
-/// Locks `lock`, unless others hold it for longer than some `attempts`: a program that may read the folder
+/// Opens the file of the lock, which is made where it is missing. It may be written only, by its owner: a program that
+/// may read the folder cannot open it to hold the lock, unless it is root's.
+fn open_lock(file: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    // Who waits for a reader where a pipe has the name waits for ever.
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let lock = options.create(true).append(true).mode(LOCK_MODE).custom_flags(flags).open(file)?;
+    if lock.metadata()?.mode() & 0o7777 != LOCK_MODE {
+        // Once any user could read it. Where files have no modes it is locked all the same.
+        let _ = lock.set_permissions(Permissions::from_mode(LOCK_MODE));
+    }
+    Ok(lock)
+}
+
+/// Locks `lock`, unless others hold it for longer than some `attempts`: a program of root's that may read the folder
 /// could hold it for ever. Then the last writer wins.
 fn wait_for(lock: &File, attempts: u32) -> io::Result<()> {
     for _ in 0..attempts {

@@ -222,10 +222,38 @@ fn writers_at_the_same_time_lose_nothing() {
 fn nobody_waits_for_ever() {
     let place = Place::new();
     place.approve("fork", "/a");
-    let lock = || File::open(place.file().with_file_name(LOCK)).expect("a lock");
+    let lock = || open_lock(&place.file().with_file_name(LOCK)).expect("a lock");
     let held = lock();
     held.lock().expect("locked");
     wait_for(&lock(), 2).expect("gone on");
+}
+
+#[test]
+fn the_lock_is_for_writers_only() {
+    let place = Place::new();
+    place.approve("fork", "/a");
+    let lock = place.file().with_file_name(LOCK);
+    let mode = || fs::metadata(&lock).expect("a lock").permissions().mode() & 0o7777;
+    assert_eq!(mode(), 0o200);
+    for before in [0o644, 0o600, 0o222, 0o4200] {
+        fs::set_permissions(&lock, Permissions::from_mode(before)).expect("changed");
+        place.approve("fork", &format!("/{before:o}"));
+        assert_eq!((mode(), place.kept()), (0o200, format!("fork=/{before:o}")));
+    }
+}
+
+#[test]
+fn a_link_is_no_lock() {
+    let place = Place::new();
+    place.approve("fork", "/a");
+    let (lock, other) = (place.file().with_file_name(LOCK), place.dir.path().join("other"));
+    fs::write(&other, "").expect("written");
+    fs::set_permissions(&other, Permissions::from_mode(0o644)).expect("changed");
+    fs::remove_file(&lock).expect("removed");
+    std::os::unix::fs::symlink(&other, &lock).expect("linked");
+    assert!(open_lock(&lock).is_err());
+    let mode = fs::metadata(&other).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o644);
 }
 
 #[test]
