@@ -2,6 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -127,6 +128,28 @@ fn a_script_is_one_question() {
     terminal.keys("n\n");
     terminal.end();
     assert_eq!(terminal.screen().matches(QUESTION).count(), 2, "{}", terminal.screen());
+}
+
+/// What libc opens by itself is asked about then, and not before, too; after a no it says so of the library.
+#[test]
+fn a_library_is_one_question() {
+    let scratch = place();
+    if !have("script") || !have("python3") || !have("cc") {
+        return;
+    }
+    let line = ["-shared", "-o", "ask/l.so", "-x", "c", "/dev/null"];
+    let built = Command::new("cc").args(line).current_dir(scratch.ws()).status();
+    assert!(built.expect("cc").success());
+    let script = "import ctypes; ctypes.CDLL('ask/l.so'); print('loa' + 'ded')";
+    for (answer, said) in [("y\n", "loaded"), ("n\n", "ask/l.so: cannot open")] {
+        let mut terminal = start(&scratch, &format!("python3 -c \"{script}\""));
+        terminal.see("wants to read\r\n    ask/l.so\r\n");
+        terminal.see(QUESTION);
+        terminal.keys(answer);
+        terminal.see(said);
+        terminal.end();
+        assert_eq!(terminal.screen().matches(QUESTION).count(), 1, "{}", terminal.screen());
+    }
 }
 
 /// The same where the arguments of what starts are where those before were: addresses are not drawn, and names are of

@@ -69,7 +69,7 @@ pub(super) extern "C" fn minus_one() -> isize {
 /// # Errors
 /// `EACCES` or `ENOENT` where the policy refuses; the kernel's.
 pub(super) fn granted(call: &CStr, path: *const c_char, need: Capabilities) -> Result<(), Errno> {
-    match object::at_path(call, libc::AT_FDCWD, path, 0, need) {
+    match object::for_libc(call, path, need) {
         Err(Errno::ENOENT) if is_absent(path) => Ok(()),
         settled => settled.map(|_| ()),
     }

@@ -3,9 +3,9 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request};
-#[cfg(target_os = "linux")]
-use jp_confine_policy::{decide::Verdict, image::Image};
+use jp_confine_policy::decide::{self, Denial, Request, Verdict};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::tier::Restraint;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
@@ -26,12 +26,50 @@ pub(crate) fn at_path(
     flags: c_int,
     need: Capabilities,
 ) -> Result<Object, Errno> {
+    at_path_by(call, dirfd, path, flags, need, |image, request| {
+        decide::access(image, request, need)
+    })
+}
+
+/// As [`at_path`], of what libc opens by itself then. Where the supervisor hears of that, and has a person asked who may
+/// allow it, nobody is asked before: that would be a second question. About what is sensitive the library alone asks.
+///
+/// # Errors
+/// As there.
+pub(super) fn for_libc(
+    call: &CStr,
+    path: *const c_char,
+    need: Capabilities,
+) -> Result<Object, Errno> {
+    at_path_by(call, libc::AT_FDCWD, path, 0, need, |image, request| {
+        match decide::access(image, request, need) {
+            Verdict::Deny(denial) if need == Capabilities::READ && asks_later(image, &denial) => {
+                Verdict::Allow
+            }
+            verdict => verdict,
+        }
+    })
+}
+
+fn asks_later(image: &Image<'_>, denial: &Denial) -> bool {
+    let decided = image.at_level(denial.level);
+    denial.ask && denial.restraint != Some(Restraint::Sensitive) && decided.behind().supervisor
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it is a part of both, and of the stack that they need")]
+fn at_path_by(
+    call: &CStr,
+    dirfd: c_int,
+    path: *const c_char,
+    flags: c_int,
+    need: Capabilities,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+) -> Result<Object, Errno> {
     let image = session::image()?;
     let mut spelling = Spelling::new();
     spelling.read(dirfd, path)?;
-    let pinned = resolve::pin_judged(image, call, &mut spelling, flags, |image, request| {
-        decide::access(image, request, need)
-    });
+    let pinned = resolve::pin_judged(image, call, &mut spelling, flags, judge);
     #[cfg(target_os = "linux")]
     if pinned.is_err() && need == Capabilities::UPDATE && image.is_learned_from() {
         ask_for_update(image, &spelling, dirfd, path, flags);
