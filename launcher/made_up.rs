@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::supervisor::status::Status;
 
@@ -20,6 +20,16 @@ const LONG: usize = 7;
 
 /// As many has a date.
 const OF_DATE: usize = 8;
+
+/// As many has a time of day.
+const OF_TIME: usize = 6;
+
+/// In seconds.
+const DAY: u64 = 24 * 60 * 60;
+const QUARTER: u64 = 15 * 60;
+
+/// So many seconds after it told the time a program uses that, be it a script.
+const MOMENT: u64 = 10;
 
 /// So many hexadecimal digits are the hash of something, which stays as long as that does.
 const HASH: usize = 16;
@@ -430,6 +440,49 @@ fn numbers_at_ends(name: &[u8]) -> impl Iterator<Item = u32> {
         let start = part.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
         part.get(start..).and_then(number)
     })
+}
+
+/// Whether a name tells a time close to `now`, at which it seems to have been made up: a date, hours, minutes and
+/// seconds in whatever zone, or how long it is since 1970.
+pub(crate) fn tells_time(name: &[u8], now: SystemTime) -> bool {
+    let Ok(now) = now.duration_since(SystemTime::UNIX_EPOCH).map(|since| since.as_secs()) else {
+        return false;
+    };
+    let digits: Vec<u8> = name.iter().copied().filter(u8::is_ascii_digit).collect();
+    let is_second = |time: &[u8]| seconds_of_day(time).is_some_and(|time| is_just_past(time, now));
+    let mut numbers = name.split(|byte| !byte.is_ascii_digit());
+    dates_around(now).any(|date| digits.windows(OF_DATE).any(|digits| digits == date.as_bytes()))
+        || digits.windows(OF_TIME).any(is_second)
+        || numbers.any(|number| is_since_1970(number, now))
+}
+
+/// The dates of yesterday, today and tomorrow: somewhere it is each of them.
+fn dates_around(now: u64) -> impl Iterator<Item = String> {
+    [now.saturating_sub(DAY), now, now + DAY].into_iter().map(|time| {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(time);
+        let date = humantime::format_rfc3339_seconds(time).to_string();
+        date.chars().filter(char::is_ascii_digit).take(OF_DATE).collect()
+    })
+}
+
+/// How much of a day has gone by at `HHMMSS`.
+fn seconds_of_day(time: &[u8]) -> Option<u64> {
+    let number: u64 = std::str::from_utf8(time).ok()?.parse().ok()?;
+    let (hours, minutes, seconds) = (number / 10_000, number / 100 % 100, number % 100);
+    (hours < 24 && minutes < 60 && seconds < 60).then_some(hours * 3600 + minutes * 60 + seconds)
+}
+
+/// Whether this is the time of day a moment before `now`, in some zone: they differ by quarters of an hour.
+fn is_just_past(time: u64, now: u64) -> bool {
+    (now + DAY - time) % QUARTER < MOMENT
+}
+
+/// Whether a number is that of the seconds from 1970 to the day before `now`, or of parts of them.
+fn is_since_1970(number: &[u8], now: u64) -> bool {
+    let is_whole = [10, 13, 16, 19].contains(&number.len());
+    let seconds = number.get(..10).and_then(|digits| std::str::from_utf8(digits).ok());
+    let seconds = seconds.filter(|_| is_whole).and_then(|digits| digits.parse::<u64>().ok());
+    seconds.is_some_and(|seconds| seconds <= now && now - seconds < DAY)
 }
 
 /// All numbers in a name that may be those of processes.

@@ -3,7 +3,7 @@
 use super::tree::{directory, name};
 
 /// Names of files that hold secrets, and of directories for them.
-const SECRET_NAMES: [&[u8]; 20] = [
+const SECRET_NAMES: [&[u8]; 29] = [
     b"_netrc",
     b"admin.conf",
     b".env",
@@ -24,6 +24,15 @@ const SECRET_NAMES: [&[u8]; 20] = [
     b"wallet.dat",
     b"key.json",
     b"keys.json",
+    b".authinfo",
+    b".msmtprc",
+    b".pg_service.conf",
+    b".yarnrc.yml",
+    b"rclone.conf",
+    b"wp-config.php",
+    b"local.settings.json",
+    b"key.txt",
+    b"keys.txt",
 ];
 /// The same, be there a dot before it: all in such a directory may hold a secret.
 const SECRET_DIRECTORIES: [&[u8]; 5] =
@@ -32,7 +41,7 @@ const SECRET_DIRECTORIES: [&[u8]; 5] =
 const SECRET_STARTS: [&[u8]; 6] =
     [b".env.", b".env-", b".env_", b".dev.vars.", b"id_", b"terraform.tfstate"];
 /// Endings of such names.
-const SECRET_ENDS: [&[u8]; 18] = [
+const SECRET_ENDS: [&[u8]; 23] = [
     b".env",
     b".p8",
     b".tfstate",
@@ -51,12 +60,17 @@ const SECRET_ENDS: [&[u8]; 18] = [
     b".my.cnf",
     b".tfvars",
     b".tfvars.json",
+    b".age",
+    b"_rsa",
+    b"_dsa",
+    b"_ecdsa",
+    b"_ed25519",
 ];
 /// Beginnings of the names of such files, sources apart.
 const SECRET_FILE_STARTS: [&[u8]; 5] =
     [b"env.", b"secring.", b".vault_pass", b".vault-pass", b"privatekey"];
 /// Words, and ends of words, in the names of files that hold secrets.
-const SECRET_WORDS: [&[u8]; 16] = [
+const SECRET_WORDS: [&[u8]; 22] = [
     b"secret",
     b"secrets",
     b"token",
@@ -73,6 +87,12 @@ const SECRET_WORDS: [&[u8]; 16] = [
     b"apikeys",
     b"privatekey",
     b"privatekeys",
+    b"secretkey",
+    b"secretkeys",
+    b"accesskey",
+    b"accesskeys",
+    b"rootkey",
+    b"privkey",
 ];
 /// Words that say so behind another one, as in `deploy_key`.
 const SECRET_SECOND_WORDS: [&[u8]; 2] = [b"key", b"keys"];
@@ -91,8 +111,14 @@ const ACCOUNTS: [&[u8]; 3] = [b"service-account", b"service_account", b"servicea
 /// Endings that editors and people give to what was there before.
 const BACKUPS: [&[u8]; 5] = [b"~", b".bak", b".old", b".orig", b".backup"];
 /// Files whose names alone tell nothing, with the directories that they are in.
-const SECRET_PLACES: [[&[u8]; 2]; 3] =
-    [[b".docker", b"config.json"], [b".kube", b"config"], [b".composer", b"auth.json"]];
+const SECRET_PLACES: [[&[u8]; 2]; 6] = [
+    [b".docker", b"config.json"],
+    [b".kube", b"config"],
+    [b".composer", b"auth.json"],
+    [b".m2", b"settings.xml"],
+    [b".gradle", b"gradle.properties"],
+    [b"gh", b"hosts.yml"],
+];
 /// The same of such at the top of the workspace: elsewhere translations are called so.
 const SECRET_AT_TOP: &[u8] = b"auth.json";
 /// What in `.git`, or what stands for it, says which programs git runs, or where else it finds that said.
@@ -256,6 +282,20 @@ mod tests {
         assert!(is_secret(b"sub/.ssh/deploy"));
         assert!(decides_what_runs(b".git/hooks") && decides_what_runs(b"sub/.git/config"));
         assert!(!decides_what_runs(b"x.gitlab/config") && !decides_what_runs(b".git/index"));
+    }
+
+    #[test]
+    fn names_that_hold_secrets() {
+        let names = "secretkey.txt secretKey accessKeys.csv rootkey.csv deploy_rsa github_ed25519 keys.txt db.age \
+                     privkey.txt .authinfo .pg_service.conf .config/gh/hosts.yml .m2/settings.xml wp-config.php";
+        for name in names.split_whitespace() {
+            assert!(may_hold_a_secret(name), "{name}");
+        }
+        let names =
+            "monkey.txt keys.rs hosts.yml settings.xml rsa.c storage config.php accesskeys.html";
+        for name in names.split_whitespace() {
+            assert!(!may_hold_a_secret(name), "{name}");
+        }
     }
 
     /// Git finds its configuration and hooks by way of more files than one.

@@ -307,3 +307,36 @@ fn names_that_did_not_last() {
         assert!(!may_be_random(name.as_bytes()), "{name}");
     }
 }
+
+#[test]
+fn names_that_tell_the_time() {
+    // 2026-11-27, 02:34:33 in UTC.
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_746_873);
+    for name in [
+        "run-20261127-023431.log",
+        "app-2026-11-28.log",
+        "backup-20261126T193433Z.tgz",
+        "run-1795746873.log",
+        "run-1795746000123.log",
+        "t1795746873123456789",
+        "log_080429.txt",
+        "Nov27_02-34-33_host",
+        "27 November 2026 02.34.30",
+    ] {
+        assert!(tells_time(name.as_bytes(), now), "{name}");
+    }
+    for name in [
+        "20261120_create.sql",
+        "run-1795646873.log",
+        "run-1795746874.log",
+        "179574687.log",
+        "log_081429.txt",
+        "log_023434.txt",
+        "img_9934.png",
+        "v2026",
+        "000000",
+        "",
+    ] {
+        assert!(!tells_time(name.as_bytes(), now), "{name}");
+    }
+}

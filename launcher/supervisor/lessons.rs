@@ -1,6 +1,7 @@
 //! What a learner is told of the calls that the policy allowed.
 
 use std::ffi::CStr;
+use std::time::SystemTime;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Request, Verdict};
@@ -95,8 +96,8 @@ impl Task<'_> {
         let Some(learner) = &self.policy.learner else { return };
         if !caps.is_empty() {
             let drawn = match how {
-                How::Made => self.is_numbered(path) || self.may_be_drawn(path),
-                How::Moved | How::Linked => self.is_numbered(other),
+                How::Made => self.is_of_now(path) || self.may_be_drawn(path),
+                How::Moved | How::Linked => self.is_of_now(other),
                 _ => false,
             };
             let (other, bits) = (other.to_vec(), caps.bits());
@@ -108,6 +109,11 @@ impl Task<'_> {
     fn bare_use(&self, how: How, path: &[u8]) -> Use {
         let (path, program) = (path.to_vec(), program_of(&self.caller));
         Use { path, other: Vec::new(), how, bits: 0, drawn: false, program }
+    }
+
+    /// Whether the name of what is made at `path` is another each time for what is told in it: by whom, or when.
+    fn is_of_now(&self, path: &[u8]) -> bool {
+        self.is_numbered(path) || made_up::tells_time(tree::name(path), SystemTime::now())
     }
 
     /// Whether the name of what is made at `path` has the number of the caller's process in it, or of one that

@@ -62,6 +62,11 @@ const ROWS: &[(&str, &[&str])] = &[
         "[ $$ -gt 999 ] || exit 0; echo x > src/$$.x; mv src/$$.x src/a; echo x > dir/a$$b; rm dir/a$$b",
         &["cat src/b", "echo x >> src/b"],
     ),
+    // When it was made: the next run tells another time.
+    (
+        "sleep 1; echo x > dir/run-$(date +%s).log; mkdir dir/$(date +%F_%H%M%S); echo x > src/$(date +%H-%M-%S).txt",
+        &["cat src/b", "echo x >> src/b", "cat src/.env", "echo x > new"],
+    ),
     ("echo x > src/2024.txt; echo x > src/1.log", &["echo x > src/2025.txt", "cat src/a"]),
     // A name that no policy can have.
     (
