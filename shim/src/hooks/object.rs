@@ -3,9 +3,10 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Denial, Request, Verdict};
+use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::tier::Restraint;
+#[cfg(target_os = "linux")]
+use jp_confine_policy::{decide::Denial, tier::Restraint};
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
@@ -26,9 +27,7 @@ pub(crate) fn at_path(
     flags: c_int,
     need: Capabilities,
 ) -> Result<Object, Errno> {
-    at_path_by(call, dirfd, path, flags, need, |image, request| {
-        decide::access(image, request, need)
-    })
+    at_path_by(call, dirfd, path, flags, need, decide::access)
 }
 
 /// As [`at_path`], of what libc opens by itself then. Where the supervisor hears of that, and has a person asked who may
@@ -36,12 +35,13 @@ pub(crate) fn at_path(
 ///
 /// # Errors
 /// As there.
+#[cfg(target_os = "linux")]
 pub(super) fn for_libc(
     call: &CStr,
     path: *const c_char,
     need: Capabilities,
 ) -> Result<Object, Errno> {
-    at_path_by(call, libc::AT_FDCWD, path, 0, need, |image, request| {
+    at_path_by(call, libc::AT_FDCWD, path, 0, need, |image, request, need| {
         match decide::access(image, request, need) {
             Verdict::Deny(denial) if need == Capabilities::READ && asks_later(image, &denial) => {
                 Verdict::Allow
@@ -51,6 +51,7 @@ pub(super) fn for_libc(
     })
 }
 
+#[cfg(target_os = "linux")]
 fn asks_later(image: &Image<'_>, denial: &Denial) -> bool {
     let decided = image.at_level(denial.level);
     denial.ask && denial.restraint != Some(Restraint::Sensitive) && decided.behind().supervisor
@@ -64,12 +65,14 @@ fn at_path_by(
     path: *const c_char,
     flags: c_int,
     need: Capabilities,
-    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+    judge: impl Fn(&Image<'_>, &Request<'_>, Capabilities) -> Verdict,
 ) -> Result<Object, Errno> {
     let image = session::image()?;
     let mut spelling = Spelling::new();
     spelling.read(dirfd, path)?;
-    let pinned = resolve::pin_judged(image, call, &mut spelling, flags, judge);
+    let pinned = resolve::pin_judged(image, call, &mut spelling, flags, |image, request| {
+        judge(image, request, need)
+    });
     #[cfg(target_os = "linux")]
     if pinned.is_err() && need == Capabilities::UPDATE && image.is_learned_from() {
         ask_for_update(image, &spelling, dirfd, path, flags);
