@@ -1,6 +1,7 @@
 //! All grants of a run in the order that the image gives meaning to: of two on one anchor the last
 //! wins, else the one with the longest anchor.
 
+mod home;
 mod own;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -237,30 +238,6 @@ impl Parts<'_> {
             (self.temp?.to_owned(), Capabilities::ALL, Origin::Product { why })
         };
         Some(Grant::new(path, caps, GrantKind::Plain, origin))
-    }
-
-    /// The home directory, hidden; not where the workspace contains it, because then it was named
-    /// as the workspace, nor where it is the root directory, which is nobody's home, nor where a profile among `grants`
-    /// is about it. Where nothing is to be hidden it is denied still, if more is granted around it.
-    fn home(&self, grants: &[Grant]) -> Option<Grant> {
-        let home = self.options.hidden.as_ref().or(self.context.canonical_home.as_ref())?;
-        let nobodys = home.parent().is_none() || home.starts_with(&self.workspace.root);
-        let granting = || grants.iter().filter(|grant| !grant.caps.is_empty());
-        if nobodys || granting().any(|grant| grant.anchor == *home) {
-            return None;
-        }
-        let is_around = |anchor: &Path| home.starts_with(anchor);
-        let (kind, how) = if !self.options.show_denied {
-            (GrantKind::Hidden, "hidden")
-        } else if granting().any(|grant| is_around(&grant.anchor)) || self.flags.grant_at(is_around)
-        {
-            (GrantKind::Plain, "denied")
-        } else {
-            return None;
-        };
-        let origin =
-            Origin::Product { why: format!("the home directory, {how} where nothing is granted") };
-        Some(Grant::new(home.clone(), Capabilities::NONE, kind, origin))
     }
 
     /// Flags add to what holds at their path, they take nothing away: `-x .` keeps the workspace
