@@ -264,14 +264,18 @@ fn what_says_what_git_runs_is_written_by_no_commit() {
         // What goes along with its directory has to be let go.
         ("GIT mv sub moved; GIT commit -qm b", ".git/hooks/post-commit"),
     ] {
-        let script = script.replace("GIT", git);
-        let Some(second) = learned_again(&before, &script) else { return };
-        for name in refused.split_whitespace() {
-            let write = format!("echo x >> {name}");
-            let policy = second.read("learned.toml");
-            let outcome = run(&second, &["-p", "../learned.toml"], &write);
-            assert!(outcome.stderr.contains("denied"), "{write}\n{policy}\n{outcome}");
-        }
+        assert_refused_after(&before, &script.replace("GIT", git), refused);
+    }
+}
+
+/// Learns from `script` in a tree that `before` made, and that none of the names `refused` may be written then.
+fn assert_refused_after(before: &str, script: &str, refused: &str) {
+    let Some(second) = learned_again(before, script) else { return };
+    for name in refused.split_whitespace() {
+        let write = format!("echo x >> {name}");
+        let policy = second.read("learned.toml");
+        let outcome = run(&second, &["-p", "../learned.toml"], &write);
+        assert!(outcome.stderr.contains("denied"), "{write}\n{policy}\n{outcome}");
     }
 }
 
@@ -302,13 +306,6 @@ fn what_says_what_runs_is_written_by_no_push() {
         ),
         ("for i in 1 2 3; do echo > .hg/$i; rm .hg/$i; done; ls .hg", ".hg/hgrc .hg/sharedpath"),
     ] {
-        let script = script.replace("GIT", git);
-        let Some(second) = learned_again(&before, &script) else { return };
-        for name in refused.split_whitespace() {
-            let write = format!("echo x >> {name}");
-            let policy = second.read("learned.toml");
-            let outcome = run(&second, &["-p", "../learned.toml"], &write);
-            assert!(outcome.stderr.contains("denied"), "{write}\n{policy}\n{outcome}");
-        }
+        assert_refused_after(&before, &script.replace("GIT", git), refused);
     }
 }
