@@ -7,7 +7,7 @@ use jp_confine_policy::Capabilities;
 use super::{Answer, Question, Wish};
 
 /// What a person said until the run ends, or nobody did, by paths.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Memory {
     paths: HashMap<Vec<u8>, Remembered>,
 }
