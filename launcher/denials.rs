@@ -128,7 +128,7 @@ fn key_of(denial: &Denial, missing: Capabilities) -> Key {
     let Denial { reason, restraint, path, route, other, program, call, .. } = denial;
     let beside = match reason {
         Reason::Command => route.clone(),
-        Reason::Namespace | Reason::OtherProcess => call.clone(),
+        Reason::Namespace | Reason::OtherProcess | Reason::SetId => call.clone(),
         // It may be the way there that a pattern is about.
         _ if restraint.is_some() && route != path => [&**other, b"\0", route].concat(),
         _ => other.clone(),

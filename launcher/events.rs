@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read as _;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::telling::{COMMAND, FULL, Flags};
+use jp_confine_policy::telling::{COMMAND, FULL, Flags, SET_ID};
 use jp_confine_policy::tier::Restraint;
 use rustix::fs::fstatvfs;
 
@@ -83,6 +83,8 @@ pub(crate) enum Reason {
     Unreadable,
     /// No rule about programs lets it start with these arguments, which stand in place of the route.
     Command,
+    /// The mode or the attribute would have a program run with the rights of somebody else.
+    SetId,
     /// Something went wrong inside.
     Internal,
 }
@@ -132,18 +134,20 @@ impl Reason {
     }
 
     fn of_number(number: u16) -> Self {
-        if number == COMMAND {
-            return Self::Command;
+        match number {
+            COMMAND => Self::Command,
+            SET_ID => Self::SetId,
+            _ => Self::NUMBERED.get(usize::from(number)).copied().unwrap_or(Self::Internal),
         }
-        Self::NUMBERED.get(usize::from(number)).copied().unwrap_or(Self::Internal)
     }
 
     fn number(self) -> u16 {
-        if self == Self::Command {
-            return COMMAND;
+        let place = || Self::NUMBERED.iter().position(|&reason| reason == self);
+        match self {
+            Self::Command => COMMAND,
+            Self::SetId => SET_ID,
+            _ => place().and_then(|place| u16::try_from(place).ok()).unwrap_or(u16::MAX),
         }
-        let place = Self::NUMBERED.iter().position(|&reason| reason == self);
-        place.and_then(|place| u16::try_from(place).ok()).unwrap_or(u16::MAX)
     }
 }
 

@@ -194,6 +194,7 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
         Reason::Namespace
         | Reason::OtherProcess
         | Reason::Command
+        | Reason::SetId
         | Reason::Connect
         | Reason::Listen
         | Reason::Near

@@ -37,6 +37,9 @@ impl Advisor<'_> {
                 let why = self.here.command("why --last");
                 return Some(format!("access.commands does not list it so; `{why}` has the rule"));
             }
+            Reason::SetId => {
+                "set-user-ID and set-group-ID bits are never set by a run: do it outside of the run"
+            }
             Reason::Internal => "jp-confine could not judge it",
         };
         Some(words.to_owned())

@@ -13,8 +13,10 @@ pub(super) enum Fate {
     Trap,
     /// The supervisor judges it: no cookie counts, or there is no room for one.
     TrapAlways,
-    /// An open, whose flags are the argument of this number.
+    /// An open, whose flags are the argument of this number, and whose mode is the next.
     Open { flags: u32 },
+    /// What makes a file of the mode in this argument: no cookie counts where that has set-user-ID or set-group-ID bits.
+    Make { mode: u32 },
     /// `ioctl`: some commands are refused. A supervisor is `told` of typing for the user, which it refuses, and of
     /// what has to wait for questions.
     Control { told: bool },
@@ -119,6 +121,10 @@ pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
     libc::SYS_lremovexattr,
     SYS_REMOVEXATTRAT,
     SYS_FILE_SETATTR,
+    libc::SYS_fchmod,
+    libc::SYS_fchown,
+    libc::SYS_fsetxattr,
+    libc::SYS_fremovexattr,
     libc::SYS_inotify_add_watch,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
@@ -130,15 +136,8 @@ pub(super) const CONNECTING: (c_long, Fate) = (libc::SYS_connect, Fate::Connect 
 
 /// The same of what is open, which Landlock let the run open; to read attributes; and `openat2`, whose flags are in
 /// memory. The library's word counts.
-pub(super) const OF_WHAT_IS_OPEN: &[c_long] = &[
-    libc::SYS_openat2,
-    libc::SYS_fchmod,
-    libc::SYS_fchown,
-    libc::SYS_fsetxattr,
-    libc::SYS_fremovexattr,
-    libc::SYS_getxattr,
-    libc::SYS_lgetxattr,
-];
+pub(super) const OF_WHAT_IS_OPEN: &[c_long] =
+    &[libc::SYS_openat2, libc::SYS_getxattr, libc::SYS_lgetxattr];
 
 /// `utimensat` is either: without the path in this argument it is of what is open.
 pub(super) const TIMES: (c_long, Fate) = (libc::SYS_utimensat, Fate::Times { path: 1 });
@@ -152,15 +151,10 @@ pub(super) const CONTENTS: &[c_long] = &[
 
 /// What changes entries and contents, apart from the opens.
 pub(super) const WRITES: &[c_long] = &[
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_creat,
     libc::SYS_truncate,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_mkdir,
     libc::SYS_mkdirat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_mknod,
-    libc::SYS_mknodat,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_symlink,
     libc::SYS_symlinkat,
@@ -177,6 +171,15 @@ pub(super) const WRITES: &[c_long] = &[
     libc::SYS_renameat,
     libc::SYS_renameat2,
     libc::SYS_bind,
+];
+
+/// Those of them that take the mode of a file, in this argument; that of a directory has no such bits (`mkdir(2)`).
+pub(super) const MAKES: &[(c_long, Fate)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, Fate::Make { mode: 1 }),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, Fate::Make { mode: 1 }),
+    (libc::SYS_mknodat, Fate::Make { mode: 2 }),
 ];
 
 /// What may send to a path.

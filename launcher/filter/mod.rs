@@ -14,7 +14,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
-use jp_confine_policy::telling;
+use jp_confine_policy::{set_id, telling};
 use libc::{c_int, seccomp_data, sock_filter};
 
 use self::assembler::{Assembler, Label, Test};
@@ -182,6 +182,9 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
             add(number, Fate::Trap);
         }
     }
+    for &(number, fate) in calls::MAKES.iter().filter(|_| traps.writes) {
+        add(number, fate);
+    }
     if trapped_flags(traps) != Some(0) {
         for &(number, flags) in calls::OPENS {
             add(number, Fate::Open { flags });
@@ -272,6 +275,7 @@ impl Writer {
             Fate::Trap => self.trap,
             Fate::TrapAlways => self.notify,
             Fate::Open { .. }
+            | Fate::Make { .. }
             | Fate::Control { .. }
             | Fate::Socket
             | Fate::LocalSocket { .. }
@@ -299,6 +303,7 @@ impl Writer {
     fn detail(&mut self, fate: Fate, opens: Option<u32>) {
         match fate {
             Fate::Open { flags } => self.open(flags, opens),
+            Fate::Make { mode } => self.make(mode),
             Fate::Control { told } => self.control(told),
             Fate::Socket => self.socket(),
             Fate::Send { flags, address } => self.send(flags, address),
@@ -323,10 +328,23 @@ impl Writer {
     fn open(&mut self, flags: u32, trapped: Option<u32>) {
         self.load_argument(flags);
         self.program.branch_away(Test::Any(libc::O_PATH.cast_unsigned()), self.allow);
-        match trapped {
-            None => self.jump(self.trap),
-            Some(flags) => self.program.branch(Test::Any(flags), self.trap, self.allow),
+        if let Some(trapped) = trapped {
+            let inexact = self.program.label();
+            self.program.branch(Test::Any(trapped), inexact, self.allow);
+            self.program.place(inexact);
         }
+        // The kernel looks at the mode of what is made only.
+        let makes = self.program.label();
+        let making = (libc::O_CREAT | TEMPORARY).cast_unsigned();
+        self.program.branch(Test::Any(making), makes, self.trap);
+        self.program.place(makes);
+        self.make(flags + 1);
+    }
+
+    /// The library takes set-user-ID and set-group-ID bits out of the modes of its calls: one that has them is not its.
+    fn make(&mut self, mode: u32) {
+        self.load_argument(mode);
+        self.program.branch(Test::Any(set_id::BITS), self.notify, self.trap);
     }
 
     fn control(&mut self, told: bool) {

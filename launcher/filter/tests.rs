@@ -283,6 +283,25 @@ fn no_cookie_opens_what_is_beyond_landlock() {
     assert_eq!(answer(&filter, times(0)), NOTIFY);
 }
 
+/// The library makes nothing with such bits, so a call that would is not its own.
+#[test]
+fn no_cookie_makes_files_with_set_id_bits() {
+    let filter = assemble(WRITES, Some(COOKIE), Sockets::All);
+    let made = |number: c_long, before: &[u64], mode: u64| {
+        let call = Call::of(number, &[before, &[mode]].concat());
+        answer(&filter, call.with_cookie(COOKIE))
+    };
+    let creates = flags(libc::O_CREAT | libc::O_WRONLY);
+    let unnamed = flags(libc::O_TMPFILE | libc::O_RDWR);
+    let writes = flags(libc::O_WRONLY);
+    for (mode, expected) in [(0o755, ALLOW), (0o1755, ALLOW), (0o4755, NOTIFY), (0o2644, NOTIFY)] {
+        assert_eq!(made(libc::SYS_openat, &[0, 0, creates], mode), expected, "{mode:o}");
+        assert_eq!(made(libc::SYS_openat, &[0, 0, unnamed], mode), expected, "{mode:o}");
+        assert_eq!(made(libc::SYS_mknodat, &[0, 0], mode), expected, "{mode:o}");
+        assert_eq!(made(libc::SYS_openat, &[0, 0, writes], mode), ALLOW, "nothing is made");
+    }
+}
+
 #[test]
 fn only_the_whole_cookie_passes() {
     let filter = assemble(EVERYTHING, Some(COOKIE), Sockets::All);

@@ -51,7 +51,7 @@
 //! # Features
 //!
 //! The half that is always here ([`capability`], [`image`], [`decide`], [`existing`], [`moves`], [`script`],
-//! [`variables`], [`invocation`]) is `no_std` and never allocates: the preload library is built on it. The
+//! [`set_id`], [`variables`], [`invocation`]) is `no_std` and never allocates: the preload library is built on it. The
 //! rest, behind the feature `std`, turns what people write into an image, and answers questions about it;
 //! pins, and what hands them out, are for Linux alone.
 
@@ -74,6 +74,7 @@ pub mod planted;
 mod reaches;
 mod relocation;
 pub mod script;
+pub mod set_id;
 mod spelled;
 pub mod telling;
 pub mod tier;

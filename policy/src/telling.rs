@@ -21,6 +21,9 @@ pub const FULL: u64 = 64 << 20;
 /// The number of the reason that no rule about programs lets one start with its arguments.
 pub const COMMAND: u16 = 32;
 
+/// The number of the reason that no run sets such bits in a mode, nor such an attribute ([`crate::set_id`]).
+pub const SET_ID: u16 = 33;
+
 /// So much is told of the words that a program was to be started with: in place of the route, each with
 /// a NUL behind it. The last is cut where it has none.
 pub const LINE: usize = 512;

@@ -5,7 +5,7 @@ use core::ffi::CStr;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId, Text};
-use jp_confine_policy::telling::{COMMAND, CONSENT, FULL, Flags, INTERRUPTED, VECTORS};
+use jp_confine_policy::telling::{COMMAND, CONSENT, FULL, Flags, INTERRUPTED, SET_ID, VECTORS};
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
@@ -36,6 +36,8 @@ pub(crate) enum Reason {
     /// The server of a socket without a path is not of the run.
     #[cfg(target_os = "linux")]
     Peer = 11,
+    /// The mode or the attribute would have a program run with the rights of somebody else.
+    SetId = SET_ID,
     /// No rule about programs lets it start with these arguments, which stand in place of the route.
     Command = COMMAND,
 }

@@ -126,6 +126,30 @@ static int v_rename(char **a)
 static int v_link(char **a) { return done(call(SYS_linkat, AT_FDCWD, (long)a[0], AT_FDCWD, (long)a[1], 0)); }
 static int v_symlink(char **a) { return done(call(SYS_symlinkat, (long)a[0], AT_FDCWD, (long)a[1], 0, 0)); }
 static int v_chmod(char **a) { return done(at(SYS_fchmodat, a[0], 0600, 0)); }
+static mode_t mode(const char *text) { return (mode_t)strtoul(text, NULL, 8); }
+static int v_chmod_to(char **a) { return done(at(SYS_fchmodat, a[0], mode(a[1]), 0)); }
+static int v_fchmod_to(char **a)
+{
+    long fd = at(SYS_openat, a[0], O_RDONLY, 0);
+    return fd < 0 ? FAILED : done(call(SYS_fchmod, fd, mode(a[1]), 0, 0, 0));
+}
+static int v_fchown(char **a)
+{
+    long fd = at(SYS_openat, a[0], O_RDONLY, 0);
+    return fd < 0 ? FAILED : done(call(SYS_fchown, fd, getuid(), getgid(), 0, 0));
+}
+static int v_fsetxattr(char **a)
+{
+    long fd = at(SYS_openat, a[0], O_RDONLY, 0);
+    return fd < 0 ? FAILED : done(call(SYS_fsetxattr, fd, (long)"user.k", (long)"v", 1, 0));
+}
+static int v_open_as(char **a) { return done(at(SYS_openat, a[0], O_WRONLY | O_CREAT, mode(a[1]))); }
+static int v_mknod_as(char **a) { return done(at(SYS_mknodat, a[0], S_IFREG | mode(a[1]), 0)); }
+static int v_openat2_as(char **a)
+{
+    unsigned long how[3] = {O_WRONLY | O_CREAT, mode(a[1]), 0};
+    return done(at(SYS_openat2, a[0], (long)how, sizeof how));
+}
 static int v_chown(char **a) { return done(at(SYS_fchownat, a[0], getuid(), getgid())); }
 static int v_utimes(char **a) { return done(at(SYS_utimensat, a[0], 0, 0)); }
 static int v_setxattr(char **a) { return done(call(SYS_setxattr, (long)a[0], (long)"user.k", (long)"v", 1, 0)); }
@@ -172,6 +196,13 @@ static int v_unshare(char **a) { (void)a; return done(call(SYS_unshare, CLONE_NE
 #define v_link absent
 #define v_symlink absent
 #define v_chmod absent
+#define v_chmod_to absent
+#define v_fchmod_to absent
+#define v_fchown absent
+#define v_fsetxattr absent
+#define v_open_as absent
+#define v_mknod_as absent
+#define v_openat2_as absent
 #define v_chown absent
 #define v_utimes absent
 #define v_setxattr absent
@@ -202,6 +233,13 @@ const struct verb instruction_verbs[] = {
     {"i_link", 2, v_link},
     {"i_symlink", 2, v_symlink},
     {"i_chmod", 1, v_chmod},
+    {"i_chmod_to", 2, v_chmod_to},
+    {"i_fchmod_to", 2, v_fchmod_to},
+    {"i_fchown", 1, v_fchown},
+    {"i_fsetxattr", 1, v_fsetxattr},
+    {"i_open_as", 2, v_open_as},
+    {"i_mknod_as", 2, v_mknod_as},
+    {"i_openat2_as", 2, v_openat2_as},
     {"i_tell", 1, v_tell},
     {"i_chown", 1, v_chown},
     {"i_utimes", 1, v_utimes},

@@ -61,6 +61,9 @@ rows! {
     connect_by_the_mark: "$ATTACK hold_socket $OUT/socket", "i_marked , i_connect $OUT/socket" => "EACCES";
     watch_by_the_mark: "", "i_marked , i_watch $OUT/target" => "EACCES";
     message_queue_by_the_mark: "", "i_marked , i_mq_open /jp-confine-by-the-mark" => "EACCES";
+    fchmod_what_may_be_read_by_the_mark: "", "-r $OUT -- i_marked , i_fchmod_to $OUT/target 600" => "EACCES";
+    fchown_what_may_be_read_by_the_mark: "", "-r $OUT -- i_marked , i_fchown $OUT/target" => "EACCES";
+    fsetxattr_what_may_be_read_by_the_mark: "", "-r $OUT -- i_marked , i_fsetxattr $OUT/target" => "EACCES";
     open_by_the_mark: "", "i_marked , i_open $OUT/secret" => "EACCES";
     unlink_by_the_mark: "", "i_marked , i_unlink $OUT/target" => "EACCES";
     exec: "cp $ATTACK $OUT/program", "i_exec $OUT/program" => "EACCES";

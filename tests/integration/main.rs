@@ -32,6 +32,8 @@ mod attacks_path;
 mod attacks_process;
 mod attacks_programs;
 mod attacks_race;
+mod attacks_set_id;
+mod attacks_set_id_calls;
 mod attacks_state;
 mod attacks_staying;
 mod cli_advice;

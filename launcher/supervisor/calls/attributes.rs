@@ -4,14 +4,15 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request};
+use jp_confine_policy::{Capabilities, set_id};
 use rustix::fs::{
     AtFlags, FileType, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid,
     chmodat, chownat, fchmod, fchown, fcntl_getfl, futimens, utimensat,
 };
 use rustix::io::Errno;
 
+use crate::events::Reason;
 use crate::learn::record::How;
 use crate::supervisor::found::Object;
 use crate::supervisor::limits;
@@ -110,13 +111,13 @@ fn is_writable(file: &OwnedFd) -> bool {
 pub(super) fn on_descriptor(
     task: &Task<'_>,
     fd: i32,
-    act: impl FnOnce(&OwnedFd) -> Result<(), Errno>,
+    act: impl FnOnce(&Object) -> Result<(), Errno>,
 ) -> Result<Answer, Errno> {
     let file = task.caller.descriptor(fd)?;
     let object = Object::of_descriptor(&task.caller, file)?;
     let _acting = task.begin()?;
     judge(task, &object, UPDATE)?;
-    act(&object.file).map(|()| DONE)
+    act(&object).map(|()| DONE)
 }
 
 /// truncate(2).
@@ -157,13 +158,31 @@ pub(crate) fn set_mode(
     if object.kind() == FileType::Symlink {
         return Err(Errno::OPNOTSUPP);
     }
+    check_mode(task, &object, mode)?;
     let mode = Mode::from_raw_mode(mode & 0o7777);
     chmodat(HERE, name_of(object.file.as_fd()), mode, AtFlags::empty()).map(|()| DONE)
 }
 
 /// fchmod(2).
 pub(crate) fn set_mode_of(task: &Task<'_>, fd: i32, mode: u32) -> Result<Answer, Errno> {
-    on_descriptor(task, fd, |file| fchmod(file, Mode::from_raw_mode(mode & 0o7777)))
+    on_descriptor(task, fd, |object| {
+        check_mode(task, object, mode)?;
+        fchmod(&object.file, Mode::from_raw_mode(mode & 0o7777))
+    })
+}
+
+/// Denies set-user-ID and set-group-ID bits.
+fn check_mode(task: &Task<'_>, object: &Object, mode: u32) -> Result<(), Errno> {
+    if set_id::may_become(object.stat.st_mode, mode) {
+        Ok(())
+    } else {
+        Err(refuse_bits(task, object))
+    }
+}
+
+/// Reports that an object was to get the rights of somebody else for who starts it.
+pub(super) fn refuse_bits(task: &Task<'_>, object: &Object) -> Errno {
+    task.refused(Reason::SetId, Subject::new(object.path().unwrap_or(b"/")))
 }
 
 /// The owner to set; all ones leave it.
@@ -194,7 +213,7 @@ pub(crate) fn set_owner(
 /// fchown(2).
 pub(crate) fn set_owner_of(task: &Task<'_>, fd: i32, uid: u32, gid: u32) -> Result<Answer, Errno> {
     let (uid, gid) = owner(uid, gid);
-    on_descriptor(task, fd, |file| fchown(file, uid, gid))
+    on_descriptor(task, fd, |object| fchown(&object.file, uid, gid))
 }
 
 /// How a call gives times.
@@ -254,7 +273,7 @@ pub(crate) fn set_times(
         if flags != 0 {
             return Err(Errno::INVAL);
         }
-        return on_descriptor(task, dirfd, |file| futimens(file, &times));
+        return on_descriptor(task, dirfd, |object| futimens(&object.file, &times));
     }
     let target = Target::read(task, dirfd, path, flags)?;
     let _acting = task.begin()?;

@@ -2,11 +2,11 @@
 
 use std::ffi::CString;
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Request, Verdict};
 use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::telling::{PRIVATE_DIRECTORY, is_private_directory};
+use jp_confine_policy::{Capabilities, set_id};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
@@ -107,7 +107,7 @@ pub(crate) fn make_directory(
     let call = if is_private_directory(mode) { private } else { task.call };
     on_entry(&task.called(call), &argument, Errno::EXIST, may_create, |entry| {
         task.prepare_to_make()?;
-        mkdirat(&entry.directory, &entry.name, Mode::from_raw_mode(mode))
+        mkdirat(&entry.directory, &entry.name, Mode::from_raw_mode(set_id::of_new(mode)))
     })
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn make_node(
     };
     on_entry(task, &argument, Errno::EXIST, may_create, |entry| {
         task.prepare_to_make()?;
-        let mode = Mode::from_raw_mode(mode & !libc::S_IFMT);
+        let mode = Mode::from_raw_mode(set_id::of_new(mode & !libc::S_IFMT));
         mknodat(&entry.directory, &entry.name, kind, mode, device)
     })
 }

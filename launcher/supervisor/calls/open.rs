@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::telling;
+use jp_confine_policy::{set_id, telling};
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 use rustix::io::Errno;
 
@@ -52,7 +52,7 @@ pub(crate) struct How {
 impl How {
     pub(crate) const fn new(flags: i32, mode: u32) -> Self {
         let known = if flags & libc::O_PATH == 0 { KNOWN } else { KNOWN_WITH_PATH };
-        Self { flags: flags & known, mode: mode & 0o7777 }
+        Self { flags: flags & known, mode: set_id::of_new(mode & 0o7777) }
     }
 
     pub(crate) const fn flags(self) -> i32 {

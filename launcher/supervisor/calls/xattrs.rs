@@ -4,11 +4,12 @@
 use std::ffi::CString;
 use std::os::fd::AsFd as _;
 
-use jp_confine_policy::Capabilities;
+use jp_confine_policy::{Capabilities, set_id};
 use rustix::fs::{XattrFlags, fremovexattr, fsetxattr, getxattr, removexattr, setxattr};
 use rustix::io::Errno;
 
-use super::attributes::{Target, on_descriptor};
+use super::attributes::{Target, on_descriptor, refuse_bits};
+use crate::supervisor::found::Object;
 use crate::supervisor::proc::name_of;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
@@ -56,6 +57,12 @@ impl Attribute {
         let value = if size == 0 { Vec::new() } else { task.caller.bytes(value, size)? };
         Ok(Self { name, value, flags: XattrFlags::from_bits_retain(flags) })
     }
+
+    /// Denies the attribute that gives a program capabilities.
+    fn check(&self, task: &Task<'_>, object: &Object) -> Result<(), Errno> {
+        let gives_capabilities = self.name.to_bytes() == set_id::CAPABILITY_ATTRIBUTE;
+        if gives_capabilities { Err(refuse_bits(task, object)) } else { Ok(()) }
+    }
 }
 
 /// Where an attribute is, as a call says it.
@@ -96,6 +103,7 @@ pub(crate) fn set(
     let target = Target::read_optional(task, at.dirfd, at.path, at.flags)?;
     let _acting = task.begin()?;
     let object = target.hold(task, at.flags)?;
+    attribute.check(task, &object)?;
     let path = name_of(object.file.as_fd());
     setxattr(path, &attribute.name, &attribute.value, attribute.flags).map(|()| Answer::Value(0))
 }
@@ -120,8 +128,9 @@ pub(crate) fn set_of(
     flags: u32,
 ) -> Result<Answer, Errno> {
     let attribute = Attribute::read(task, name, value, flags)?;
-    on_descriptor(task, fd, |file| {
-        fsetxattr(file, &attribute.name, &attribute.value, attribute.flags)
+    on_descriptor(task, fd, |object| {
+        attribute.check(task, object)?;
+        fsetxattr(&object.file, &attribute.name, &attribute.value, attribute.flags)
     })
 }
 
@@ -188,5 +197,5 @@ pub(crate) fn remove(task: &Task<'_>, at: At, name_at: u64) -> Result<Answer, Er
 /// fremovexattr(2).
 pub(crate) fn remove_of(task: &Task<'_>, fd: i32, name_at: u64) -> Result<Answer, Errno> {
     let name = name(task, name_at)?;
-    on_descriptor(task, fd, |file| fremovexattr(file, &name))
+    on_descriptor(task, fd, |object| fremovexattr(&object.file, &name))
 }

@@ -3,10 +3,10 @@
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_policy::{Capabilities, set_id};
 
 use crate::errno::{Errno, Reply};
-use crate::hooks::object;
+use crate::hooks::{object, set_id_bits};
 use crate::sys::TimesPointer;
 #[cfg(target_os = "linux")]
 use crate::{hooks::linux, libc_functions};
@@ -57,10 +57,25 @@ fn set_mode(
     }
     #[cfg(target_os = "linux")]
     let Some(path) = path_of(dirfd, path, flags)? else {
-        return on_descriptor(call, dirfd, || sys::set_mode_of(dirfd, mode));
+        return on_descriptor(call, dirfd, || {
+            check_mode_of(call, dirfd, mode)?;
+            sys::set_mode_of(dirfd, mode)
+        });
     };
     let object = object::at_path(call, dirfd, path, nofollow(flags), UPDATE)?;
+    if mode & set_id::BITS != 0 {
+        set_id_bits::check(sys::status(&object)?, mode)
+            .map_err(|()| set_id_bits::refuse_at(call, dirfd, path))?;
+    }
     sys::set_mode(&object, mode)
+}
+
+/// Denies set-user-ID and set-group-ID bits that the object of a descriptor has not.
+fn check_mode_of(call: &CStr, fd: c_int, mode: c_uint) -> Result<(), Errno> {
+    if mode & set_id::BITS == 0 {
+        return Ok(());
+    }
+    set_id_bits::check(sys::fstat(fd)?, mode).map_err(|()| set_id_bits::refuse_on(call, fd))
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
@@ -95,7 +110,14 @@ fn on_descriptor(
 
 /// fchmod(2) as the kernel has it.
 pub(super) fn set_mode_of_descriptor(fd: c_int, mode: c_uint) -> Result<(), Errno> {
-    on_descriptor(c"fchmod", fd, || sys::fchmod(fd, mode))
+    on_descriptor(c"fchmod", fd, || {
+        check_mode_of(c"fchmod", fd, mode)?;
+        #[cfg(target_os = "linux")]
+        if linux::attributes::has_mode(fd, mode) {
+            return Ok(());
+        }
+        sys::fchmod(fd, mode)
+    })
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
@@ -148,7 +170,13 @@ pub(crate) extern "C" fn fchownat(
 
 /// fchown(2) as the kernel has it.
 pub(super) fn set_owner_of_descriptor(fd: c_int, owner: [c_uint; 2]) -> Result<(), Errno> {
-    on_descriptor(c"fchown", fd, || sys::fchown(fd, owner))
+    on_descriptor(c"fchown", fd, || {
+        #[cfg(target_os = "linux")]
+        if linux::attributes::has_owner(fd, owner) {
+            return Ok(());
+        }
+        sys::fchown(fd, owner)
+    })
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]

@@ -2,11 +2,11 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Request, Verdict};
 use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::telling::{PRIVATE_DIRECTORY, is_private_directory};
+use jp_confine_policy::{Capabilities, set_id};
 use libc::dev_t;
 
 use crate::buffer::{Buffer, PathBuffer};
@@ -177,7 +177,9 @@ pub(super) fn create(
 /// # Errors
 /// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
 pub(crate) fn make_directory(call: &CStr, at: Argument, mode: c_uint) -> Result<(), Errno> {
-    on_entry(call, at, exists_already, may_create, |dirfd, name| sys::mkdirat(dirfd, name, mode))
+    on_entry(call, at, exists_already, may_create, |dirfd, name| {
+        sys::mkdirat(dirfd, name, set_id::of_new(mode))
+    })
 }
 
 /// What a mkdir of this mode is called where it is refused.
@@ -202,7 +204,7 @@ pub(super) fn make_node(
 #[inline(never)] // a refusal needs none of its stack
 fn make_plain_node(call: &CStr, at: Argument, mode: c_uint, device: dev_t) -> Result<(), Errno> {
     on_entry(call, at, exists_already, may_create, |dirfd, name| {
-        sys::mknodat(dirfd, name, mode, device)
+        sys::mknodat(dirfd, name, set_id::of_new(mode), device)
     })
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod object;
 pub(crate) mod open;
 mod refusal;
 mod renames;
+mod set_id_bits;
 pub(crate) mod sockets;
 pub(crate) mod streams;
 pub(crate) mod temporary;

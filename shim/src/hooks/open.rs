@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::telling;
+use jp_confine_policy::{set_id, telling};
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
@@ -40,7 +40,7 @@ impl How {
     pub(crate) const fn new(flags: c_int, mode: c_uint) -> Self {
         Self {
             flags: system::known(flags),
-            mode,
+            mode: set_id::of_new(mode),
             #[cfg(target_os = "linux")]
             resolve: 0,
             cancellable: false,

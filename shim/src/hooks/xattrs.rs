@@ -3,10 +3,10 @@
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_policy::{Capabilities, set_id};
 
 use crate::errno::{Errno, Reply};
-use crate::hooks::{metadata, object};
+use crate::hooks::{metadata, object, set_id_bits};
 use crate::memory;
 use crate::places::DescriptorLink;
 use crate::sys::{self, Fd, word};
@@ -37,6 +37,14 @@ fn need_to_read(name: *const c_char) -> Result<Option<Capabilities>, Errno> {
     Ok(text.as_bytes().starts_with(b"user.").then_some(Capabilities::READ))
 }
 
+/// Whether an attribute gives a program capabilities.
+#[inline(never)]
+fn gives_capabilities(name: *const c_char) -> Result<bool, Errno> {
+    let mut text = crate::buffer::PathBuffer::new();
+    memory::copy_path(name, &mut text)?;
+    Ok(text.as_bytes() == set_id::CAPABILITY_ATTRIBUTE)
+}
+
 fn set_attribute(
     call: &CStr,
     path: *const c_char,
@@ -46,6 +54,9 @@ fn set_attribute(
     let [name, value, size, flags] = rest;
     memory::check(name)?;
     let object = object::at_path(call, libc::AT_FDCWD, path, follow, UPDATE)?;
+    if gives_capabilities(core::ptr::with_exposed_provenance(name))? {
+        return Err(set_id_bits::refuse_at(call, libc::AT_FDCWD, path));
+    }
     through_link(&object, |link| sys::judged(libc::SYS_setxattr, [link, name, value, size, flags]))
         .map(|_| ())
 }
@@ -82,9 +93,16 @@ pub(crate) extern "C" fn fsetxattr(
     size: usize,
     flags: c_int,
 ) -> c_int {
-    let (name, value) = (name.expose_provenance(), value.expose_provenance());
-    let args = [word(fd), name, value, size, word(flags)];
-    on_descriptor(c"fsetxattr", fd, libc::SYS_fsetxattr, args).reply()
+    let value = value.expose_provenance();
+    let set = || {
+        object::at_descriptor(c"fsetxattr", fd, UPDATE)?;
+        if gives_capabilities(name)? {
+            return Err(set_id_bits::refuse_on(c"fsetxattr", fd));
+        }
+        let args = [word(fd), name.expose_provenance(), value, size, word(flags)];
+        sys::judged(libc::SYS_fsetxattr, args).map(|_| ())
+    };
+    set().reply()
 }
 
 fn remove_attribute(

@@ -1,11 +1,17 @@
 //! What a file is, as only Linux's libraries have it.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{c_char, c_int, c_uint};
+
+use jp_confine_policy::set_id;
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::attributes::{self, Times, set_some_times, truncate};
 use crate::places::DescriptorLink;
 use crate::{libc_functions, memory, sys};
+
+/// What of a mode chmod(2) sets.
+const PERMISSIONS: c_uint = 0o7777;
+const EXECUTABLE: c_uint = 0o111;
 
 #[unsafe(no_mangle)]
 extern "C" fn truncate64(path: *const c_char, length: i64) -> c_int {
@@ -33,6 +39,32 @@ pub(crate) fn or_by_name(
         return outcome;
     }
     by_name(DescriptorLink::new(fd).as_c_str().as_ptr())
+}
+
+/// Whether a file has `mode` already, and the program may set that. Programs that copy set what they have just made a file
+/// with; the supervisor, who judges each such call (`docs/decisions/0035`), need not hear of it.
+pub(crate) fn has_mode(fd: c_int, mode: c_uint) -> bool {
+    own_file(fd).is_some_and(|status| status.st_mode & PERMISSIONS == mode & PERMISSIONS)
+}
+
+/// The same of its owner. Setting that takes bits and capabilities from what can be executed, so it is not left out there.
+pub(crate) fn has_owner(fd: c_int, [uid, gid]: [c_uint; 2]) -> bool {
+    let stays = |wanted: c_uint, has: c_uint| wanted == c_uint::MAX || wanted == has;
+    own_file(fd).is_some_and(|status| {
+        let is_plain = status.st_mode & (set_id::BITS | EXECUTABLE) == 0;
+        is_plain && stays(uid, status.st_uid) && stays(gid, status.st_gid)
+    })
+}
+
+/// The status of a regular file that the program has open for writing, and whose owner it is; where a supervisor is.
+fn own_file(fd: c_int) -> Option<libc::stat> {
+    let writes = |flags: c_int| matches!(flags & libc::O_ACCMODE, libc::O_WRONLY | libc::O_RDWR);
+    if !sys::is_supervised() || !sys::fcntl(fd, libc::F_GETFL, 0).is_ok_and(writes) {
+        return None;
+    }
+    let status = sys::fstat(fd).ok()?;
+    let is_own = sys::process::effective_user().is_ok_and(|user| user == status.st_uid);
+    (is_own && status.st_mode & libc::S_IFMT == libc::S_IFREG).then_some(status)
 }
 
 /// Whether neither of two times is to be set: then nobody looks at the path (`utimensat(2)`).

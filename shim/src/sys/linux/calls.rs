@@ -121,6 +121,11 @@ pub(crate) fn judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno>
     }
 }
 
+/// Whether there is a supervisor.
+pub(crate) fn is_supervised() -> bool {
+    SUPERVISED.load(Ordering::Relaxed)
+}
+
 /// As [`judged`], of a call that nobody could do for the process.
 pub(crate) fn only_judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
     let [first, second, third, fourth, fifth] = args;
