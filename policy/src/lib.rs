@@ -90,6 +90,8 @@ pub mod build;
 #[cfg(feature = "std")]
 pub mod canonical;
 #[cfg(feature = "std")]
+mod characters;
+#[cfg(feature = "std")]
 pub mod check;
 #[cfg(feature = "std")]
 pub mod commands;

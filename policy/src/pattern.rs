@@ -12,9 +12,13 @@ use globset::{Glob, GlobBuilder};
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 
+use self::expression::expression;
 use crate::build::automaton::{Expression, Listed};
 use crate::canonical::{self, Op, Root};
+use crate::characters::encoded;
 use crate::control::Homes;
+
+mod expression;
 
 /// No path is longer (`PATH_MAX`), and what is nested deeper would take too much stack.
 const LONGEST: usize = 4096;
@@ -33,9 +37,6 @@ pub enum PatternError {
     /// It has a part that no canonical path has: it could never match.
     #[error("no path has `.`, `..`, `//` or a slash at the end; all that is in a folder is `/**`")]
     Unclean,
-    /// Names are bytes, and a class is of one of them.
-    #[error("brackets stand for one byte: write other letters as `{{é,è}}`")]
-    WideClass,
     /// It would match nothing that it was meant for.
     #[error(
         "other globs know more than `*`, `?`, `[..]`, `{{a,b}}` and `**`: instead of `[[:alpha:]]` write `[a-zA-Z]`, of \
@@ -130,9 +131,6 @@ impl Pattern {
         if has_dots || lacks_name(text) && text != "/" {
             return Err(PatternError::Unclean);
         }
-        if has_wide_class(text) {
-            return Err(PatternError::WideClass);
-        }
         if is_foreign(text) {
             return Err(PatternError::Foreign);
         }
@@ -196,7 +194,7 @@ impl Pattern {
             if literal_part(text).len() == text.len() {
                 matching.names.push(unescaped(text));
             } else if let Ok(matcher) = glob(text) {
-                let regex = within_components(matcher.regex());
+                let regex = expression(matcher.regex());
                 let apart = apart(text).map(str::to_owned);
                 matching.expressions.push(Expression { regex, apart });
             }
@@ -206,9 +204,9 @@ impl Pattern {
     /// Whether it matches a path. For messages: what is allowed is for the evaluator to say.
     #[must_use]
     pub fn matches(&self, path: &Path) -> bool {
-        let made = || self.globs.iter().filter_map(expression).collect();
-        let path = path.as_os_str().as_bytes();
-        self.expressions.get_or_init(made).iter().any(|expression| expression.is_match(path))
+        let made = || self.globs.iter().filter_map(compiled).collect();
+        let path = encoded(path.as_os_str().as_bytes());
+        self.expressions.get_or_init(made).iter().any(|expression| expression.is_match(&path))
     }
 
     /// How narrow it is: how many components are literal, then how many characters (spec §9.2).
@@ -261,11 +259,6 @@ fn class_length(rest: &str) -> Option<usize> {
 /// What is between the brackets of a class; `None` of a character.
 fn within_brackets(piece: &str) -> Option<&str> {
     piece.strip_prefix('[')?.strip_suffix(']')
-}
-
-/// Whether a class has a character of more than one byte.
-fn has_wide_class(text: &str) -> bool {
-    pieces(text).filter_map(within_brackets).any(|class| !class.is_ascii())
 }
 
 /// Whether one of its alternatives has a slash behind a slash, or at the end.
@@ -355,9 +348,9 @@ fn loses_stars(expression: &str) -> bool {
 }
 
 /// What matches the same paths by itself as it does in the table of all.
-fn expression(glob: &Glob) -> Option<Regex> {
+fn compiled(glob: &Glob) -> Option<Regex> {
     let syntax = syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true);
-    Regex::builder().syntax(syntax).build(&within_components(glob.regex())).ok()
+    Regex::builder().syntax(syntax).build(&expression(glob.regex())).ok()
 }
 
 fn expand(text: &str, places: Places<'_>) -> Result<String, PatternError> {
@@ -471,30 +464,4 @@ fn unescaped(literal: &str) -> String {
         rest = rest.get(length..).unwrap_or_default();
     }
     path
-}
-
-/// The expression of a pattern, its classes kept from matching the separator: `[!a]` is one character of
-/// a name.
-fn within_components(expression: &str) -> String {
-    let mut out = String::new();
-    let mut characters = expression.chars();
-    let mut depth = 0_u32;
-    while let Some(character) = characters.next() {
-        match character {
-            '\\' => {
-                out.push('\\');
-                out.extend(characters.next());
-            }
-            '[' => {
-                depth += 1;
-                out.push_str("[[");
-            }
-            ']' if depth > 0 => {
-                depth -= 1;
-                out.push_str("]&&[^/]]");
-            }
-            other => out.push(other),
-        }
-    }
-    out
 }

@@ -48,6 +48,36 @@ fn deny_takes_from_the_workspace() {
     );
 }
 
+/// `?` and classes are of characters, of whatever length; a byte of no character is one.
+#[test]
+fn deny_takes_by_characters() {
+    assert_answers(
+        "mkdir é aé; for n in é.txt 😀.txt éé.txt àx ýx é/k aé/k né nn; do touch $n; done; \
+         touch \"$(printf '\\377.txt')\" \"$(printf 'e\\314\\201.txt')\"; ln -s \"$(printf '\\377.txt')\" invalid; \
+         ln -s \"$(printf 'e\\314\\201.txt')\" marked",
+        "[file_policy]\ndeny_paths = ['$WS/?.txt', '$WS/[à-ü]x', '$WS/?/**', '$WS/n[!n]', '$WS/x{é,?}']\n",
+        "",
+        &[
+            ("open é.txt", "EACCES"),
+            ("open 😀.txt", "EACCES"),
+            ("open invalid", "EACCES"),
+            ("open àx", "EACCES"),
+            ("open é/k", "EACCES"),
+            ("open né", "EACCES"),
+            ("write_excl xé", "EACCES"),
+            ("write_excl x€", "EACCES"),
+            ("rename nn nü", "EACCES"),
+            ("mkdir ß", "EACCES"),
+            ("open éé.txt", "ok"),
+            ("open marked", "ok"),
+            ("open ýx", "ok"),
+            ("open aé/k", "ok"),
+            ("open nn", "ok"),
+            ("write_excl xéé", "ok"),
+        ],
+    );
+}
+
 /// Each of them goes across names twice, which is a table of its own.
 #[test]
 fn deny_takes_by_many_patterns_with_stars_between_names() {

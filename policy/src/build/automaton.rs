@@ -17,12 +17,15 @@ use regex_automata::util::syntax;
 use regex_automata::{Anchored, MatchKind};
 use zerocopy::little_endian::U16;
 
+use self::decoded::{Decoded, Point};
 use self::least::{States, least};
 use self::names::Names;
 use self::parts::{parts, united};
 use super::BuildError;
 use crate::automaton::{Automaton, Marks, Seen, State};
+use crate::characters::CHARACTER;
 
+mod decoded;
 mod least;
 mod names;
 mod parts;
@@ -33,6 +36,9 @@ mod parts;
 const TABLE_ROOM: usize = 16 << 20;
 /// What the library may use beside each.
 const WORK_ROOM: usize = 6 << 20;
+/// How many states there may be before equal ones are made one: with characters of several bytes there are more than
+/// the library has.
+const MOST_STATES: usize = 1 << 17;
 
 /// One list of patterns, and the mark that it stands for.
 #[derive(Debug)]
@@ -136,8 +142,8 @@ fn table_of_one(lists: &[Listed], room: &mut usize) -> Result<Table, BuildError>
     Ok(Table { classes, states, edges, starts: Vec::new() })
 }
 
-/// A state of the library's automaton, and the marks that hold for all that is below a directory passed.
-type Passed = (StateID, Marks);
+/// A point of the library's automaton, and the marks that hold for all that is below a directory passed.
+type Passed = (Point, Marks);
 
 /// What follows, as far as the library's automaton knows it.
 struct Determined {
@@ -154,12 +160,14 @@ fn determine(lists: &[Listed], names: &Names, room: &mut usize) -> Result<Determ
     *room = room.saturating_sub(automaton.memory_usage());
     let begin = start::Config::new().anchored(Anchored::Yes);
     let begin = automaton.start_state(&begin).map_err(|_| BuildError::TooIntricate)?;
+    let automaton = Decoded::new(automaton, tells_characters(lists));
+    let begin = Decoded::at(begin);
     let (columns, bytes) = columns(&automaton, names);
     let mut numbers = HashMap::new();
     let mut found: Vec<Passed> = Vec::new();
-    let step = |(state, passed): Passed, below: Marks, byte| {
+    let step = |(point, passed): Passed, below: Marks, byte| {
         let within = if byte == b'/' { passed.union(below) } else { passed };
-        (automaton.next_state(state, byte), within)
+        (automaton.step(point, byte), within)
     };
     let mut row = |found: &mut Vec<Passed>, (at, below): (Passed, Marks)| {
         let number = |&byte: &u8| {
@@ -176,7 +184,7 @@ fn determine(lists: &[Listed], names: &Names, room: &mut usize) -> Result<Determ
     let mut places = vec![(begin, Marks::NONE); names.nodes().len()];
     for (number, node) in names.nodes().iter().enumerate() {
         let at = places[number];
-        let (exact, below) = marks(&automaton, at.0, lists);
+        let (exact, below) = marks(&automaton.automaton, at.0.state, lists);
         let below = below.union(node.below);
         of_names.here.push(exact.union(node.exact).union(at.1));
         // Most names stand where others do.
@@ -188,7 +196,10 @@ fn determine(lists: &[Listed], names: &Names, room: &mut usize) -> Result<Determ
     }
     let mut states = States::default();
     while let Some(&at) = found.get(states.next.len()) {
-        let (exact, below) = marks(&automaton, at.0, lists);
+        if found.len() > MOST_STATES {
+            return Err(BuildError::TooIntricate);
+        }
+        let (exact, below) = marks(&automaton.automaton, at.0.state, lists);
         states.here.push(exact.union(at.1));
         states.next.push(row(&mut found, (at, below)));
     }
@@ -215,6 +226,13 @@ fn library_automaton(lists: &[Listed], room: usize) -> Result<dense::DFA<Vec<u32
         .map_err(|_| BuildError::TooIntricate)
 }
 
+/// Whether expressions of these lists tell characters from bytes.
+fn tells_characters(lists: &[Listed]) -> bool {
+    let matching = lists.iter().flat_map(|list| [&list.exact, &list.below]);
+    let mut expressions = matching.flat_map(|matching| &matching.expressions);
+    expressions.any(|one| one.regex.contains(CHARACTER))
+}
+
 /// The lists that match a path which ends in this state: it itself, and as a directory.
 fn marks(automaton: &dense::DFA<Vec<u32>>, state: StateID, lists: &[Listed]) -> (Marks, Marks) {
     let end = automaton.next_eoi_state(state);
@@ -230,14 +248,14 @@ fn marks(automaton: &dense::DFA<Vec<u32>>, state: StateID, lists: &[Listed]) -> 
 
 /// The column of each byte, and a byte of each column: the library's classes, the separator apart, and
 /// what is in names.
-fn columns(automaton: &dense::DFA<Vec<u32>>, names: &Names) -> (Vec<usize>, Vec<u8>) {
+fn columns(automaton: &Decoded, names: &Names) -> (Vec<usize>, Vec<u8>) {
     let mut known = HashMap::new();
     let mut bytes = Vec::new();
     let apart = names.bytes();
     let column = |byte: u8| {
         let fresh = bytes.len();
         let apart = (byte == b'/' || apart.contains(&byte)).then_some(byte);
-        *known.entry((automaton.byte_classes().get(byte), apart)).or_insert_with(|| {
+        *known.entry((automaton.kind(byte), apart)).or_insert_with(|| {
             bytes.push(byte);
             fresh
         })

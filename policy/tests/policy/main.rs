@@ -7,6 +7,7 @@ mod authorize;
 mod authorize_example;
 mod beyond;
 mod canonical;
+mod characters;
 mod check;
 mod compile;
 mod evaluator;
