@@ -187,6 +187,7 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
     match denial.reason {
         Reason::Rule | Reason::Once | Reason::ThisRun | Reason::Refused => match denial.restraint {
             Some(Restraint::Sensitive) => "sensitive_refused",
+            Some(Restraint::Autorun) => "autorun_refused",
             Some(_) if denial.question => "tier_prompt_refused",
             Some(_) => "tier_deny",
             None => "denied",

@@ -76,6 +76,7 @@ impl TierLayer {
         };
         let warns = granted.by_rules || granted.by_flags;
         let (tiers, warnings) = layers.tiers(tool, places, warns, &workspace.here, approved)?;
+        let tiers = layers.guarding(tiers, places, context, options)?;
         if let Some((mut store, _)) = means {
             store.save()?;
         }

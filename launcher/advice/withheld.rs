@@ -32,7 +32,7 @@ fn way_out(restraint: Restraint, to_consent: Option<&'static str>) -> Option<&'s
             "no option and no rule outweighs it; have read_paths leave it out"
         }
         // A pattern outweighs it.
-        (Restraint::Default, None) | (Restraint::Sensitive, _) => return None,
+        (Restraint::Default, None) | (Restraint::Sensitive | Restraint::Autorun, _) => return None,
         (Restraint::Prompt | Restraint::Read | Restraint::Default, Some(way)) => way,
     })
 }
@@ -62,7 +62,8 @@ pub(super) fn withholder(denied: &decide::Denial) -> Option<Restraint> {
 
 /// Whether a person's consent lifts it, and no grant does.
 pub(super) fn is_question(denied: &decide::Denial) -> bool {
-    denied.ask && denied.restraint != Some(Restraint::Sensitive)
+    let by_naming = matches!(denied.restraint, Some(Restraint::Sensitive | Restraint::Autorun));
+    denied.ask && !by_naming
 }
 
 impl Advice {

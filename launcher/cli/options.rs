@@ -47,6 +47,9 @@ pub(crate) struct Options {
     /// Deny everything there and below, but for what other options grant
     #[arg(long, value_name = "PATH")]
     pub(crate) deny: Vec<PathBuf>,
+    /// Let this run change auto-run files that match, as `.vscode/tasks.json` or `.git/hooks/**`
+    #[arg(long = "allow-autorun", value_name = "GLOB", value_hint = ValueHint::FilePath)]
+    pub(crate) allow_autorun: Vec<String>,
     /// Link a path outside the workspace as NAME and grant it for this run; the link stays
     #[arg(long = "mount", value_name = "[TOOL:]NAME=PATH[:ro|rw]")]
     #[arg(value_parser = OsStringValueParser::new().try_map(|word| Mount::parse(&word)))]
@@ -132,6 +135,7 @@ impl Options {
         self.write.extend(later.write);
         self.exec.extend(later.exec);
         self.deny.extend(later.deny);
+        self.allow_autorun.extend(later.allow_autorun);
         self.mounts.extend(later.mounts);
         self.no_mounts.extend(later.no_mounts);
         self.profiles.extend(later.profiles);

@@ -43,6 +43,8 @@ pub(crate) struct File {
     pub(crate) tiers: Option<FilePolicy>,
     /// `access.sensitive_paths`.
     pub(crate) sensitive: Vec<String>,
+    /// `access.autorun_paths`.
+    pub(crate) autorun: Vec<String>,
     /// The rest of `access` of the run.
     pub(crate) resources: Resources,
     pub(crate) tools: Vec<Tool>,
@@ -65,6 +67,7 @@ struct Written {
 pub(super) struct Access {
     pub(super) fs: Option<Layered<FsRule>>,
     pub(super) sensitive: Vec<String>,
+    pub(super) autorun: Vec<String>,
     pub(super) resources: Resources,
 }
 
@@ -155,7 +158,7 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
         }
     }
     let Decoder { marks, patterns, .. } = decoder;
-    let Access { fs, sensitive, resources } = access;
+    let Access { fs, sensitive, autorun, resources } = access;
     let source = Rc::clone(source);
     Ok(File {
         source,
@@ -164,6 +167,7 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
         fs,
         tiers,
         sensitive,
+        autorun,
         resources,
         tools,
         profiles,
@@ -209,11 +213,16 @@ impl Decoder<'_> {
                 "sensitive_paths" => {
                     access.sensitive = self.patterns("sensitive_paths", &entry.value)?;
                 }
+                "autorun_paths" => {
+                    access.autorun = self.patterns("autorun_paths", &entry.value)?;
+                }
                 key if decode_resources::KEYS.contains(&key) => {
                     self.resource(entry, &mut access.resources)?;
                 }
                 _ => {
-                    let known = ["fs", "sensitive_paths", "net", "env", "commands", "net_env"];
+                    let others = ["fs", "sensitive_paths", "autorun_paths"];
+                    let known: Vec<&str> =
+                        others.into_iter().chain(decode_resources::KEYS).collect();
                     return self.unknown(entry, &known);
                 }
             }

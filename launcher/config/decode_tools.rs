@@ -23,6 +23,8 @@ pub(crate) struct Tool {
     pub(crate) tiers: Option<FilePolicy>,
     /// `access.sensitive_paths` of the tool.
     pub(crate) sensitive: Vec<String>,
+    /// `access.autorun_paths` of the tool.
+    pub(crate) autorun: Vec<String>,
     /// The rest of `access` of the tool.
     pub(crate) resources: Resources,
 }
@@ -47,6 +49,7 @@ impl Decoder<'_> {
                         let access = self.access(&entry.value)?;
                         tool.fs = access.fs;
                         tool.sensitive = access.sensitive;
+                        tool.autorun = access.autorun;
                         tool.resources = access.resources;
                     }
                     "sandbox" => self.sandbox(entry, &mut tool)?,

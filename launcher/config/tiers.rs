@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::iter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jp_confine_policy::approvals::Approval;
+use jp_confine_policy::autorun::bases::{self, Surroundings};
 use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::pattern::Places;
+use jp_confine_policy::pattern::{Pattern, Places};
 use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::{TierError, Tiers};
 use jp_confine_policy::warning;
@@ -15,6 +16,8 @@ use jp_confine_policy::warning;
 use super::decode::{File, Tool, Trust};
 use super::layers::Layers;
 use crate::approvals::patterns::Wide;
+use crate::cli::Options;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::report;
@@ -54,6 +57,35 @@ impl Layers {
             .flat_map(|file| file.sensitive.iter().chain(of_tool(file)))
             .cloned()
             .collect()
+    }
+
+    /// The patterns that files add to the list of auto-run files.
+    pub(crate) fn autorun(&self, tool: Option<&str>) -> Vec<String> {
+        let of_tool = |file| tool_of(file, tool).into_iter().flat_map(|tool| &tool.autorun);
+        let all = self.files().iter().flat_map(|file| file.autorun.iter().chain(of_tool(file)));
+        all.cloned().collect()
+    }
+
+    /// With the list of auto-run files, and what `options` release of it. Looks at the disk.
+    ///
+    /// # Errors
+    /// Where a pattern cannot stand.
+    pub(crate) fn guarding(
+        &self,
+        tiers: Tiers,
+        places: Places<'_>,
+        context: &Context,
+        options: &Options,
+    ) -> Result<Tiers, Failure> {
+        let around =
+            Surroundings { workspace: places.workspace, cwd: &context.cwd, homes: &context.homes };
+        let added = self.autorun(options.tool.as_deref());
+        let released = options.allow_autorun.iter().map(|glob| from_here(glob, &context.cwd));
+        let released: Vec<String> = released.collect::<Result<_, _>>()?;
+        let tiers = tiers.guarding(bases::find(around), &added, &released, places);
+        let mut tiers = tiers.map_err(|error| refused(&error))?;
+        tiers.locate(|field, text| self.place_of_pattern(field, text));
+        Ok(tiers)
     }
 
     /// The tier layer of the run, with that of `tool` if one is named, and what the person should know.
@@ -150,6 +182,19 @@ impl Layers {
         }
         Ok(found)
     }
+}
+
+/// A glob of `--allow-autorun`, from the working directory where it does not say another place.
+fn from_here(glob: &str, cwd: &Path) -> Result<String, Failure> {
+    if ["/", "~", "<workspace>", "**"].iter().any(|begin| glob.starts_with(begin)) {
+        return Ok(glob.to_owned());
+    }
+    let here = Pattern::literal(cwd).ok_or_else(|| {
+        let problem = format!("--allow-autorun {glob}: the working directory is not UTF-8");
+        Failure::advised(problem, "begin the pattern with `**/`")
+    })?;
+    let below = glob.strip_prefix("./").unwrap_or(glob);
+    Ok(format!("{}/{below}", here.trim_end_matches('/')))
 }
 
 fn refused(error: &TierError) -> Failure {

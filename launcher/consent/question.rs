@@ -62,7 +62,7 @@ impl About {
             program,
             pid,
             reason: self.reason(denial.restraint, path_of(path), OsStr::from_bytes(route)),
-            warning: denial.restraint == Some(Restraint::Sensitive),
+            warning: matches!(denial.restraint, Some(Restraint::Sensitive | Restraint::Autorun)),
         }
     }
 
@@ -84,6 +84,9 @@ impl About {
         let words = match (restraint, pattern) {
             (Some(Restraint::Sensitive), Some(pattern)) => {
                 format!("sensitive: `{}`, and no rule names it", pattern.text)
+            }
+            (Some(Restraint::Autorun), _) => {
+                format!("auto-run file: {}", self.tiers.obeyed(path, route))
             }
             (_, Some(pattern)) => format!("prompt_paths has `{}`", pattern.text),
             _ => "file_policy has `default = \"prompt\"`".to_owned(),

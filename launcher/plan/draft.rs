@@ -319,7 +319,7 @@ fn sayable(standing: &Standing<'_>) -> Capabilities {
 /// For which capabilities Landlock's rule at this anchor says more or less than the policy, apart
 /// from what is denied below some other anchor for reading and executing: see [`cover`].
 fn inexact_at(standing: &Standing<'_>) -> Capabilities {
-    let Standing { path, caps, restrained, by_route, above, .. } = *standing;
+    let Standing { path, caps, restrained, autorun, by_route, above, .. } = *standing;
     let in_proc = path.starts_with(PROCESSES);
     // An entry can be made and removed where that is granted for the directory it is in.
     let entry = caps.intersection(Capabilities::CREATE.union(Capabilities::DELETE));
@@ -328,6 +328,7 @@ fn inexact_at(standing: &Standing<'_>) -> Capabilities {
         .union(bounds::implied(caps).difference(caps))
         .union(entry.difference(above))
         .with_if(restrained, caps)
+        .with_if(autorun, caps.intersection(Capabilities::WRITE))
         .with_if(standing.may_be_replaced(), Capabilities::EXECUTE)
         .with_if(in_proc, standing.lost().union(caps.intersection(Capabilities::WRITE)))
 }

@@ -4,6 +4,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::autorun;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::decide::{self, Request};
 use jp_confine_policy::image::Image;
@@ -20,6 +21,8 @@ pub(super) struct Standing<'a> {
     pub(super) restrained: bool,
     /// The list of sensitive paths may have somebody asked, here or somewhere below.
     pub(super) asked: bool,
+    /// The list of auto-run files may have somebody asked about changes below.
+    pub(super) autorun: bool,
     /// The part of it that depends on the route.
     pub(super) by_route: Capabilities,
     /// What holds at the anchors above, all together: Landlock's rules add up.
@@ -102,7 +105,8 @@ pub(super) fn of<'a>(
         let (caps, by_route) = held(same, image, workspace);
         let found = decide::lookup(image, &Request::canonical(first.anchor.as_os_str().as_bytes()));
         let asked = found.restrained_below;
-        let withheld = !found.withheld.is_empty() || found.withheld_below;
+        let by_tier = found.withheld.difference(found.autorun_withheld());
+        let withheld = !by_tier.is_empty() || found.withheld_below;
         let restrained = withheld || (strict && asked);
         around.push((place, above.union(caps)));
         let path = first.anchor.as_path();
@@ -117,6 +121,7 @@ pub(super) fn of<'a>(
             caps,
             restrained,
             asked,
+            autorun: autorun::may_ask_below(image, path.as_os_str().as_bytes()),
             by_route,
             above,
             declared: same.iter().any(|(_, grant)| is_declared(&grant.origin)),

@@ -14,9 +14,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::tier::Tier;
 
 /// Which lists have a pattern that matches: a bit for each tier, one for the sensitive paths,
-/// two for questions and limits that open nothing, and one for what opens sensitive paths by their names.
+/// two for questions and limits that open nothing, one for what opens sensitive paths by their names, and two for
+/// auto-run files that somebody added, or allowed this run to change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Marks(u8);
+pub(crate) struct Marks(u16);
 
 impl Marks {
     pub(crate) const NONE: Self = Self(0);
@@ -31,13 +32,17 @@ impl Marks {
     pub(crate) const OUTSPOKEN: Self = Self(1 << (Tier::ALL.len() + 2));
     /// What is granted is left for reading; nothing is opened.
     pub(crate) const LIMIT: Self = Self(1 << (Tier::ALL.len() + 3));
+    /// A person is asked about changes.
+    pub(crate) const AUTORUN: Self = Self(1 << (Tier::ALL.len() + 4));
+    /// Nobody is asked about changes of what is an auto-run file.
+    pub(crate) const RELEASED: Self = Self(1 << (Tier::ALL.len() + 5));
 
     pub(crate) const fn of(tier: Tier) -> Self {
         Self(1 << tier as u8)
     }
 
     #[cfg(feature = "std")]
-    pub(crate) const fn bits(self) -> u8 {
+    pub(crate) const fn bits(self) -> u16 {
         self.0
     }
 
@@ -63,9 +68,9 @@ impl Marks {
 #[repr(C)]
 pub(crate) struct State {
     /// The marks of a path that ends here.
-    pub(crate) here: u8,
+    pub(crate) here: U16,
     /// Those of all longer ones.
-    pub(crate) ahead: u8,
+    pub(crate) ahead: U16,
 }
 
 /// What is known of a path.
@@ -78,7 +83,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// What a broken table says.
-    const EVERYTHING: Self = Self { here: Marks(u8::MAX), ahead: Marks(u8::MAX) };
+    const EVERYTHING: Self = Self { here: Marks(u16::MAX), ahead: Marks(u16::MAX) };
 
     const fn union(self, other: Self) -> Self {
         Self { here: self.here.union(other.here), ahead: self.ahead.union(other.ahead) }
@@ -179,8 +184,8 @@ impl Automaton<'_> {
         let end = self.run(from, path)?;
         let inside = if path == b"/" { end } else { self.run(end, b"/")? };
         Some(Seen {
-            here: Marks(self.states.get(usize::from(end))?.here),
-            ahead: Marks(self.states.get(usize::from(inside))?.ahead),
+            here: Marks(self.states.get(usize::from(end))?.here.get()),
+            ahead: Marks(self.states.get(usize::from(inside))?.ahead.get()),
         })
     }
 
@@ -214,7 +219,7 @@ impl Automaton<'_> {
         let mut pending: Vec<u16> = self.inside(start, directory).into_iter().collect();
         while let Some(at) = pending.pop() {
             for next in self.edges_from(at).into_iter().flatten().map(|next| next.get()) {
-                if is_wanted(self.marks_in(next).unwrap_or(Marks(u8::MAX))) {
+                if is_wanted(self.marks_in(next).unwrap_or(Marks(u16::MAX))) {
                     return true;
                 }
                 if known.insert(next) {
@@ -240,7 +245,7 @@ impl Automaton<'_> {
 
     /// The marks of a path that ends in this state.
     fn marks_in(&self, state: u16) -> Option<Marks> {
-        self.states.get(usize::from(state)).map(|state| Marks(state.here))
+        self.states.get(usize::from(state)).map(|state| Marks(state.here.get()))
     }
 
     /// The next state for each class.

@@ -21,11 +21,13 @@ use self::automaton::{NO_PATTERNS, Table};
 pub use self::beyond::Beyond;
 pub use self::decider::decider;
 pub use self::origin::Origin;
-use self::trie::{Place, Prefix, Trie};
+use self::trie::{Prefix, Trie};
+use crate::automaton::Marks;
+use crate::autorun::list::Place;
 use crate::capability::Capabilities;
 use crate::image::{
-    Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, Slot, Span, TIED, Text, VERSION,
-    checksum,
+    Base, Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, Slot, Span, TIED, Text,
+    VERSION, checksum,
 };
 use crate::tier::{ASKS, Tier};
 use crate::tiers::Tiers;
@@ -172,6 +174,7 @@ pub fn build(spec: &ImageSpec<'_>) -> Result<Vec<u8>, BuildError> {
         rules: vec![],
         patterns: vec![],
         table: table.unwrap_or(&NO_PATTERNS),
+        tiers: spec.tiers,
         open: reach::open_ground(spec.grants),
         bytes: vec![],
     };
@@ -204,6 +207,7 @@ struct Tables<'a> {
     rules: Vec<Rule>,
     patterns: Vec<Span>,
     table: &'a Table,
+    tiers: Option<&'a Tiers>,
     /// See [`reach::open_ground`].
     open: Option<&'a Path>,
     bytes: Vec<u8>,
@@ -214,7 +218,7 @@ impl<'a> Tables<'a> {
     fn add(&mut self, grant: &'a Grant, workspace: &Path) -> Result<(), BuildError> {
         let id = self.rules.len();
         let mut rule = self.rule(grant, workspace)?;
-        let Place { at, covered } = self.trie.place(&grant.anchor)?;
+        let trie::Place { at, covered } = self.trie.place(&grant.anchor)?;
         let prefix = &mut self.trie.prefixes[at];
         if !is_control(grant) {
             prefix.held = Some(id);
@@ -248,12 +252,27 @@ impl<'a> Tables<'a> {
             caps: grant.caps.bits(),
             hidden: u8::from(grant.kind == GrantKind::Hidden),
             reach: reach::of(grant, self.open, self.table) as u8,
-            reserved: 0,
+            names_autorun: u8::from(self.names_autorun(grant, workspace)),
             patterns,
             route,
             earlier: NONE.into(),
             state: self.table.state_behind(grant.anchor.as_os_str().as_bytes()).into(),
         })
+    }
+
+    /// Whether somebody names an auto-run file with the grant, be it by a link of such a name.
+    fn names_autorun(&self, grant: &Grant, workspace: &Path) -> bool {
+        let Some(tiers) = self.tiers else { return false };
+        let spelled = match &grant.kind {
+            GrantKind::External { lexical_path } => Some(workspace.join(lexical_path)),
+            _ => None,
+        };
+        let is_autorun = |path: &Path| {
+            let added = || self.table.look(path.as_os_str().as_bytes()).here;
+            tiers.is_autorun(path)
+                || !self.table.states.is_empty() && added().intersects(Marks::AUTORUN)
+        };
+        is_autorun(&grant.anchor) || spelled.is_some_and(|path| is_autorun(&path))
     }
 
     /// Leaves the control entry `id` what is held there, but for changing it.
@@ -282,6 +301,7 @@ impl<'a> Tables<'a> {
         texts[Text::Workspace as usize] =
             intern(&mut self.bytes, spec.workspace.as_os_str().as_bytes())?;
 
+        let bases = self.bases()?;
         let mut image = vec![0; size_of::<Header>()];
         let mut append = |elements: &[u8], count: usize| {
             let offset = size(image.len())?;
@@ -296,6 +316,7 @@ impl<'a> Tables<'a> {
         let states = append(self.table.states.as_bytes(), self.table.states.len())?;
         let edges = append(self.table.edges.as_bytes(), self.table.edges.len())?;
         let starts = append(self.table.starts.as_bytes(), self.table.starts.len())?;
+        let autorun = append(bases.as_bytes(), bases.len())?;
         let variables = append(beyond.variables.as_bytes(), beyond.variables.len())?;
         let commands = append(beyond.commands.as_bytes(), beyond.commands.len())?;
         let lines = append(beyond.lines.as_bytes(), beyond.lines.len())?;
@@ -322,6 +343,7 @@ impl<'a> Tables<'a> {
             states,
             edges,
             starts,
+            autorun,
             variables,
             environment: beyond.environment,
             flags: (beyond.flags | if is_tied { TIED } else { 0 }).into(),
@@ -334,6 +356,16 @@ impl<'a> Tables<'a> {
         };
         sum_up(&mut image, &mut header);
         Ok(image)
+    }
+
+    fn bases(&mut self) -> Result<Vec<Base>, BuildError> {
+        let bytes = &mut self.bytes;
+        let bases = self.tiers.map(Tiers::bases).unwrap_or_default();
+        let base = |(place, path): &(Place, PathBuf)| {
+            let path = intern(bytes, path.as_os_str().as_bytes())?;
+            Ok(Base { place: *place as u8, path })
+        };
+        bases.iter().map(base).collect()
     }
 
     fn slots(&mut self) -> Result<Vec<Slot>, BuildError> {

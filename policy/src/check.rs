@@ -244,7 +244,11 @@ impl<'a> Context<'a> {
         result.detail = self
             .stays(image, &request, result.capability)
             .or_else(|| self.control(result))
-            .or_else(|| is_default.then(|| Detail::by_default(result.capability)));
+            .or_else(|| is_default.then(|| Detail::by_default(result.capability)))
+            .or_else(|| {
+                let obeyed = || tiers.obeyed(path, route);
+                (reason == Reason::AutorunRefused).then(|| Detail::Autorun { obeyed: obeyed() })
+            });
         if reason == Reason::Denied && result.detail.is_none() {
             result.detail = self.beside_rules(image, &request, result, tiers);
         }

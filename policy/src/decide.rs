@@ -4,6 +4,7 @@
 //! Invariants: pure, total, no allocation, no I/O, no panic. Paths are bytes, absolute and
 //! canonical: no `.`, `..`, empty component or trailing slash (the root is `/`).
 
+use crate::autorun;
 use crate::capability::Capabilities;
 use crate::image::{Image, RuleId};
 use crate::lookup;
@@ -111,7 +112,7 @@ pub fn opened(
 /// Whether `need` is there at each level: what nearly every question comes down to, asked without
 /// gathering what a denial tells.
 fn permits(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> bool {
-    image.levels().all(|image| lookup::capabilities(image, request).contains(need))
+    image.levels().all(|image| lookup::permits(image, request, need))
 }
 
 /// Why `need` is not there.
@@ -210,6 +211,18 @@ pub fn remove(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     at_each_level(image, |image| removal(&lookup(image, request)))
 }
 
+/// Whether a directory may be made there. Of an auto-run file nobody obeys the name alone.
+#[must_use]
+pub fn make_directory(image: &Image<'_>, request: &Request<'_>) -> Verdict {
+    access(image, &request.of_directory(), Capabilities::CREATE)
+}
+
+/// As [`remove`], of a directory in which nothing is.
+#[must_use]
+pub fn remove_directory(image: &Image<'_>, request: &Request<'_>) -> Verdict {
+    remove(image, &request.of_directory())
+}
+
 /// Whether `from` may take the place of `to`, without gaining a capability on the way (R5).
 #[must_use]
 pub fn rename(
@@ -268,9 +281,20 @@ pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) ->
 #[must_use]
 pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
     at_each_level(image, |image| match relocation::judge(image, from, to) {
-        Ok(()) => Verdict::Allow,
+        Ok(()) => leaving(image, from, to),
         Err(_) => Verdict::Deny(denial(&lookup(image, from), Capabilities::DELETE)),
     })
+}
+
+/// Whether a directory may go from one place to another for the auto-run files in it, which are none there: as if these
+/// were removed, that is a question.
+fn leaving(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
+    if from.consented || !autorun::asks_more_below(image, from.path, to.path) {
+        return Verdict::Allow;
+    }
+    let restraint = Some(Restraint::Autorun);
+    let denial = denial(&lookup(image, from), Capabilities::DELETE);
+    Verdict::Deny(Denial { restraint, ask: true, ..denial })
 }
 
 /// What is not granted below a directory that [`relocate`] keeps from going elsewhere, and would be there: with that
@@ -295,7 +319,9 @@ pub fn link(image: &Image<'_>, old: &Request<'_>, new: &Request<'_>) -> Verdict 
             return Verdict::Deny(denial(&source, Capabilities::READ));
         }
         let target = lookup(image, new);
-        worst([on_second(verdict(&target, Capabilities::CREATE)), gain(&source, &target)])
+        // Under its other name an auto-run file could be changed.
+        let linked = Lookup { autorun: Capabilities::NONE, ..source };
+        worst([on_second(verdict(&target, Capabilities::CREATE)), gain(&linked, &target)])
     })
 }
 
@@ -376,6 +402,7 @@ fn holds_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> boo
     winner.is_some_and(|rule| rule.patterns.count.get() == 0)
         && !found.restrained_below
         && found.caps.intersection(found.below_all).contains(need)
+        && !(need.intersects(Capabilities::WRITE) && autorun::is_ahead(image, directory))
 }
 
 /// What the policies say, from the innermost run outwards: the first refusal that nobody can lift, else
@@ -457,7 +484,7 @@ fn pinned(found: &Lookup) -> Verdict {
 }
 
 /// What stands at `from`, with all below it, must not be granted more once it stands at `to`, nor be had
-/// without the question that it takes now.
+/// without the question that it takes now. An auto-run file is none any more once it is moved.
 fn gain(from: &Lookup, to: &Lookup) -> Verdict {
     let gained = gained(from, to);
     if gained.is_empty() { Verdict::Allow } else { Verdict::Deny(denial(from, gained)) }
@@ -465,7 +492,7 @@ fn gain(from: &Lookup, to: &Lookup) -> Verdict {
 
 /// What of that would be granted more, or without the question.
 pub(crate) fn gained(from: &Lookup, to: &Lookup) -> Capabilities {
-    let before = free(from).intersection(from.below_all);
+    let before = free(from).union(from.autorun).intersection(from.below_all);
     let granted = free(to).union(to.below_any).difference(before);
     let asked_before = asked(from).intersection(from.below_all);
     granted.union(asked(to).difference(before.union(asked_before)))

@@ -35,6 +35,8 @@ pub enum Reason {
     TierPromptRefused,
     /// The same of a sensitive path, which no rule names.
     SensitiveRefused,
+    /// It would change an auto-run file, which programs outside of a run obey.
+    AutorunRefused,
     /// It cannot be said where the input leads.
     ResolutionFailed,
     /// The kernel refused to look at a part of it.
@@ -48,8 +50,9 @@ impl Reason {
     pub(crate) const fn of_denial(denial: &Denial) -> Self {
         match denial.restraint {
             Some(Restraint::Sensitive) if denial.ask => Self::SensitiveRefused,
+            Some(Restraint::Autorun) if denial.ask => Self::AutorunRefused,
             // A rule that names it allows it; nobody is asked.
-            Some(Restraint::Sensitive) | None => Self::Denied,
+            Some(Restraint::Sensitive | Restraint::Autorun) | None => Self::Denied,
             Some(_) if denial.ask => Self::TierPromptRefused,
             Some(_) => Self::TierDeny,
         }
@@ -97,6 +100,11 @@ pub(crate) enum Detail {
     ByUser,
     /// It says what is allowed, and is no tool's to change.
     Control,
+    /// It is an auto-run file: who obeys it, and when.
+    Autorun {
+        /// In words, as the end of a sentence.
+        obeyed: String,
+    },
 }
 
 impl Detail {
@@ -138,6 +146,7 @@ impl Detail {
             }
             Self::ByUser => "the user denied it".to_string(),
             Self::Control => "nobody may change it".to_string(),
+            Self::Autorun { obeyed } => format!("it is an auto-run file: {obeyed}"),
         }
     }
 
@@ -165,6 +174,10 @@ impl Detail {
             }
             Self::Unapproved { .. } => {
                 "To allow what that rule grants, ask the user to approve its target."
+            }
+            Self::Autorun { .. } => {
+                "Ask the user; the flag `--allow-autorun` with this very path allows it in one run, and a rule that \
+                 names the path allows it for good."
             }
             Self::ByUser => "No rule outweighs that; ask the user whether it is meant so.",
         };
@@ -241,7 +254,7 @@ impl CheckResult {
                 "No rule and no flag outweighs it; ask the user whether the pattern is meant so."
                     .to_string()
             }
-            Reason::TierPromptRefused => "Ask the user.".to_string(),
+            Reason::TierPromptRefused | Reason::AutorunRefused => "Ask the user.".to_string(),
             // With what is asked for alone: all else there is a question of its own.
             Reason::SensitiveRefused if self.wanted.can_be_on_path() => format!(
                 "Ask the user; a rule that names this very path, with {}, allows it for good.",
@@ -274,6 +287,7 @@ const fn why(reason: Reason) -> &'static str {
         Reason::TierDeny => "a pattern of `file_policy` withholds it",
         Reason::TierPromptRefused => "`file_policy` wants a person to consent",
         Reason::SensitiveRefused => "it is a sensitive path, and no rule names it",
+        Reason::AutorunRefused => "it is an auto-run file, and no rule names it",
         Reason::ResolutionFailed => "the path cannot be resolved",
         Reason::PermissionDenied => "a part of the path may not be looked at",
         Reason::PolicyUnavailable => "there is no usable policy",

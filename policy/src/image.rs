@@ -28,7 +28,7 @@ use crate::walk::Head;
 /// The first eight bytes of an image.
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
 /// Bumped whenever the layout changes: shim and launcher must be of one build.
-pub(crate) const VERSION: u32 = 7;
+pub(crate) const VERSION: u32 = 8;
 /// The index that stands for "none".
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -65,6 +65,8 @@ pub(crate) struct Header {
     pub(crate) states: Span,
     pub(crate) edges: Span,
     pub(crate) starts: Span,
+    /// Where the patterns of the built-in list of auto-run files begin: each a [`Base`].
+    pub(crate) autorun: Span,
     /// Rules about environment variables, in lists.
     pub(crate) variables: Span,
     /// The list of them that is about every program: a span of `variables`.
@@ -136,7 +138,8 @@ pub(crate) struct Rule {
     pub(crate) hidden: u8,
     /// How far tiers reach into it: a [`crate::tier::Reach`].
     pub(crate) reach: u8,
-    pub(crate) reserved: u8,
+    /// Whether its anchor is an auto-run file, or below one: who wrote it meant that one.
+    pub(crate) names_autorun: u8,
     /// Patterns that are excluded from the rule.
     pub(crate) patterns: Span,
     /// For an external rule the absolute spelling of its path, else empty: a span of `bytes`.
@@ -145,6 +148,16 @@ pub(crate) struct Rule {
     pub(crate) earlier: U32,
     /// The state of the patterns' automaton behind the anchor.
     pub(crate) state: U32,
+}
+
+/// Where patterns of the built-in list of auto-run files begin.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct Base {
+    /// The number of a [`crate::autorun::list::Place`].
+    pub(crate) place: u8,
+    /// Its canonical path: a span of `bytes`.
+    pub(crate) path: Span,
 }
 
 /// Texts that the shim needs beside the rules.
@@ -209,6 +222,7 @@ pub struct Image<'a> {
     rules: &'a [Rule],
     patterns: &'a [Span],
     tiers: Option<Tiers<'a>>,
+    autorun: &'a [Base],
     variables: &'a [Variable],
     commands: &'a [Command],
     lines: &'a [Line],
@@ -246,6 +260,7 @@ impl<'a> Image<'a> {
             rules: table(whole, header.rules)?,
             patterns: table(whole, header.patterns)?,
             tiers: tiers(whole, header)?,
+            autorun: table(whole, header.autorun)?,
             variables: table(whole, header.variables)?,
             commands: table(whole, header.commands)?,
             lines: table(whole, header.lines)?,
@@ -337,6 +352,12 @@ impl<'a> Image<'a> {
         self.levels().any(|image| image.tiers.is_some() || image.is_tied())
     }
 
+    /// The same of what is to be changed: an auto-run file may be named by way of a link.
+    #[must_use]
+    pub fn heeds_spellings_of_changes(&self) -> bool {
+        self.heeds_spellings() || self.levels().any(|image| !image.autorun.is_empty())
+    }
+
     /// Whether of external rules on one anchor of this run the spelling tells which decides (spec §5.1).
     #[must_use]
     pub fn is_tied(&self) -> bool {
@@ -371,6 +392,11 @@ impl<'a> Image<'a> {
     /// The tier layer, if there is one.
     pub(crate) const fn tiers(&self) -> Option<&Tiers<'a>> {
         self.tiers.as_ref()
+    }
+
+    /// Where the patterns of the built-in list of auto-run files begin.
+    pub(crate) const fn autorun(&self) -> &'a [Base] {
+        self.autorun
     }
 
     /// The way to the workspace.

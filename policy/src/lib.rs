@@ -62,6 +62,7 @@
 extern crate std;
 
 mod automaton;
+pub mod autorun;
 pub mod capability;
 pub mod coverage;
 pub mod decide;

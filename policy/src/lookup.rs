@@ -2,6 +2,7 @@
 //! §9). Whether that is enough for something is for [`crate::decide`] to say.
 
 use crate::automaton::Marks;
+use crate::autorun;
 use crate::capability::Capabilities;
 use crate::image::{Image, NONE, Rule, RuleId};
 use crate::reaches::Reaches;
@@ -19,6 +20,9 @@ pub struct Request<'a> {
     pub route: &'a [u8],
     /// A person was asked, and allowed what is granted to those who ask.
     pub consented: bool,
+    /// It is about a directory that is made, or removed while nothing is in it: of an auto-run file only the name then,
+    /// which nobody obeys.
+    pub directory: bool,
 }
 
 impl<'a> Request<'a> {
@@ -31,13 +35,19 @@ impl<'a> Request<'a> {
     /// A request for a canonical path that was reached by this spelling.
     #[must_use]
     pub const fn by_route(path: &'a [u8], route: &'a [u8]) -> Self {
-        Self { path, route, consented: false }
+        Self { path, route, consented: false, directory: false }
     }
 
     /// The same after a person has consented to it.
     #[must_use]
     pub const fn consented(self) -> Self {
         Self { consented: true, ..self }
+    }
+
+    /// The same of a directory that is made, or removed while nothing is in it.
+    #[must_use]
+    pub const fn of_directory(self) -> Self {
+        Self { directory: true, ..self }
     }
 }
 
@@ -69,6 +79,8 @@ pub struct Lookup {
     pub restrained_below: bool,
     /// As that, by a tier: the list of sensitive paths only warns.
     pub withheld_below: bool,
+    /// What of `withheld` is withheld for nothing else than that the path is an auto-run file.
+    pub(crate) autorun: Capabilities,
     /// How far tiers reach into the rules strictly below.
     pub(crate) reaches_below: Reaches,
 }
@@ -96,6 +108,12 @@ impl Lookup {
         limit.or(self.restraint).filter(|_| !withheld.is_empty())
     }
 
+    /// What is withheld for nothing else than that the path is an auto-run file.
+    #[must_use]
+    pub const fn autorun_withheld(&self) -> Capabilities {
+        self.autorun
+    }
+
     /// Whether no rule reaches the path, so that there is only what a tier opens.
     #[must_use]
     pub fn is_beyond_rules(&self, image: &Image<'_>) -> bool {
@@ -108,8 +126,11 @@ impl Lookup {
 #[must_use]
 pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     let (granted, winner) = granted(image, request);
-    let Some(tiers) = image.tiers() else { return granted };
-    let found = tiers.restrain(image, request, winner, granted);
+    let found = match image.tiers() {
+        Some(tiers) => tiers.restrain(image, request, winner, granted),
+        None => granted,
+    };
+    let found = autorun::restrain(image, request, winner, found);
     if request.consented {
         return Lookup { caps: found.caps.union(found.asks), asks: Capabilities::NONE, ..found };
     }
@@ -157,7 +178,8 @@ pub(crate) fn left(image: &Image<'_>, request: &Request<'_>, reach: Reach) -> Lo
         return lookup(image, request);
     }
     let free = Lookup { rule: None, caps: Capabilities::ALL, hidden: false, ..granted };
-    image.tiers().map_or(free, |tiers| tiers.leave(image, request, reach, free))
+    let found = image.tiers().map_or(free, |tiers| tiers.leave(image, request, reach, free));
+    autorun::restrain(image, request, None, found)
 }
 
 /// Why a tier would withhold some of `need` from a rule that names the very path of `request` and grants all, if it
@@ -189,13 +211,16 @@ pub(crate) fn may_grant_below(image: &Image<'_>, directory: &[u8], need: Capabil
     }
 }
 
-/// What may be done at `request` as [`lookup`] has it, and nothing else of it: where there are no tiers
-/// that takes a part of the time.
-pub(crate) fn capabilities(image: &Image<'_>, request: &Request<'_>) -> Capabilities {
-    match image.tiers() {
-        Some(_) => lookup(image, request).caps,
-        None => granted(image, request).0.caps,
+/// Whether `need` may be done at `request` as [`lookup`] has it, and nothing else of it: where there are no tiers
+/// that takes a part of the time, and where nothing is to be changed less.
+pub(crate) fn permits(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> bool {
+    if image.tiers().is_some() {
+        return lookup(image, request).caps.contains(need);
     }
+    let (found, winner) = granted(image, request);
+    let changes = need.intersects(Capabilities::WRITE) && !request.consented;
+    found.caps.contains(need)
+        && !(changes && autorun::restrain(image, request, winner, found).asks.intersects(need))
 }
 
 /// Whether `request` lies in a hidden area as [`lookup`] has it: a tier only ever shows more.
@@ -230,6 +255,7 @@ fn granted<'a, 'p>(
         visible,
         restrained_below: false,
         withheld_below: false,
+        autorun: Capabilities::NONE,
         reaches_below: Reaches::in_flags(flags),
     };
     let Some((id, rest)) = walk.winner(request.path) else { return (uncovered, None) };

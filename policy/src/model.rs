@@ -54,6 +54,9 @@ pub struct Access {
     /// Patterns added to the list of sensitive paths (spec §10).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sensitive_paths: Vec<String>,
+    /// Patterns added to the list of auto-run files (spec §10.1).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub autorun_paths: Vec<String>,
 }
 
 /// Where a rule was written. It travels with the rule for messages and is never serialised.

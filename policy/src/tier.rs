@@ -74,6 +74,8 @@ pub enum Restraint {
     Default = 4,
     /// The list of sensitive paths.
     Sensitive = 5,
+    /// The list of auto-run files.
+    Autorun = 6,
 }
 
 impl Restraint {
@@ -86,6 +88,7 @@ impl Restraint {
             3 => Some(Self::Read),
             4 => Some(Self::Default),
             5 => Some(Self::Sensitive),
+            6 => Some(Self::Autorun),
             _ => None,
         }
     }
@@ -129,6 +132,11 @@ impl Reach {
             5 => Self::Named,
             _ => Self::Declared,
         }
+    }
+
+    /// Whether somebody declared it for the run.
+    pub(crate) const fn is_declared(self) -> bool {
+        matches!(self, Self::Declared | Self::Outspoken)
     }
 
     /// How far they reach into what the rule grants; `None` where none grants anything.
@@ -407,9 +415,11 @@ impl Marks {
         (tier == Tier::Read).then_some(restraint)
     }
 
-    /// Without the marks about sensitive paths.
+    /// Without the marks about sensitive paths, and about auto-run files.
     fn tiers(self) -> Self {
-        self.intersection(Self::SENSITIVE.union(Self::OUTSPOKEN).complement())
+        let sensitive = Self::SENSITIVE.union(Self::OUTSPOKEN);
+        let autorun = Self::AUTORUN.union(Self::RELEASED);
+        self.intersection(sensitive.union(autorun).complement())
     }
 
     /// Whether any of these takes something away.

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::vec::Vec;
 
 use crate::automaton::Marks;
+use crate::autorun::list::Place;
 use crate::build::BuildError;
 use crate::build::automaton::{self, Listed, Table};
 use crate::check::bytes;
@@ -16,6 +17,8 @@ use crate::file_policy::FilePolicy;
 use crate::lookup::Lookup;
 use crate::pattern::{Pattern, PatternError, Places};
 use crate::tier::{Restraint, Tier};
+
+mod autorun;
 
 /// The built-in list of sensitive paths (spec §10).
 const SENSITIVE: [&str; 9] = [
@@ -50,6 +53,10 @@ pub enum List {
     Question,
     /// `read_paths` of who may restrict only.
     Limit,
+    /// `autorun_paths`, and what is built in.
+    Autorun,
+    /// `--allow-autorun`.
+    Released,
 }
 
 impl List {
@@ -61,6 +68,8 @@ impl List {
             Self::Sensitive => "sensitive_paths",
             Self::Question => Tier::Prompt.field(),
             Self::Limit => Tier::Read.field(),
+            Self::Autorun => "autorun_paths",
+            Self::Released => "--allow-autorun",
         }
     }
 
@@ -70,6 +79,8 @@ impl List {
             Self::Sensitive => Marks::SENSITIVE,
             Self::Question => Marks::ASK,
             Self::Limit => Marks::LIMIT,
+            Self::Autorun => Marks::AUTORUN,
+            Self::Released => Marks::RELEASED,
         }
     }
 
@@ -80,6 +91,7 @@ impl List {
             Restraint::Prompt => Some(Self::Tier(Tier::Prompt)),
             Restraint::Read => Some(Self::Tier(Tier::Read)),
             Restraint::Sensitive => Some(Self::Sensitive),
+            Restraint::Autorun => Some(Self::Autorun),
             Restraint::Default => None,
         }
     }
@@ -129,6 +141,8 @@ pub struct Tiers {
     /// Patterns that could match nothing and were left out, with the reason: those that would have
     /// allowed something.
     pub dropped: Vec<TierError>,
+    /// Where the built-in list of auto-run files begins.
+    autorun: Vec<(Place, PathBuf)>,
     /// Made when it is first wanted, and once: it takes longer than all the rest of an image.
     table: OnceLock<Result<Table, BuildError>>,
 }
@@ -251,11 +265,19 @@ impl Tiers {
     /// Whether there is nothing to match.
     #[must_use]
     pub fn is_empty(&self) -> bool {
+        self.has_no_patterns() && self.autorun.is_empty()
+    }
+
+    /// As that, but for the built-in list of auto-run files, which takes no table.
+    fn has_no_patterns(&self) -> bool {
         self.default.is_none() && !self.asks && self.patterns.is_empty()
     }
 
     /// The table of all patterns.
     pub(crate) fn table(&self) -> Result<&Table, BuildError> {
+        if self.has_no_patterns() {
+            return Ok(&automaton::NO_PATTERNS);
+        }
         self.table.get_or_init(|| self.determined()).as_ref().map_err(Clone::clone)
     }
 
@@ -271,7 +293,7 @@ impl Tiers {
 
     /// What the patterns of each list match.
     fn lists(&self) -> Vec<Listed> {
-        let others = [List::Sensitive, List::Question, List::Limit];
+        let others = [List::Sensitive, List::Question, List::Limit, List::Autorun, List::Released];
         let lists = Tier::ALL.into_iter().map(List::Tier).chain(others);
         lists.map(|list| self.listed(list)).collect()
     }
@@ -315,6 +337,9 @@ impl Tiers {
     /// What withholds the path, in words: the pattern, the list that it is of, and where it is written.
     #[must_use]
     pub fn described(&self, restraint: Restraint, path: &Path, route: &Path) -> String {
+        if restraint == Restraint::Autorun {
+            return self.autorun_in_words(path, route);
+        }
         self.in_words(List::of(restraint), self.reported(restraint, path, route))
     }
 
@@ -441,9 +466,9 @@ impl Tiers {
 
     /// With these patterns in place of all.
     fn with_patterns(&self, patterns: Vec<(List, Pattern)>) -> Self {
-        let default_place = self.default_place.clone();
+        let (default_place, autorun) = (self.default_place.clone(), self.autorun.clone());
         let &Self { default, is_settled, asks, .. } = self;
-        Self { default, is_settled, asks, default_place, patterns, ..Self::default() }
+        Self { default, is_settled, asks, default_place, patterns, autorun, ..Self::default() }
     }
 
     /// Without the patterns that open something to those who ask.
@@ -500,8 +525,9 @@ impl Tiers {
     /// The patterns that may open what no rule does, with the tier of each.
     pub fn opening(&self) -> impl Iterator<Item = (Tier, &Pattern)> {
         self.patterns.iter().filter_map(|(list, pattern)| match list {
-            List::Tier(Tier::Deny) | List::Sensitive | List::Question | List::Limit => None,
+            List::Tier(Tier::Deny) => None,
             List::Tier(tier) => Some((*tier, pattern)),
+            _ => None,
         })
     }
 }

@@ -7,6 +7,7 @@ use std::vec::Vec;
 
 use crate::Capabilities;
 use crate::approvals::{Approvals, ApprovedTargets};
+use crate::autorun::bases::{self, Surroundings};
 use crate::build::{self, BuildError, Grant, GrantKind, ImageSpec, Origin};
 use crate::canonical::{self, Op, ResolveError, Root};
 use crate::check::{self, Context};
@@ -91,6 +92,8 @@ impl Workspace {
         let counts = policy.declared_fs().is_some() || written.opens();
         let sensitive = counts.then(|| added.unwrap_or_default());
         let mut tiers = Tiers::new(&written, sensitive, places)?;
+        let added = policy.access.as_ref().map(|access| access.autorun_paths.as_slice());
+        tiers = tiers.guarding(Vec::new(), added.unwrap_or_default(), &[], places)?;
         warnings.extend(distrust(&mut tiers, &grants, &root)?);
         warnings.extend(warning::named_sensitive(&grants, &tiers, root.as_path()));
         warnings.extend(warning::left_out(&tiers));
@@ -105,7 +108,10 @@ impl Workspace {
         homes: &Homes,
     ) -> Result<Self, OpenError> {
         grants.extend(control(&root, homes));
-        let image = image(&root, &grants, tiers)?;
+        let workspace = root.as_path();
+        let bases = bases::find(Surroundings { workspace, cwd: workspace, homes });
+        let tiers = tiers.clone().guarding(bases, &[], &[], Places::of(homes, &root))?;
+        let image = image(&root, &grants, &tiers)?;
         Ok(Self::compiled(root, grants, image))
     }
 

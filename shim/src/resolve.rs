@@ -210,7 +210,21 @@ impl Route {
     #[cold]
     #[inline(never)]
     pub(crate) fn of(image: &Image<'_>, spelling: &Spelling) -> Result<Self, Errno> {
-        if !image.heeds_spellings() {
+        Self::kept_if(image.heeds_spellings(), spelling)
+    }
+
+    /// The same for what changes something there, by which a policy may go more often.
+    ///
+    /// # Errors
+    /// `ENOMEM`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn of_change(image: &Image<'_>, spelling: &Spelling) -> Result<Self, Errno> {
+        Self::kept_if(image.heeds_spellings_of_changes(), spelling)
+    }
+
+    fn kept_if(heeded: bool, spelling: &Spelling) -> Result<Self, Errno> {
+        if !heeded {
             return Ok(Self(None));
         }
         let mut kept = Far::<Spelling>::blank()?;
@@ -227,7 +241,7 @@ impl Route {
     /// `ENOMEM`, `ENAMETOOLONG`.
     #[cfg(target_os = "linux")] // where files without names are made in directories
     pub(crate) fn into(image: &Image<'_>, spelling: &Spelling, name: &[u8]) -> Result<Self, Errno> {
-        let mut route = Self::of(image, spelling)?;
+        let mut route = Self::of_change(image, spelling)?;
         if let Some(kept) = &mut route.0 {
             kept.text_mut().push_separator()?;
             kept.text_mut().push(name)?;
@@ -271,14 +285,14 @@ pub(crate) fn entry<'a>(
     }
     let mut route = Route::default();
     if let Some((consumed, target)) = known_link(image, spelling, false) {
-        route = Route::of(image, spelling)?;
+        route = Route::of_change(image, spelling)?;
         spelling.rewrite(consumed, target)?;
     }
     let slash = spelling.wants_directory();
     let name_at = spelling.split().name_at;
     let dir = system::hold_directory(spelling, name_at, |spelling| {
         if route.0.is_none() {
-            route = Route::of(image, spelling)?;
+            route = Route::of_change(image, spelling)?;
         }
         Ok(())
     })?;

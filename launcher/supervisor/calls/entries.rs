@@ -105,7 +105,7 @@ pub(crate) fn make_directory(
     let _acting = task.begin()?;
     let private = PRIVATE_DIRECTORY.to_str().unwrap_or(task.call);
     let call = if is_private_directory(mode) { private } else { task.call };
-    on_entry(&task.called(call), &argument, Errno::EXIST, may_create, |entry| {
+    on_entry(&task.called(call), &argument, Errno::EXIST, decide::make_directory, |entry| {
         task.prepare_to_make()?;
         mkdirat(&entry.directory, &entry.name, Mode::from_raw_mode(set_id::of_new(mode)))
     })
@@ -177,7 +177,8 @@ pub(crate) fn remove(task: &Task<'_>, dirfd: i32, path: u64, flags: i32) -> Resu
         b".." => Errno::NOTEMPTY,
         _ => Errno::BUSY,
     };
-    on_entry(task, &argument, said, decide::remove, |entry| {
+    let judge = if directory { decide::remove_directory } else { decide::remove };
+    on_entry(task, &argument, said, judge, |entry| {
         let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         unlinkat(&entry.directory, &entry.name, flags)?;
         if directory {

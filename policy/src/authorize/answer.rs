@@ -35,6 +35,7 @@ impl From<Reason> for RefusalReason {
             | Reason::TierDeny
             | Reason::TierPromptRefused
             | Reason::SensitiveRefused
+            | Reason::AutorunRefused
             | Reason::PermissionDenied
             | Reason::PolicyUnavailable => Self::PermissionDenied,
         }
@@ -173,6 +174,7 @@ const fn why(reason: Reason) -> &'static str {
         | Reason::TierDeny
         | Reason::TierPromptRefused
         | Reason::SensitiveRefused
+        | Reason::AutorunRefused
         | Reason::PolicyUnavailable => "the policy does not grant it.",
     }
 }

@@ -12,7 +12,7 @@ struct Made {
 impl Made {
     fn with(starts: &[u16]) -> Self {
         let deny = Marks::DENY.bits();
-        let state = |here, ahead| State { here, ahead };
+        let state = |here: u16, ahead: u16| State { here: here.into(), ahead: ahead.into() };
         Self {
             states: [state(0, 0), state(0, deny), state(0, deny), state(deny, deny)],
             edges: [0, 0, 2, 1, 3, 2, 3, 3].map(U16::new),

@@ -107,7 +107,7 @@ impl Table {
 }
 
 /// The table of an image that has no patterns.
-pub(super) static NO_PATTERNS: Table =
+pub(crate) static NO_PATTERNS: Table =
     Table { classes: Vec::new(), states: Vec::new(), edges: Vec::new(), starts: Vec::new() };
 
 /// The table for lists of patterns.
@@ -136,8 +136,9 @@ fn table_of_one(lists: &[Listed], room: &mut usize) -> Result<Table, BuildError>
     }
     let ahead = ahead(&here, &edges, distinct.len());
     let states = here.iter().zip(ahead);
-    let states =
-        states.map(|(here, ahead)| State { here: here.bits(), ahead: ahead.bits() }).collect();
+    let states = states
+        .map(|(here, ahead)| State { here: here.bits().into(), ahead: ahead.bits().into() })
+        .collect();
     let classes = determined.columns.iter().map(|&column| classes[column]).collect();
     Ok(Table { classes, states, edges, starts: Vec::new() })
 }

@@ -100,7 +100,9 @@ impl CheckResult {
     pub(crate) fn concluded(mut self, judgement: Result<(), Reason>) -> Self {
         self.verdict = match judgement {
             Ok(()) => Verdict::Allow,
-            Err(Reason::TierPromptRefused | Reason::SensitiveRefused) => Verdict::Prompt,
+            Err(Reason::TierPromptRefused | Reason::SensitiveRefused | Reason::AutorunRefused) => {
+                Verdict::Prompt
+            }
             Err(_) => Verdict::Deny,
         };
         self.reason = judgement.err();

@@ -5,6 +5,7 @@ mod authorize;
 #[allow(dead_code, reason = "it has a `main` of its own")]
 #[path = "../../examples/authorize.rs"]
 mod authorize_example;
+mod autorun;
 mod beyond;
 mod canonical;
 mod characters;

@@ -177,7 +177,7 @@ pub(super) fn create(
 /// # Errors
 /// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
 pub(crate) fn make_directory(call: &CStr, at: Argument, mode: c_uint) -> Result<(), Errno> {
-    on_entry(call, at, exists_already, may_create, |dirfd, name| {
+    on_entry(call, at, exists_already, decide::make_directory, |dirfd, name| {
         sys::mkdirat(dirfd, name, set_id::of_new(mode))
     })
 }
@@ -238,8 +238,9 @@ fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<(), Errno> {
         Last::Above => Errno(libc::ENOTEMPTY),
         Last::Name => Errno::EBUSY,
     };
-    let outcome =
-        on_entry(call, at, said, decide::remove, |dirfd, name| sys::unlinkat(dirfd, name, flags));
+    let is_directory = flags & libc::AT_REMOVEDIR != 0;
+    let judge = if is_directory { decide::remove_directory } else { decide::remove };
+    let outcome = on_entry(call, at, said, judge, |dirfd, name| sys::unlinkat(dirfd, name, flags));
     if flags & libc::AT_REMOVEDIR != 0 && outcome.is_ok() {
         working_directory::announce_change();
     }

@@ -289,7 +289,7 @@ fn create(
     how: How,
     why: Errno,
 ) -> Result<c_int, Failure> {
-    let route = Route::of(image, spelling).map_err(Failure::Settled)?;
+    let route = Route::of_change(image, spelling).map_err(Failure::Settled)?;
     for _ in 0..LINK_BUDGET {
         let mut next = PathBuffer::new();
         let entry = resolve::entry(image, spelling).map_err(Failure::Nowhere)?;

@@ -1,0 +1,107 @@
+//! Where the built-in list of auto-run files begins in a run: looked for on the disk once, before anything runs.
+
+use std::borrow::ToOwned as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::string::String;
+use std::vec;
+use std::vec::Vec;
+
+use super::git;
+use super::list::Place;
+use crate::canonical::{self, Op};
+use crate::control::Homes;
+
+/// More directories between a workspace and where somebody stands in it are not looked at.
+const DEEP: usize = 32;
+
+/// More worktrees of a repository are not looked at.
+const WORKTREES: usize = 256;
+
+/// Who stands where.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The canonical workspace; that of files that are not on a disk is the root directory, which has no repository.
+    pub workspace: &'a Path,
+    /// The canonical directory in which the command was typed.
+    pub cwd: &'a Path,
+    /// The homes, and what is in them.
+    pub homes: &'a Homes,
+}
+
+/// Where the list begins. Looks at the disk.
+#[must_use]
+pub fn find(around: Surroundings<'_>) -> Vec<(Place, PathBuf)> {
+    let Surroundings { workspace, cwd, homes } = around;
+    let mut bases = vec![(Place::Top, workspace.to_owned())];
+    if cwd.starts_with(workspace) {
+        let between = cwd.ancestors().take_while(|dir| *dir != workspace).take(DEEP);
+        bases.extend(between.map(|dir| (Place::Top, dir.to_owned())));
+    }
+    if workspace.join("HEAD").symlink_metadata().is_err() {
+        bases.push((Place::Bare, workspace.to_owned()));
+    } else {
+        bases.push((Place::Repository, workspace.to_owned()));
+    }
+    add_repository(around, &mut bases);
+    let in_homes = |below: &'static str| homes.protected.iter().map(move |home| home.join(below));
+    let of_config = homes.config.iter().cloned().chain(in_homes(".config"));
+    let of_data = homes.data.iter().cloned().chain(in_homes(".local/share"));
+    bases.extend(homes.protected.iter().cloned().map(|path| (Place::Home, led(path))));
+    bases.extend(of_config.map(|path| (Place::Config, led(path))));
+    bases.extend(of_data.map(|path| (Place::Data, led(path))));
+    bases.sort();
+    bases.dedup();
+    bases
+}
+
+/// Where the path leads; it itself where that cannot be said.
+fn led(path: PathBuf) -> PathBuf {
+    canonical::resolve(Path::new("/"), &path, Op::Content).map_or(path, |found| found.path)
+}
+
+/// What the repository of the workspace has, wherever that is.
+fn add_repository(around: Surroundings<'_>, bases: &mut Vec<(Place, PathBuf)>) {
+    let name = around.workspace.join(".git");
+    let Ok(found) = name.symlink_metadata() else { return };
+    let mut common = name.clone();
+    if !found.is_dir() {
+        let Some(own) = git::directory(&name) else { return };
+        common = git::common_directory(&own);
+        bases.extend([&own, &common].map(|path| (Place::Repository, path.clone())));
+    }
+    let worktrees = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+    let worktrees = worktrees.take(WORKTREES).map(|entry| entry.path());
+    bases.extend(worktrees.filter(|path| git::is_used(path)).map(|path| (Place::Worktree, path)));
+    add_named(around, &common.join("config"), bases);
+    let of_user = [
+        around.homes.user.as_ref().map(|home| home.join(".gitconfig")),
+        around.homes.config.as_ref().map(|config| config.join("git/config")),
+    ];
+    for file in of_user.into_iter().flatten() {
+        add_named(around, &file, bases);
+    }
+}
+
+/// What a configuration of git names as obeyed: the directory of hooks, and further configurations.
+fn add_named(around: Surroundings<'_>, file: &Path, bases: &mut Vec<(Place, PathBuf)>) {
+    let Ok(text) = fs::read(file) else { return };
+    let home = around.homes.user.as_deref();
+    let place = |value: String, base: &Path| {
+        let path = match value.strip_prefix("~/") {
+            Some(rest) => home?.join(rest),
+            None => base.join(value),
+        };
+        Some(led(path))
+    };
+    let named = git::Named::of(&String::from_utf8_lossy(&text));
+    let beside = file.parent().unwrap_or(file);
+    for hooks in named.hooks.into_iter().filter_map(|value| place(value, around.workspace)) {
+        // husky keeps there what starts the hooks beside it.
+        let of_husky = hooks.file_name().is_some_and(|name| name == "_");
+        let whole = hooks.parent().filter(|_| of_husky).map(Path::to_owned);
+        bases.push((Place::Hooks, whole.unwrap_or(hooks)));
+    }
+    let included = named.included.into_iter().filter_map(|value| place(value, beside));
+    bases.extend(included.map(|path| (Place::Included, path)));
+}

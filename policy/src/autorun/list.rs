@@ -1,0 +1,314 @@
+//! The built-in list of auto-run files: what programs outside a run obey without anybody starting the project's code
+//! (spec §10.1). `docs/autorun.md` shows it, and `explain` names its entries.
+
+/// The version of the list: it goes up whenever an entry comes, goes or changes.
+pub const VERSION: u32 = 1;
+
+/// Where the patterns of an entry begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Place {
+    /// The workspace, the directories from there to where the run was started, and each directory that a rule or an
+    /// option grants to write.
+    Top = 0,
+    /// The repository of such a directory: `.git`, or where that leads.
+    Repository = 1,
+    /// What a worktree elsewhere has in a repository.
+    Worktree = 2,
+    /// The directory that `core.hooksPath` names.
+    Hooks = 3,
+    /// A home directory.
+    Home = 4,
+    /// `$XDG_CONFIG_HOME`, which is `~/.config`.
+    Config = 5,
+    /// `$XDG_DATA_HOME`, which is `~/.local/share`.
+    Data = 6,
+    /// The workspace, unless it is a repository without a directory of files itself.
+    Bare = 7,
+    /// A file that a configuration of git includes.
+    Included = 8,
+}
+
+impl Place {
+    /// All places, in the order of the list.
+    pub const ALL: [Self; 9] = [
+        Self::Top,
+        Self::Repository,
+        Self::Worktree,
+        Self::Hooks,
+        Self::Home,
+        Self::Config,
+        Self::Data,
+        Self::Bare,
+        Self::Included,
+    ];
+
+    /// The place of a number in an image.
+    pub(crate) const fn of_number(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::Top),
+            1 => Some(Self::Repository),
+            2 => Some(Self::Worktree),
+            3 => Some(Self::Hooks),
+            4 => Some(Self::Home),
+            5 => Some(Self::Config),
+            6 => Some(Self::Data),
+            7 => Some(Self::Bare),
+            8 => Some(Self::Included),
+            _ => None,
+        }
+    }
+
+    /// How people write where its patterns begin, the separator last.
+    #[must_use]
+    pub const fn written(self) -> &'static str {
+        match self {
+            Self::Top | Self::Bare => "",
+            Self::Repository => ".git/",
+            Self::Worktree => ".git/worktrees/NAME/",
+            Self::Hooks => "core.hooksPath/",
+            Self::Home => "~/",
+            Self::Config => "~/.config/",
+            Self::Data => "~/.local/share/",
+            Self::Included => "include.path",
+        }
+    }
+
+    /// Its entries.
+    #[must_use]
+    pub const fn entries(self) -> &'static [Entry] {
+        match self {
+            Self::Top => TOP,
+            Self::Repository => REPOSITORY,
+            Self::Worktree => WORKTREE,
+            Self::Hooks => HOOKS,
+            Self::Home => HOME,
+            Self::Config => CONFIG,
+            Self::Data => DATA,
+            Self::Bare => BARE,
+            Self::Included => INCLUDED,
+        }
+    }
+}
+
+/// One entry of the list.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Names with `/` between them, below its place: `*` is any name, and `**` any number of names. With `/**` at the
+    /// end a pattern is of the directory and all that is in it.
+    pub pattern: &'static str,
+    /// The program that obeys such a file.
+    pub program: &'static str,
+    /// When it does.
+    pub when: &'static str,
+    /// What is in a name at its end that makes the program pass it over; empty for nothing.
+    pub except: &'static str,
+    /// It is a configuration of git, of which ordinary changes are harmless: what is written decides.
+    pub is_git_config: bool,
+}
+
+const fn entry(pattern: &'static str, program: &'static str, when: &'static str) -> Entry {
+    Entry { pattern, program, when, except: "", is_git_config: false }
+}
+
+/// One of git's hooks; what it was delivered with it does not start.
+const fn hooks(pattern: &'static str) -> Entry {
+    let when = "at commits, checkouts, merges, pushes and `git status`";
+    Entry { except: ".sample", ..entry(pattern, "git", when) }
+}
+
+/// A configuration of git.
+const fn git_config(pattern: &'static str) -> Entry {
+    Entry { is_git_config: true, ..entry(pattern, "git", "at each command, as `git status`") }
+}
+
+const EDITOR: &str = "when the folder is opened";
+const AGENT: &str = "when it is started there";
+const ENTERED: &str = "when a shell enters the directory";
+const BUILD: &str = "at each command there, before the project's code";
+const LOGIN: &str = "when a shell starts or ends";
+const DESKTOP: &str = "when the user logs in";
+
+const TOP: &[Entry] = &[
+    entry(
+        ".git",
+        "git",
+        "at each command: a file or link of this name leads to another repository",
+    ),
+    entry(".envrc", "direnv", ENTERED),
+    entry(".direnv/**", "direnv", ENTERED),
+    entry(".mise.toml", "mise", ENTERED),
+    entry("mise.toml", "mise", ENTERED),
+    entry(".mise.local.toml", "mise", ENTERED),
+    entry("mise.local.toml", "mise", ENTERED),
+    entry(".mise/**", "mise", ENTERED),
+    entry(".config/mise/**", "mise", ENTERED),
+    entry(".config/mise.toml", "mise", ENTERED),
+    entry(".vscode/tasks.json", "VS Code", EDITOR),
+    entry(".vscode/launch.json", "VS Code", EDITOR),
+    entry(".vscode/settings.json", "VS Code", EDITOR),
+    entry(".vscode/mcp.json", "VS Code", EDITOR),
+    entry(".idea/**", "JetBrains IDEs", EDITOR),
+    entry(".devcontainer/**", "VS Code and other editors", EDITOR),
+    entry(".devcontainer.json", "VS Code and other editors", EDITOR),
+    entry(".zed/**", "Zed", EDITOR),
+    entry(".nvim.lua", "Neovim", "when it is started there"),
+    entry(".nvimrc", "Neovim", "when it is started there"),
+    entry(".exrc", "Vim and Neovim", "when it is started there"),
+    entry(".dir-locals.el", "Emacs", "when a file of the directory is opened"),
+    entry(".dir-locals-2.el", "Emacs", "when a file of the directory is opened"),
+    entry(".claude/**", "Claude Code", AGENT),
+    entry(".mcp.json", "Claude Code", AGENT),
+    entry(".cursor/**", "Cursor", EDITOR),
+    entry(".codex/**", "Codex", AGENT),
+    entry(".gemini/**", "Gemini CLI", AGENT),
+    entry(".aider.conf.yml", "Aider", AGENT),
+    entry(".opencode/**", "OpenCode", AGENT),
+    entry("opencode.json", "OpenCode", AGENT),
+    entry(".cargo/config", "cargo", BUILD),
+    entry(".cargo/config.toml", "cargo", BUILD),
+    entry(".npmrc", "npm and pnpm", BUILD),
+    entry(".yarnrc.yml", "Yarn", BUILD),
+    entry(".yarnrc", "Yarn", BUILD),
+    entry(".pnpmfile.cjs", "pnpm", BUILD),
+    entry(".pnpmfile.mjs", "pnpm", BUILD),
+    entry(".bazelrc", "Bazel", BUILD),
+    entry(".gdbinit", "GDB", "when it is started there"),
+    entry(".lldbinit", "LLDB", "when it is started there"),
+];
+
+const REPOSITORY: &[Entry] = &[
+    hooks("hooks/**"),
+    git_config("config"),
+    git_config("config.worktree"),
+    entry("commondir", "git", "at each command: it leads to another configuration and other hooks"),
+    entry("info/attributes", "git", "when files are compared, checked out or added"),
+    hooks("modules/**/hooks/**"),
+    git_config("modules/**/config"),
+    git_config("modules/**/config.worktree"),
+    entry("modules/**/info/attributes", "git", "when files are compared, checked out or added"),
+    git_config("worktrees/*/config.worktree"),
+];
+
+const WORKTREE: &[Entry] = &[entry(
+    "commondir",
+    "git",
+    "at each command in that worktree: it leads to another configuration and other hooks",
+)];
+
+const HOOKS: &[Entry] = &[hooks("**")];
+
+const HOME: &[Entry] = &[
+    entry(".bashrc", "bash", LOGIN),
+    entry(".bash_profile", "bash", LOGIN),
+    entry(".bash_login", "bash", LOGIN),
+    entry(".bash_aliases", "bash", LOGIN),
+    entry(".bash_logout", "bash", LOGIN),
+    entry(".bash_completion", "bash", LOGIN),
+    entry(".bashrc.d/**", "bash", LOGIN),
+    entry(".inputrc", "bash and others", LOGIN),
+    entry(".profile", "sh and the desktop", LOGIN),
+    entry(".login", "csh", LOGIN),
+    entry(".logout", "csh", LOGIN),
+    entry(".cshrc", "csh", LOGIN),
+    entry(".tcshrc", "tcsh", LOGIN),
+    entry(".kshrc", "ksh", LOGIN),
+    entry(".mkshrc", "mksh", LOGIN),
+    entry(".zshenv", "zsh", LOGIN),
+    entry(".zprofile", "zsh", LOGIN),
+    entry(".zshrc", "zsh", LOGIN),
+    entry(".zlogin", "zsh", LOGIN),
+    entry(".zlogout", "zsh", LOGIN),
+    entry(".zsh/**", "zsh", LOGIN),
+    entry(".oh-my-zsh/**", "zsh", LOGIN),
+    entry(".pam_environment", "PAM", DESKTOP),
+    entry(".xinitrc", "X", DESKTOP),
+    entry(".xprofile", "X", DESKTOP),
+    entry(".xsession", "X", DESKTOP),
+    entry(".xsessionrc", "X", DESKTOP),
+    entry(".Xresources", "X", DESKTOP),
+    entry(".ssh/**", "ssh and sshd", "at each connection"),
+    entry(".gitconfig", "git", "at each command"),
+    entry(".gnupg/**", "GnuPG", "at each command, as for signed commits"),
+    entry(".tmux.conf", "tmux", "when its server starts"),
+    entry(".screenrc", "screen", AGENT),
+    entry(".vimrc", "Vim", AGENT),
+    entry(".vim/**", "Vim", AGENT),
+    entry(".emacs", "Emacs", AGENT),
+    entry(".emacs.d/**", "Emacs", AGENT),
+    entry(".gdbinit", "GDB", AGENT),
+    entry(".lldbinit", "LLDB", AGENT),
+    entry(".cargo/config", "cargo", "at each command"),
+    entry(".cargo/config.toml", "cargo", "at each command"),
+    entry(".cargo/env", "sh", LOGIN),
+    entry(".npmrc", "npm and pnpm", "at each command"),
+    entry(".yarnrc", "Yarn", "at each command"),
+    entry(".yarnrc.yml", "Yarn", "at each command"),
+    entry(".bazelrc", "Bazel", "at each command"),
+    entry(".gradle/init.gradle", "Gradle", "at each command"),
+    entry(".gradle/init.d/**", "Gradle", "at each command"),
+    entry(".gradle/gradle.properties", "Gradle", "at each command"),
+    entry(".m2/settings.xml", "Maven", "at each command"),
+    entry(".m2/extensions.xml", "Maven", "at each command"),
+    entry(".claude/**", "Claude Code", "when it starts"),
+    entry(".claude.json", "Claude Code", "when it starts"),
+    entry(".codex/**", "Codex", "when it starts"),
+    entry(".gemini/**", "Gemini CLI", "when it starts"),
+    entry(".cursor/**", "Cursor", "when it starts"),
+    entry(".aider.conf.yml", "Aider", "when it starts"),
+    entry(".vscode/**", "VS Code", "when it starts: its extensions are there"),
+    entry(".vscode-server/**", "VS Code", "when it connects"),
+    entry(".bin/**", "shells", "when a command of that name is typed, if it is on PATH"),
+    entry("bin/**", "shells", "when a command of that name is typed, if it is on PATH"),
+    entry(".local/bin/**", "shells", "when a command of that name is typed, if it is on PATH"),
+    entry(".cargo/bin/**", "shells", "when a command of that name is typed, if it is on PATH"),
+    entry("go/bin/**", "shells", "when a command of that name is typed, if it is on PATH"),
+];
+
+const CONFIG: &[Entry] = &[
+    entry("fish/**", "fish", LOGIN),
+    entry("bash/**", "bash", LOGIN),
+    entry("zsh/**", "zsh", LOGIN),
+    entry("autostart/**", "the desktop", DESKTOP),
+    entry("plasma-workspace/**", "the desktop", DESKTOP),
+    entry("hypr/**", "the desktop", DESKTOP),
+    entry("i3/**", "the desktop", DESKTOP),
+    entry("sway/**", "the desktop", DESKTOP),
+    entry("systemd/user/**", "systemd", DESKTOP),
+    entry("environment.d/**", "systemd", DESKTOP),
+    entry("git/**", "git", "at each command"),
+    entry("direnv/**", "direnv", ENTERED),
+    entry("mise/**", "mise", ENTERED),
+    entry("starship.toml", "starship", "at each prompt of a shell"),
+    entry("nvim/**", "Neovim", AGENT),
+    entry("emacs/**", "Emacs", AGENT),
+    entry("tmux/**", "tmux", "when its server starts"),
+    entry("Code/User/**", "VS Code", "when it starts"),
+    entry("VSCodium/User/**", "VSCodium", "when it starts"),
+    entry("Cursor/User/**", "Cursor", "when it starts"),
+    entry("zed/**", "Zed", "when it starts"),
+    entry("JetBrains/**", "JetBrains IDEs", "when they start"),
+    entry("pip/**", "pip", "at each command"),
+    entry("uv/**", "uv", "at each command"),
+    entry("go/env", "go", "at each command"),
+];
+
+const DATA: &[Entry] = &[
+    entry("applications/**", "the desktop", "when an application or a file is opened"),
+    entry("dbus-1/services/**", "D-Bus", "when a service of that name is called"),
+    entry("systemd/user/**", "systemd", DESKTOP),
+    entry("nautilus/scripts/**", "the desktop", "when one is chosen"),
+    entry("fish/vendor_conf.d/**", "fish", LOGIN),
+    entry("fish/vendor_functions.d/**", "fish", "when a function is called"),
+    entry("fish/vendor_completions.d/**", "fish", "when a command is completed"),
+    entry("bash-completion/**", "bash", "when a command is completed"),
+    entry("JetBrains/**", "JetBrains IDEs", "when they start"),
+];
+
+const BARE: &[Entry] = &[entry(
+    "HEAD",
+    "git",
+    "at each command where there is no `.git`: beside `objects` and `refs` it makes the directory a repository",
+)];
+
+const INCLUDED: &[Entry] = &[git_config("**")];

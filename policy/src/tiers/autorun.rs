@@ -1,0 +1,80 @@
+//! The auto-run files of a run: where the built-in list begins, what somebody added to it, and what this run may change
+//! all the same (spec §10.1).
+
+use std::format;
+use std::path::{Path, PathBuf};
+use std::string::String;
+use std::sync::OnceLock;
+use std::vec::Vec;
+
+use super::{List, TierError, Tiers};
+use crate::autorun;
+use crate::autorun::list::{Entry, Place};
+use crate::check::bytes;
+use crate::pattern::Places;
+use crate::tier::Restraint;
+
+impl Tiers {
+    /// With the built-in list, which begins at `bases`, the patterns that are `added`, and those of what is `released`.
+    /// Looks at the disk.
+    ///
+    /// # Errors
+    /// [`TierError`] for a pattern that cannot stand.
+    pub fn guarding(
+        mut self,
+        bases: Vec<(Place, PathBuf)>,
+        added: &[String],
+        released: &[String],
+        places: Places<'_>,
+    ) -> Result<Self, TierError> {
+        self.table = OnceLock::new();
+        self.autorun = bases;
+        for (list, texts) in [(List::Autorun, added), (List::Released, released)] {
+            for text in texts {
+                self.add(list, text, places)?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Where the built-in list begins.
+    pub(crate) fn bases(&self) -> Vec<(Place, PathBuf)> {
+        self.autorun.clone()
+    }
+
+    /// Whether the built-in list has the path, be it a spelling.
+    #[must_use]
+    pub fn is_autorun(&self, path: &Path) -> bool {
+        autorun::entry_below(&self.autorun, bytes(path)).is_some()
+    }
+
+    /// The entry of the built-in list that the path, or the spelling by which it was reached, is of.
+    #[must_use]
+    pub fn autorun_entry(&self, path: &Path, route: &Path) -> Option<(Place, &'static Entry)> {
+        let mut paths = [path, route].into_iter();
+        let of_rule = || autorun::entry_somewhere(bytes(path));
+        paths.find_map(|path| autorun::entry_below(&self.autorun, bytes(path))).or_else(of_rule)
+    }
+
+    /// Who obeys the auto-run file, and when, in words.
+    #[must_use]
+    pub fn obeyed(&self, path: &Path, route: &Path) -> String {
+        match (self.reported(Restraint::Autorun, path, route), self.autorun_entry(path, route)) {
+            (None, Some((_, Entry { program, when, .. }))) => {
+                format!("{program} obeys it {when}")
+            }
+            _ => format!("{} says so", self.autorun_in_words(path, route)),
+        }
+    }
+
+    /// What says that the path is an auto-run file.
+    pub(super) fn autorun_in_words(&self, path: &Path, route: &Path) -> String {
+        match (self.reported(Restraint::Autorun, path, route), self.autorun_entry(path, route)) {
+            (Some(pattern), _) => self.in_words(Some(List::Autorun), Some(pattern)),
+            (None, Some((place, Entry { pattern, .. }))) => {
+                format!("`{}{pattern}` of the auto-run files", place.written())
+            }
+            (None, None) => "the list of auto-run files".into(),
+        }
+    }
+}

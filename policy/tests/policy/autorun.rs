@@ -1,0 +1,290 @@
+//! Auto-run files (spec §10.1): what is asked about, of whom, and what lets it go on.
+
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::autorun;
+use jp_confine_policy::autorun::list::Place;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::decide::{self, Denial, Destination, Request, Verdict};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tiers::Tiers;
+
+use crate::place::image_with;
+use crate::tiers::{places, rule};
+
+/// The workspace `/w`, entered at `/w/pkg`, whose repository is `/w/.git` and `/hub/.git`; the home `/h`.
+fn bases() -> Vec<(Place, PathBuf)> {
+    [
+        (Place::Top, "/w"),
+        (Place::Top, "/w/pkg"),
+        (Place::Repository, "/hub/.git"),
+        (Place::Worktree, "/w/.git/worktrees/old"),
+        (Place::Hooks, "/w/.husky"),
+        (Place::Included, "/w/.shared-config"),
+        (Place::Bare, "/w"),
+        (Place::Home, "/h"),
+        (Place::Config, "/h/.config"),
+        (Place::Data, "/h/.local/share"),
+    ]
+    .map(|(place, path)| (place, path.into()))
+    .into()
+}
+
+/// All of the workspace, the hub, the home and two projects beside, and what a profile and the product grant.
+fn grants() -> Vec<Grant> {
+    let profile = || Origin::Profile { name: "p".into(), entry: "e".into(), named: false };
+    let own = Origin::Product { why: "temp".into() };
+    let all = |anchor: &str| rule(anchor, Capabilities::ALL, GrantKind::Plain);
+    let by = |anchor: &str, origin| Grant { origin, ..all(anchor) };
+    vec![
+        all("/w"),
+        all("/w/sub"),
+        all("/w/.mcp.json"),
+        all("/w/.codex"),
+        all("/hub"),
+        all("/h"),
+        all("/other"),
+        all("/more/.git"),
+        by("/h/.cache", profile()),
+        by("/w/tmp", own),
+    ]
+}
+
+struct Judge(Vec<u8>);
+
+impl Judge {
+    fn of(added: &[&str], released: &[&str]) -> Self {
+        let [added, released] =
+            [added, released].map(|texts| texts.iter().map(|&it| it.into()).collect::<Vec<_>>());
+        let tiers = Tiers::default().guarding(bases(), &added, &released, places());
+        let tiers = tiers.expect("patterns");
+        Self(image_with(&grants(), Some(&tiers), Path::new("/w")))
+    }
+
+    fn image(&self) -> Image<'_> {
+        Image::parse(&self.0).expect("an image")
+    }
+
+    fn says(&self, need: Capabilities, path: &str) -> &'static str {
+        word(decide::access(&self.image(), &Request::canonical(path.as_bytes()), need))
+    }
+
+    fn changes(&self, path: &str) -> &'static str {
+        let each = [Capabilities::CREATE, Capabilities::UPDATE, Capabilities::DELETE];
+        let said = each.map(|need| self.says(need, path));
+        assert_eq!(said, [said[0]; 3], "{path}");
+        said[0]
+    }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow => "allow",
+        Verdict::Deny(Denial { ask: true, restraint: Some(Restraint::Autorun), .. }) => "ask",
+        Verdict::Deny(_) => "deny",
+    }
+}
+
+#[test]
+fn changes_are_asked_about_and_nothing_else() {
+    let judge = Judge::of(&[], &[]);
+    for path in [
+        "/w/.envrc",
+        "/w/pkg/.envrc",
+        "/w/.vscode/tasks.json",
+        "/w/.idea",
+        "/w/.idea/a/b.xml",
+        "/w/.git",
+        "/w/.git/hooks",
+        "/w/.git/hooks/pre-commit",
+        "/w/.git/config",
+        "/w/.git/commondir",
+        "/w/.git/modules/a/config",
+        "/w/.git/modules/a/modules/b/c/config",
+        "/w/.git/modules/a/hooks/post-checkout",
+        "/w/.git/worktrees/x/config.worktree",
+        "/w/.git/worktrees/old/commondir",
+        "/w/.husky/pre-commit",
+        "/w/.shared-config",
+        "/w/HEAD",
+        "/hub/.git/hooks/pre-push",
+        "/hub/.envrc",
+        "/h/.bashrc",
+        "/h/.config/fish/conf.d/x.fish",
+        "/h/.local/share/applications/x.desktop",
+        "/h/bin/ls",
+        "/other/.envrc",
+        "/other/.git/config",
+        "/more/.git/hooks/update",
+    ] {
+        assert_eq!(judge.changes(path), "ask", "{path}");
+        let reading = Capabilities::READ.union(Capabilities::EXECUTE);
+        assert_eq!(judge.says(reading, path), "allow", "{path}");
+    }
+}
+
+#[test]
+fn what_nobody_obeys_is_free() {
+    let judge = Judge::of(&[], &[]);
+    for path in [
+        "/w/.vscode",
+        "/w/.vscode/extensions.json",
+        "/w/src/.envrc",
+        "/w/sub/.envrc",
+        "/w/sub/.git/hooks/pre-commit",
+        "/w/vendor/x/.vscode/tasks.json",
+        "/w/.envrcs",
+        "/w/.gitignore",
+        "/w/.git/hooks/pre-commit.sample",
+        "/w/.git/config.lock",
+        "/w/.git/index",
+        "/w/.git/HEAD",
+        "/w/.git/objects/config",
+        "/w/.git/refs/heads/hooks/x",
+        "/w/.git/worktrees/new/commondir",
+        "/w/.git/info/exclude",
+        "/h/.config/app/settings",
+        "/h/.cache/.envrc",
+        "/h/work/.bashrc",
+        "/other/src/.envrc",
+        "/more/.git/HEAD",
+        "/w/tmp/.envrc",
+    ] {
+        assert_eq!(judge.changes(path), "allow", "{path}");
+    }
+}
+
+#[test]
+fn a_rule_that_names_it_and_a_flag_let_it_go_on() {
+    let judge = Judge::of(&[], &["/w/.vscode/**", "/w/.env*"]);
+    for path in
+        ["/w/.mcp.json", "/w/.codex", "/w/.codex/hooks.json", "/w/.vscode/tasks.json", "/w/.envrc"]
+    {
+        assert_eq!(judge.changes(path), "allow", "{path}");
+    }
+    assert_eq!(judge.changes("/w/.idea/x"), "ask");
+}
+
+#[test]
+fn patterns_add_to_the_list_and_cost_reads_nothing() {
+    let judge = Judge::of(&["**/.envrc", "/w/Justfile"], &[]);
+    for path in ["/w/src/.envrc", "/w/Justfile", "/w/.envrc", "/w/.git/config"] {
+        assert_eq!(judge.changes(path), "ask", "{path}");
+        assert_eq!(judge.says(Capabilities::READ, path), "allow", "{path}");
+    }
+    let image = judge.image();
+    assert!(decide::grants_beneath(&image, b"/w/src", Capabilities::READ));
+    assert!(!decide::grants_beneath(&image, b"/w/src", Capabilities::UPDATE));
+}
+
+#[test]
+fn directories_are_made_and_removed_by_their_names() {
+    let judge = Judge::of(&[], &[]);
+    let image = judge.image();
+    for path in ["/w/.git", "/w/.git/hooks", "/w/.idea", "/w/.idea/a"] {
+        let request = Request::canonical(path.as_bytes());
+        assert_eq!(decide::make_directory(&image, &request), Verdict::Allow, "{path}");
+        assert_eq!(decide::remove_directory(&image, &request), Verdict::Allow, "{path}");
+        assert_eq!(word(decide::remove(&image, &request)), "ask", "{path}");
+    }
+}
+
+#[test]
+fn consent_is_to_changes() {
+    let judge = Judge::of(&[], &[]);
+    let request = Request::canonical(b"/w/.envrc").consented();
+    for need in [Capabilities::CREATE, Capabilities::UPDATE, Capabilities::DELETE] {
+        assert_eq!(decide::access(&judge.image(), &request, need), Verdict::Allow);
+    }
+}
+
+#[test]
+fn a_spelling_by_way_of_a_link_counts() {
+    let judge = Judge::of(&[], &[]);
+    let request = Request::by_route(b"/w/tools/tasks.json", b"/w/.vscode/tasks.json");
+    assert_eq!(word(decide::access(&judge.image(), &request, Capabilities::CREATE)), "ask");
+    assert_eq!(word(decide::access(&judge.image(), &request, Capabilities::READ)), "allow");
+}
+
+#[test]
+fn moves_and_links() {
+    let judge = Judge::of(&[], &[]);
+    let image = judge.image();
+    let request = |path: &'static str| Request::canonical(path.as_bytes());
+    let moved =
+        |from, to| word(decide::rename(&image, &request(from), &request(to), Destination::Missing));
+    assert_eq!(moved("/w/a", "/w/.envrc"), "ask");
+    assert_eq!(moved("/w/.envrc", "/w/a"), "ask");
+    assert_eq!(moved("/w/a", "/w/b"), "allow");
+    let consented = request("/w/.envrc").consented();
+    let away = decide::rename(&image, &consented, &request("/w/a"), Destination::Missing);
+    assert_eq!(word(away), "allow");
+    let linked = |old, new| word(decide::link(&image, &request(old), &request(new)));
+    assert_eq!(linked("/w/a", "/w/.envrc"), "ask");
+    assert_eq!(linked("/w/.envrc", "/w/a"), "deny");
+    assert_eq!(linked("/w/a", "/w/b"), "allow");
+}
+
+#[test]
+fn directories_take_what_is_in_them_along() {
+    let judge = Judge::of(&[], &[]);
+    let image = judge.image();
+    let moved = |from: &str, to: &str| {
+        let [from, to] = [from, to].map(|path| Request::canonical(path.as_bytes()));
+        word(decide::relocate(&image, &from, &to))
+    };
+    for from in ["/w/.vscode", "/w/.git/hooks", "/w/.git/modules", "/w/.cargo", "/h/.config"] {
+        assert_eq!(moved(from, "/w/x"), "ask", "{from}");
+    }
+    assert_eq!(moved("/w/pkg", "/w/x"), "ask", "a list begins there");
+    for from in ["/w/src", "/w/vendor/.git", "/w/.github"] {
+        assert_eq!(moved(from, "/w/x"), "allow", "{from}");
+    }
+    assert_eq!(moved("/w/.vscode", "/other/.vscode"), "ask");
+    assert!(autorun::asks_more_below(&image, b"/w/.vscode", b"/w/v"));
+    assert!(!autorun::asks_more_below(&image, b"/w/v", b"/w/.vscode"));
+}
+
+#[test]
+fn configurations_of_git_are_told_apart() {
+    let judge = Judge::of(&[], &[]);
+    let image = judge.image();
+    for path in
+        ["/w/.git/config", "/hub/.git/config", "/w/.git/modules/a/config", "/more/.git/config"]
+    {
+        assert!(autorun::is_git_config(&image, path.as_bytes()), "{path}");
+    }
+    for path in ["/w/.git/hooks/config", "/w/.envrc", "/w/sub/.git/config"] {
+        assert!(!autorun::is_git_config(&image, path.as_bytes()), "{path}");
+    }
+}
+
+/// Each first name has to pass the quick look, or its entry would match nothing.
+#[test]
+fn every_entry_matches() {
+    let judge = Judge::of(&[], &[]);
+    let begin = |place| match place {
+        Place::Top | Place::Bare => "/w",
+        Place::Repository => "/w/.git",
+        Place::Worktree => "/w/.git/worktrees/old",
+        Place::Hooks => "/w/.husky",
+        Place::Home => "/h",
+        Place::Config => "/h/.config",
+        Place::Data => "/h/.local/share",
+        Place::Included => "/w/.shared-config",
+    };
+    for place in Place::ALL {
+        for entry in place.entries() {
+            let name = match entry.pattern {
+                "**" if place == Place::Included => String::new(),
+                pattern => format!("/{}", pattern.replace("**", "x/y").replace('*', "z")),
+            };
+            let path = format!("{}{name}", begin(place));
+            let expected = if path.starts_with("/w/.codex") { "allow" } else { "ask" };
+            let expected = if path == "/w/.mcp.json" { "allow" } else { expected };
+            assert_eq!(judge.changes(&path), expected, "{path}");
+        }
+    }
+}
