@@ -82,6 +82,9 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// What no pattern says.
+    #[cfg(feature = "std")]
+    pub(crate) const NOTHING: Self = Self { here: Marks::NONE, ahead: Marks::NONE };
     /// What a broken table says.
     const EVERYTHING: Self = Self { here: Marks(u16::MAX), ahead: Marks(u16::MAX) };
 

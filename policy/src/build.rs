@@ -268,9 +268,8 @@ impl<'a> Tables<'a> {
             _ => None,
         };
         let is_autorun = |path: &Path| {
-            let added = || self.table.look(path.as_os_str().as_bytes()).here;
-            tiers.is_autorun(path)
-                || !self.table.states.is_empty() && added().intersects(Marks::AUTORUN)
+            let added = self.table.look(path.as_os_str().as_bytes()).here;
+            tiers.is_autorun(path) || added.intersects(Marks::AUTORUN)
         };
         is_autorun(&grant.anchor) || spelled.is_some_and(|path| is_autorun(&path))
     }

@@ -87,12 +87,17 @@ pub(crate) struct Table {
 impl Table {
     /// What the patterns say of a path.
     pub(crate) fn look(&self, path: &[u8]) -> Seen {
-        self.automaton().look(path)
+        if self.is_empty() { Seen::NOTHING } else { self.automaton().look(path) }
+    }
+
+    /// Whether there are no patterns.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.states.is_empty()
     }
 
     /// Whether the patterns say the same below two canonical directories.
     pub(crate) fn alike_below(&self, one: &[u8], other: &[u8]) -> bool {
-        self.automaton().alike_below(one, other)
+        self.is_empty() || self.automaton().alike_below(one, other)
     }
 
     /// Where the first automaton stands behind the canonical path of a directory.
