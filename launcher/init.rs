@@ -2,8 +2,7 @@
 //! a policy grants, and no more than the usual build can do without.
 
 use std::fmt::Write as _;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use jp_confine_policy::canonical::{self, Op};
@@ -11,6 +10,7 @@ use jp_confine_policy::canonical::{self, Op};
 use crate::cli::Options;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::host_files::{Place, Unsafe};
 use crate::prepare;
 use crate::report;
 use crate::workspace::{FILE, Workspace};
@@ -22,27 +22,22 @@ pub(crate) fn init(context: &Context, options: &Options) -> Result<u8, Failure> 
     let Workspace { root, here, .. } = prepare::find_workspace(context, options)?;
     let file = root.join(FILE);
     let shown = report::path(&file.to_string_lossy());
-    create(&file, &starter(&root)).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Failure::advised(
+    let text = starter(&root);
+    let create = |place: Place| Ok(place.create(text.as_bytes())?);
+    Place::of(&root, FILE.as_ref()).and_then(create).map_err(|why| match why {
+        Unsafe::Error(error) if error.kind() == io::ErrorKind::AlreadyExists => Failure::advised(
             format!("{shown} exists, and is left as it is"),
             "edit it, or move it away to get a new one",
         ),
-        _ => Failure::advised(
+        Unsafe::Error(error) => Failure::advised(
             format!("{shown} cannot be written: {error}"),
             "name another workspace with -C",
         ),
+        why @ Unsafe::Symlink { .. } => why.failure("init", &file),
     })?;
     let next = format!("look at it, then try: {}", here.command("-- PROGRAM"));
     report::text(&format!("wrote {shown}\n{next}\n"))?;
     Ok(0)
-}
-
-/// A file that is whole, or not there: half a policy would be another one.
-fn create(file: &Path, text: &str) -> io::Result<()> {
-    let mut new = OpenOptions::new().write(true).create_new(true).open(file)?;
-    new.write_all(text.as_bytes()).inspect_err(|_| {
-        let _ = fs::remove_file(file);
-    })
 }
 
 /// A rule to be written, and why it is there.

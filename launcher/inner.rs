@@ -2,9 +2,8 @@
 //! It is refused all the same.
 
 use std::collections::HashMap;
-use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, BufReader};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
@@ -13,6 +12,7 @@ use jp_confine_policy::canonical::{self, Op};
 use crate::asked::path_of;
 use crate::context::Context;
 use crate::events::Denial;
+use crate::host_files;
 use crate::program::own_path;
 
 /// What the calls are called that only look, and open nothing.
@@ -72,9 +72,7 @@ impl Inner {
 /// Whether two files are one, or hold the same.
 fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
     // A run may have put anything in its place, a pipe for instance.
-    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-    let open = |path| OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let [one, other] = [open(one)?, open(other)?];
+    let [one, other] = [host_files::open_file(one)?, host_files::open_file(other)?];
     let [first, second] = [one.metadata()?, other.metadata()?];
     if (first.dev(), first.ino()) == (second.dev(), second.ino()) {
         return Ok(true);

@@ -14,6 +14,7 @@ use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::host_files;
 use crate::report;
 use crate::scratch::Scratch;
 
@@ -148,7 +149,7 @@ fn is_ours(path: &Path) -> bool {
 /// Whether the file is byte for byte ours, and its owner's alone to change.
 fn holds_shim(path: &Path, meta: &Metadata) -> io::Result<bool> {
     let may_be = meta.is_file() && meta.mode() & 0o022 == 0 && meta.len() == SHIM.len() as u64;
-    Ok(may_be && is_shim(File::open(path)?)?)
+    Ok(may_be && is_shim(host_files::open_own(path)?)?)
 }
 
 /// Whether `file` holds the library and nothing else; in pieces, because to make room for all of it

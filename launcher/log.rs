@@ -1,13 +1,12 @@
 //! `--events FILE`: what happens, one JSON object a line, as it happens.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use camino::Utf8Path;
 use jp_confine_policy::Capability;
-use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::tier::Restraint;
 use jp_confine_vfs::person::{Answer, Question};
 use serde_json::{Value, json};
@@ -17,41 +16,49 @@ use crate::command_line::CommandLine;
 use crate::context::Context;
 use crate::events::{Denial, Reason};
 use crate::failure::Failure;
+use crate::host_files::{self, Place};
 use crate::plan::holder::Holder;
 use crate::refused_calls;
 use crate::report;
+use crate::sys::streams;
 use crate::vfs::refusals::{Refusal, without_passwords};
 
 /// An open event log.
 #[derive(Debug)]
 pub(crate) struct Log {
     file: File,
-    /// Where it is, canonical.
-    pub(crate) path: PathBuf,
+    /// Where it is: canonical, or as it was typed for what this process was given.
+    path: PathBuf,
+    /// Whether it was opened by its name.
+    named: bool,
     /// How many events could not be written, and why the last could not.
     lost: Mutex<Option<(u64, io::Error)>>,
 }
 
 impl Log {
-    /// Opens `path` for appending, and makes it if need be.
-    ///
-    /// The launcher is not confined, and an earlier run may have left a link in the workspace: one
-    /// that leads out of it is refused.
-    pub(crate) fn open(context: &Context, root: &Path, path: &Path) -> Result<Self, Failure> {
+    /// Opens `path` for appending, and makes it if need be: a regular file, a device, or what this process was given, as
+    /// `/dev/stderr`. No symlink is followed that a run could have made, and no pipe is waited for.
+    pub(crate) fn open(context: &Context, path: &Path) -> Result<Self, Failure> {
         let shown = report::place(path);
-        let resolved = canonical::resolve(&context.cwd, path, Op::Content)
-            .map_err(|error| Failure::own(format!("--events {shown}: {error}")))?;
-        let entry = canonical::resolve(&context.cwd, path, Op::Entry)
-            .map_err(|error| Failure::own(format!("--events {shown}: {error}")))?;
-        if entry.path.starts_with(root) && !resolved.path.starts_with(root) {
-            return Err(Failure::advised(
-                format!("--events {shown} leads out of the workspace through a link"),
-                "name the file that is meant",
-            ));
+        if let Some(number) = host_files::given(path) {
+            let file = streams::duplicate(number);
+            let file = file.map_err(|error| Failure::own(format!("--events {shown}: {error}")))?;
+            return Ok(Self {
+                file: file.into(),
+                path: path.to_owned(),
+                named: false,
+                lost: Mutex::default(),
+            });
         }
-        let file = OpenOptions::new().append(true).create(true).open(path);
-        let file = file.map_err(|error| Failure::own(format!("--events {shown}: {error}")))?;
-        Ok(Self { file, path: resolved.path, lost: Mutex::default() })
+        let opened = Place::of(&context.cwd, path)
+            .and_then(|place| Ok((place.append()?, place.path().to_owned())));
+        let (file, path) = opened.map_err(|why| why.failure("--events", path))?;
+        Ok(Self { file, path, named: true, lost: Mutex::default() })
+    }
+
+    /// The path that no program may change anything at, canonical, unless it is what this process was given.
+    pub(crate) fn kept(&self) -> Option<&Path> {
+        self.named.then_some(&self.path)
     }
 
     /// A refused request, or one that a person consented to.

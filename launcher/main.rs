@@ -33,6 +33,7 @@ mod front;
 mod gap;
 mod grants;
 mod here;
+mod host_files;
 mod in_vain;
 mod inherited;
 mod init;

@@ -1,10 +1,10 @@
 //! The product's own folders in the user's home, which decide what later runs may do (spec §8.1): what no run may
 //! change of them says `control` of the policy.
 
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, ErrorKind, Read as _};
+use std::fs::DirBuilder;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
@@ -14,21 +14,8 @@ use jp_confine_policy::image::Image;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::marks::Marks;
 use crate::report;
-
-/// What the file at `path`, in one of them, holds. Nothing else but a file is waited for.
-///
-/// # Errors
-/// Where it is no file, or cannot be read.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    let mut content = Vec::new();
-    file.read_to_end(&mut content)?;
-    Ok(content)
-}
 
 /// Makes the folder `path` in one of them, and all above it that is missing: what is in it is for nobody else.
 ///
@@ -36,6 +23,32 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// Those of `mkdir(2)`.
 pub(crate) fn make(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Refuses a workspace at `root`, canonical, that one of them is in by the environment: a run there could have written
+/// it, while this user had another home. A home that is the workspace as a whole was named as such.
+///
+/// # Errors
+/// Exit status 125, with what to do.
+pub(crate) fn refuse_inside(context: &Context, root: &Path) -> Result<(), Failure> {
+    if Marks::of(context).is_too_much(root) {
+        return Ok(());
+    }
+    for (directory, what, variable) in context.homes.named() {
+        let found = canonical::resolve(&context.cwd, directory, Op::Content);
+        let leads_inside = found.is_ok_and(|found| found.path.starts_with(root));
+        if directory.starts_with(root) || leads_inside {
+            let [directory, root] =
+                [directory, root].map(|path| report::quoted(path.as_os_str().as_bytes()));
+            return Err(Failure::advised(
+                format!(
+                    "{variable} is {directory}, in the workspace {root}: a run could have written {what}"
+                ),
+                format!("set {variable} to a directory outside, or name a workspace below with -C"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Makes the folders that are missing, where the program could make something in their place: the way to

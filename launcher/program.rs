@@ -1,7 +1,6 @@
 //! Which file a program's name means, and whether it can be run so that the policy holds.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use jp_confine_policy::image::{Image, RuleId};
 use crate::context::Context;
 use crate::events::{Denial, Layer, Reason};
 use crate::failure::{Failure, Refusal};
+use crate::host_files;
 use crate::supervisor::program::{Kind, inspect, read_at};
 use crate::unsupervised::Unsupervised;
 
@@ -185,7 +185,7 @@ fn kind(path: &Path) -> Result<Kind, Refusal> {
     if !path.metadata().map_err(unknown)?.is_file() {
         return Err(Refusal::Unfit("it is no regular file".to_owned()));
     }
-    let file = File::open(path).map_err(unknown)?;
+    let file = host_files::open_file(path).map_err(unknown)?;
     inspect(|offset, to| read_at(&file, offset, to)).map_err(|errno| unknown(errno.into()))
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn run(
 ) -> Result<Ran, Failure> {
     let began = SystemTime::now();
     let workspace = prepare::find_workspace(context, options)?;
-    let open_log = |path| Log::open(context, &workspace.root, path);
+    let open_log = |path| Log::open(context, path);
     let log = options.events.as_deref().map(open_log).transpose()?;
     let premises = Premises::make(context, options)?;
     let parts = Run { log: log.as_ref(), learning: lesson.is_some(), ..premises.parts() };

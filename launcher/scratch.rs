@@ -10,12 +10,13 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use tempfile::{NamedTempFile, TempDir};
 
+use crate::host_files;
 use crate::report;
 
 /// How the name of a run's record ends; without it, it is the name of the temporary directory.
@@ -147,8 +148,7 @@ fn record_in(ground: &Path) -> io::Result<NamedTempFile> {
 /// Removes the files of the run with this record, unless the run still holds the lock. The record
 /// goes last: while it is there, what is left can be found.
 fn remove_if_abandoned(record: &Path) -> io::Result<()> {
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(record)?;
+    let file = host_files::open_own(record)?;
     file.try_lock()?;
     match remove_dir(&record.with_extension("")) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

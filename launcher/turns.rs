@@ -4,13 +4,12 @@
 //! file may be written only: programs of a run may read that folder where a rule grants it, and never write there,
 //! so that none but root's can open the file to keep the lock.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::cli::Options;
 use crate::context::Context;
-use crate::{descendants, own_folders};
+use crate::{descendants, host_files, own_folders};
 
 /// Where turns at the terminal that controls this process are taken.
 #[derive(Clone, Debug, Default)]
@@ -89,9 +88,7 @@ fn open(file: Option<&Path>, make: bool) -> Option<File> {
     if make {
         own_folders::make(file.parent()?).ok()?;
     }
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let mut options = OpenOptions::new();
-    options.write(true).create(make).mode(0o200).custom_flags(flags).open(file).ok()
+    host_files::open_lock(file, make).ok()
 }
 
 /// The number of the terminal that controls this process: `tty_nr` of `proc_pid_stat(5)`, which has a device's

@@ -53,7 +53,7 @@ pub(crate) fn serve(
     refuse_what_runs_do(options)?;
     tool::refuse_inside(context)?;
     let workspace = prepare::find_workspace(context, options)?;
-    let open = |path: &PathBuf| Log::open(context, &workspace.root, path);
+    let open = |path: &PathBuf| Log::open(context, path);
     let log = options.events.as_ref().map(open).transpose()?;
     let log = log.as_ref();
     let mut prepared = query::prepared_for(context, options, None, Stage::Service { log })?;

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::here::Here;
 use crate::in_vain::Past;
 use crate::marks::{Marks, REPOSITORY};
+use crate::own_folders;
 use crate::report;
 
 /// The policy file of a workspace.
@@ -99,6 +100,7 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
     {
         return Err(led(&link, &holder, &found.root));
     }
+    own_folders::refuse_inside(context, &found.root)?;
     let mark = marks.needed(&found.root);
     Ok(Workspace { mark, ..found })
 }

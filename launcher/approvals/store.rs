@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -19,6 +19,7 @@ use serde_json::value::RawValue;
 use super::patterns;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::host_files;
 use crate::own_folders;
 use crate::report;
 use crate::workspace::Workspace;
@@ -27,7 +28,6 @@ const FILE: &str = "approvals.json";
 
 /// Whoever changes the file holds the lock on this one.
 const LOCK: &str = "approvals.lock";
-const LOCK_MODE: u32 = 0o200;
 
 /// How files begin that are not whole yet. Who writes one holds its lock.
 const UNFINISHED: &str = ".tmp";
@@ -402,7 +402,7 @@ impl Content {
 
 /// What the file in `dir` holds for `workspace`, or why it cannot be used.
 fn read(dir: &Path, workspace: &str) -> Result<Content, String> {
-    let text = match own_folders::read(&dir.join(FILE)) {
+    let text = match host_files::read_own(&dir.join(FILE)) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::default()),
         Err(error) => return Err(format!("cannot be read ({error})")),
@@ -444,16 +444,13 @@ fn write<T>(dir: &Path, workspace: &str, change: impl FnOnce(&mut Content) -> T)
     Ok(outcome)
 }
 
-/// Opens the file of the lock, which is made where it is missing. It may be written only, by its owner: a program that
-/// may read the folder cannot open it to hold the lock, unless it is root's.
+/// Opens the file of the lock, which is made where it is missing.
 fn open_lock(file: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    // Who waits for a reader where a pipe has the name waits for ever.
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let lock = options.create(true).append(true).mode(LOCK_MODE).custom_flags(flags).open(file)?;
-    if lock.metadata()?.mode() & 0o7777 != LOCK_MODE {
+    let lock = host_files::open_lock(file, true)?;
+    let mode = host_files::LOCK_MODE.as_raw_mode();
+    if lock.metadata()?.mode() & 0o7777 != mode {
         // Once any user could read it. Where files have no modes it is locked all the same.
-        let _ = lock.set_permissions(Permissions::from_mode(LOCK_MODE));
+        let _ = lock.set_permissions(Permissions::from_mode(mode));
     }
     Ok(lock)
 }
@@ -474,11 +471,8 @@ fn wait_for(lock: &File, attempts: u32) -> io::Result<()> {
 /// Removes what writers in `dir` left that were ended on the way.
 fn sweep(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let is_left = || {
-            let mut file = File::options();
-            file.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
-            file.open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
-        };
+        let is_left =
+            || host_files::open_own(&entry.path()).is_ok_and(|file| file.try_lock().is_ok());
         if entry.file_name().as_bytes().starts_with(UNFINISHED.as_bytes()) && is_left() {
             // Another may have removed it by now.
             let _ = fs::remove_file(entry.path());

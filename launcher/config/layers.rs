@@ -1,14 +1,14 @@
 //! Which files count, in which order, and what they say together (spec §18 "Layers").
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::{self, Read as _};
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use jp_confine_policy::Capability;
-use jp_confine_policy::canonical::{Op, Root};
+use jp_confine_policy::canonical::{self, Op, Root};
 use jp_confine_policy::compile_error::CompileError;
 use jp_confine_policy::control;
 use jp_confine_policy::layers::{self, Layer, Layered, Merged};
@@ -21,6 +21,8 @@ use super::document::{Notation, Source};
 use super::scope::Scope;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::host_files;
+use crate::marks::Marks;
 use crate::profile::Profile;
 use crate::report;
 use crate::workspace;
@@ -96,13 +98,15 @@ impl Layers {
             let path = context.absolute(name);
             let place = match path.canonicalize() {
                 Ok(place) => Some(place),
-                Err(_) if is_pipe(&path) => None,
+                Err(_) if host_files::given(&path).is_some() => None,
                 Err(error) => return Err(unreadable(name, &error)),
             };
+            if let Some(link) = place.as_ref().and_then(|to| led_out(context, root, &path, to)) {
+                return Err(led(name, &link));
+            }
             let inside = place.as_ref().is_some_and(|place| place.starts_with(root));
             let trust = if inside { Trust::Workspace } else { Trust::User };
-            let text = fs::File::open(&path).and_then(read);
-            let text = text.map_err(|error| unreadable(name, &error))?;
+            let text = read_named(&path).map_err(|error| unreadable(name, &error))?;
             if place.is_none() && text.trim_ascii().is_empty() {
                 // What was to fill it has failed, or it was read before.
                 return Err(unreadable(name, &io::Error::other("nothing came out of it")));
@@ -270,38 +274,54 @@ fn own_file(path: &Path) -> Result<File, Failure> {
 
 /// The file at `path`, if there is one. A link to nowhere is no absence: a policy is missing.
 fn optional(path: &Path, trust: Trust) -> Result<Option<File>, Failure> {
-    match open_found(path).and_then(read) {
+    match host_files::read(path, LONGEST) {
         Ok(text) => decode(path, text, trust).map(Some),
         Err(error) if absent(&error) && path.symlink_metadata().is_err() => Ok(None),
         Err(error) => Err(unreadable(path, &error)),
     }
 }
 
-/// Whether it is a pipe, as a shell names one `/dev/fd/63`: that has no place.
-fn is_pipe(path: &Path) -> bool {
-    path.metadata().is_ok_and(|meta| meta.file_type().is_fifo())
-}
-
 fn absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Opens a file that nobody named: a pipe in its place is not waited for.
-fn open_found(path: &Path) -> io::Result<fs::File> {
-    let file = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    if file.metadata()?.file_type().is_fifo() {
-        return Err(io::Error::other("it is a pipe"));
+/// Reads a file that was named: what this process was given, be it a pipe, or a regular file.
+fn read_named(path: &Path) -> io::Result<Vec<u8>> {
+    match host_files::given(path) {
+        Some(_) => host_files::read_all(host_files::open_given(path)?, LONGEST),
+        None => host_files::read(path, LONGEST).map_err(|error| {
+            if is_pipe(path) {
+                return io::Error::other("it is a pipe; hand it over as -p <(cat PIPE)");
+            }
+            error
+        }),
     }
-    Ok(file)
 }
 
-fn read(file: fs::File) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > LONGEST {
-        return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+fn is_pipe(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.file_type().is_fifo())
+}
+
+/// The symlink on the way from `path` to `place` that leads out of a workspace, if one does: a run there could have made
+/// it, and a policy outside has the user's trust.
+fn led_out(context: &Context, root: &Path, path: &Path, place: &Path) -> Option<PathBuf> {
+    if let Some((link, _)) = Marks::of(context).led_out(path, place) {
+        return Some(link);
     }
-    Ok(text)
+    let found = canonical::resolve(Path::new("/"), path, Op::Content).ok()?;
+    let mut links = found.steps.into_iter().map(|step| step.link);
+    links.find(|link| link.starts_with(root) && !place.starts_with(root))
+}
+
+fn led(name: &Path, link: &Path) -> Failure {
+    let link = report::quoted(link.as_os_str().as_bytes());
+    Failure::advised(
+        format!(
+            "the policy file {}: {link} is a symlink out of its workspace that a run could have made",
+            report::place(name)
+        ),
+        "if its target is meant: name that with -p",
+    )
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {

@@ -1,5 +1,6 @@
 //! What `init` writes, for workspaces of all sorts.
 
+use std::fs;
 use std::os::unix::fs::symlink;
 
 use jp_confine_policy::approvals::ApprovedTargets;
@@ -74,7 +75,9 @@ fn every_example_stands_once_it_is_uncommented() {
 #[test]
 fn never_over_anything() {
     let folder = workspace("jp-confine.toml=elsewhere");
-    let file = folder.path().join(FILE);
-    assert_eq!(create(&file, "x").expect_err("a link").kind(), io::ErrorKind::AlreadyExists);
+    let root = folder.path().canonicalize().expect("a folder");
+    let place = Place::of(&root, FILE.as_ref()).expect("a place");
+    assert_eq!(place.create(b"x").expect_err("a link").kind(), io::ErrorKind::AlreadyExists);
+    assert_eq!(fs::read_dir(&root).expect("listed").count(), 1, "something was left");
     assert!(!folder.path().join("elsewhere").exists());
 }

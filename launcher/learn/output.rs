@@ -1,18 +1,18 @@
 //! Files that `learn` writes.
 
-use std::fs::{File, Metadata, Permissions};
+use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::{Component, Path, PathBuf};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
-use jp_confine_policy::canonical::{self, Op};
-use rustix::fs::{Access, FileType, Mode, OFlags, access, fcntl_setfl, fstat};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fcntl_setfl, fstat, openat};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::stdio::{dup2_stdout, stderr, stdout};
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::host_files::Place;
 use crate::report;
 use crate::sys::{signals, streams};
 
@@ -67,13 +67,13 @@ impl Output {
     /// Whether both go to one file.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let place = |output: &Self| output.place(output.path.as_deref()?).ok();
-        place(self).is_some_and(|own| place(other) == Some(own))
+        place(self).is_some_and(|own| place(other).is_some_and(|it| it.path() == own.path()))
     }
 
     /// Whether it goes into the workspace.
     pub(crate) fn is_in_workspace(&self) -> bool {
         let place = self.path.as_deref().and_then(|path| self.place(path).ok());
-        place.is_some_and(|place| place.starts_with(&self.root))
+        place.is_some_and(|place| place.path().starts_with(&self.root))
     }
 
     /// Writes `text`, in one step. The run may have made links meanwhile, so all is checked again.
@@ -84,7 +84,8 @@ impl Output {
         let Some(path) = &self.path else { return report::output(text) };
         let place = self.check(path)?;
         // Of the error only its kind: the file has another name while it is written.
-        self.put(&place, text).map_err(|error| self.failure(&error.kind().to_string()))
+        let put = place.put(text.as_bytes(), self.force);
+        put.map_err(|error| self.failure(&error.kind().to_string()))
     }
 
     /// Who reads it may have had enough.
@@ -101,47 +102,21 @@ impl Output {
         }
     }
 
-    fn put(&self, place: &Path, text: &str) -> io::Result<()> {
-        let mut file = tempfile::Builder::new()
-            .prefix(".jp-confine-")
-            .permissions(Permissions::from_mode(0o644))
-            .tempfile_in(place.parent().unwrap_or(place))?;
-        file.write_all(text.as_bytes())?;
-        if self.force {
-            file.persist(place)?;
-        } else {
-            file.persist_noclobber(place)?;
-        }
-        Ok(())
-    }
-
-    /// Where `path` leads, less a link at its end. The launcher is not confined: a directory of the workspace that has
-    /// become a link must not lead it out.
-    fn place(&self, path: &Path) -> Result<PathBuf, Failure> {
-        let place = canonical::resolve(Path::new("/"), path, Op::Entry);
-        let place = place.map_err(|error| self.failure(&error.to_string()))?.path;
-        if without_dots(path).starts_with(&self.root) && !place.starts_with(&self.root) {
-            return Err(Failure::advised(
-                format!(
-                    "{} {} leads out of the workspace by a link",
-                    self.option,
-                    report::place(path)
-                ),
-                "name the file that is meant",
-            ));
-        }
-        Ok(place)
+    /// Where `path` leads, less a symlink at its end. The launcher is not confined: a symlink on the way that a run could
+    /// have made is followed nowhere.
+    fn place(&self, path: &Path) -> Result<Place, Failure> {
+        Place::of(Path::new("/"), path).map_err(|why| why.failure(self.option, path))
     }
 
     /// What is at `place`, where it is neither a file nor to become one. No link is followed, which a run may have made,
     /// but those by which the system names what this process was given. It is held while it is looked at: its name may
     /// lead elsewhere by the time that it is opened.
-    fn stream(&self, place: &Path) -> Result<Option<File>, Failure> {
-        let is_given = is_given(place);
+    fn stream(&self, place: &Place) -> Result<Option<File>, Failure> {
+        let is_given = is_given(place.path());
         let links = if is_given { OFlags::empty() } else { OFlags::NOFOLLOW };
-        let Ok(held) =
-            rustix::fs::open(place, OFlags::PATH | OFlags::CLOEXEC | links, Mode::empty())
-        else {
+        let (directory, name) = place.held();
+        let flags = OFlags::PATH | OFlags::CLOEXEC | links;
+        let Ok(held) = openat(directory, name, flags, Mode::empty()) else {
             return Ok(None);
         };
         let found = fstat(&held).map_err(io::Error::from)?;
@@ -161,20 +136,21 @@ impl Output {
 
     /// The [`Self::place`] of a file, if it can be written; a link at its end is replaced, never followed. What can be
     /// told before the run is not to cost what was learned by it.
-    fn check(&self, path: &Path) -> Result<PathBuf, Failure> {
+    fn check(&self, path: &Path) -> Result<Place, Failure> {
         let place = self.place(path)?;
-        if !self.force && place.symlink_metadata().is_ok() {
+        let failure = |error: io::Error| self.failure(&error.to_string());
+        let standing = place.standing().map_err(failure)?;
+        if !self.force && standing.is_some() {
             return Err(Failure::advised(
                 format!("{} {} exists already", self.option, report::place(path)),
                 "name another file, or replace it with --force",
             ));
         }
-        if place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        let is_directory = |status: &Stat| FileType::from_raw_mode(status.st_mode).is_dir();
+        if standing.as_ref().is_some_and(is_directory) {
             return Err(self.failure("it is a directory"));
         }
-        let directory = place.parent().unwrap_or(&place).join(".");
-        access(&directory, Access::WRITE_OK.union(Access::EXEC_OK))
-            .map_err(|error| self.failure(&io::Error::from(error).to_string()))?;
+        place.may_be_replaced().map_err(failure)?;
         Ok(place)
     }
 
@@ -232,19 +208,4 @@ fn open_held(held: &OwnedFd) -> Result<OwnedFd, Errno> {
     let file = rustix::fs::open(path, flags | OFlags::NONBLOCK, Mode::empty())?;
     fcntl_setfl(&file, OFlags::APPEND)?;
     Ok(file)
-}
-
-/// `path` as it reads.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    plain
 }

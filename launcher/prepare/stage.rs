@@ -42,10 +42,11 @@ impl<'a> Stage<'a> {
 
     /// Files that are never writable from inside, and what they are.
     pub(super) fn control(self) -> impl Iterator<Item = (PathBuf, String)> {
-        let of_log =
-            |log: &Log| (log.path.clone(), "the event log, never writable from inside".into());
+        let of_log = |log: &Log| {
+            Some((log.kept()?.to_owned(), "the event log, never writable from inside".into()))
+        };
         let of_run = self.run().into_iter().flat_map(|run| run.control());
-        of_run.chain(self.log().map(of_log))
+        of_run.chain(self.log().and_then(of_log))
     }
 
     /// Whether links may be made and a person be asked.

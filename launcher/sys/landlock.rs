@@ -3,17 +3,17 @@
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
-use std::path::Path;
 use std::ptr;
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, PathBeneath, Ruleset,
     RulesetAttr as _, RulesetCreatedAttr as _, Scope,
 };
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::last_error;
+use crate::host_files;
 use crate::plan::bounds::{Bounds, Rule};
 
 /// `LANDLOCK_CREATE_RULESET_VERSION` (`linux/landlock.h`).
@@ -72,33 +72,11 @@ fn hold(rule: &Rule) -> io::Result<Option<PathBeneath<OwnedFd>>> {
     let only_directories = (rule.rights & AccessFs::from_file(ABI::V7)).is_empty();
     let kind = if only_directories { OFlags::DIRECTORY } else { OFlags::empty() };
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
-    match open_canonical(&rule.path, flags) {
+    match host_files::open_canonical(&rule.path, flags) {
         Ok(place) => Ok(Some(PathBeneath::new(place, rule.rights))),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Opens what stands at a canonical path: links on it are new, and lead to what nobody granted.
-fn open_canonical(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        // An old kernel, or a container's filter.
-        Err(Errno::NOSYS | Errno::PERM) => open_by_steps(path, flags),
-        opened => opened,
-    }
-}
-
-/// The same without `openat2(2)`.
-fn open_by_steps(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    const STEP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return openat(CWD, path, flags, Mode::empty());
-    };
-    let mut directory = openat(CWD, "/", STEP, Mode::empty())?;
-    for name in parent.components().skip(1) {
-        directory = openat(&directory, name.as_os_str(), STEP | OFlags::NOFOLLOW, Mode::empty())?;
-    }
-    openat(directory, name, flags, Mode::empty())
 }
 
 #[cfg(test)]
@@ -115,11 +93,6 @@ mod tests {
         let place = dir.path().canonicalize().expect("a folder");
         fs::create_dir_all(place.join("other/inner")).expect("a folder");
         symlink("other", place.join("link")).expect("a link");
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        for open in [open_canonical, open_by_steps] {
-            assert!(open(&place.join("other/inner"), flags).is_ok());
-            assert!(open(&place.join("link/inner"), flags).is_err());
-        }
         let rule =
             |path: &str| Rule { path: place.join(path), rights: AccessFs::from_all(ABI::V1) };
         assert!(hold(&rule("other/inner")).expect("asked").is_some());

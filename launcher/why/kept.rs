@@ -7,6 +7,7 @@ use std::path::Path;
 use super::moved::show_from;
 use super::{Explained, Head, MOST};
 use crate::context::Context;
+use crate::host_files;
 use crate::own_folders;
 use crate::sys::signals::{ENDING, Signals};
 use crate::workspace::Workspace;
@@ -55,7 +56,7 @@ pub(super) fn of_last_run(
     workspace: &Workspace,
 ) -> io::Result<Option<(Head, Vec<Explained>)>> {
     let Some(dir) = workspace.data_dir(context) else { return Ok(None) };
-    let text = match own_folders::read(&dir.join(FILE)) {
+    let text = match host_files::read_own(&dir.join(FILE)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         outcome => outcome?,
     };

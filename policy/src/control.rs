@@ -18,6 +18,9 @@ pub type Kept = (PathBuf, &'static str);
 
 const CONFIGURATION: &str = "the user's configuration, never writable from inside";
 
+const CONFIGURATION_OF: &str = "jp-confine's configuration";
+const DATA_OF: &str = "what jp-confine keeps for the user";
+
 /// Where they usually are, below the home.
 const CONFIGURATIONS: &str = ".config";
 const DATA: &str = ".local/share";
@@ -34,6 +37,8 @@ pub struct Homes {
     /// What is protected as a home: `$HOME`, if that is an absolute path, and whatever the environment says the
     /// directory that the password file has for the user.
     pub protected: Vec<PathBuf>,
+    /// The directory that the password file has for the user.
+    pub account: Option<PathBuf>,
     /// For configuration: `$XDG_CONFIG_HOME` or `~/.config`.
     pub config: Option<PathBuf>,
     /// For data: `$XDG_DATA_HOME` or `~/.local/share`.
@@ -51,9 +56,24 @@ impl Homes {
         let usual = |below| user.as_ref().map(|home| home.join(below));
         let config = named("XDG_CONFIG_HOME").or_else(|| usual(CONFIGURATIONS));
         let data = named("XDG_DATA_HOME").or_else(|| usual(DATA));
-        let mut protected: Vec<PathBuf> = user.iter().cloned().chain(of_account()).collect();
+        let account = of_account();
+        let mut protected: Vec<PathBuf> = user.iter().cloned().chain(account.clone()).collect();
         protected.dedup();
-        Self { user, protected, config, data }
+        Self { user, protected, account, config, data }
+    }
+
+    /// Where the environment has the user's directories be: each with what is in it, and the variable that says so. Not
+    /// those below the home that the password file has: no run of this user's ever writes there.
+    pub fn named(&self) -> impl Iterator<Item = (&Path, &'static str, &'static str)> {
+        let configuration = (&self.config, CONFIGURATIONS, CONFIGURATION_OF, "XDG_CONFIG_HOME");
+        let data = (&self.data, DATA, DATA_OF, "XDG_DATA_HOME");
+        [configuration, data].into_iter().filter_map(|(directory, below, what, variable)| {
+            let directory = directory.as_deref()?;
+            let home = self.user.as_deref().filter(|home| home.join(below) == directory);
+            let is_usual = self.account.as_ref().is_some_and(|home| home.join(below) == directory);
+            let (directory, variable) = home.map_or((directory, variable), |home| (home, "HOME"));
+            (!is_usual).then_some((directory, what, variable))
+        })
     }
 
     /// The product's own folders in them, there or not, and what each is for; also those where they usually are, as
@@ -191,7 +211,7 @@ mod tests {
             config: Some(home.join(CONFIGURATIONS)),
             data: Some("/none/d".into()),
             protected: vec![home, account],
-            user: None,
+            ..Homes::default()
         };
         let folders: Vec<PathBuf> = homes.folders().map(|(folder, _)| folder).collect();
         let expected = ["h/.config", "a/.config", "d", "h/.local/share", "a/.local/share"];

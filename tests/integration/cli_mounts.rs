@@ -419,7 +419,7 @@ fn what_cannot_be_read_is_said_and_kept() {
     let approvals = dir.join("approvals.json");
     fs::remove_file(&approvals).expect("removed");
     Run::new(&scratch, "mkfifo", &[approvals.to_str().expect("UTF-8")]).mode(Mode::Bare).run();
-    say(&scratch, "-- cat fork/inner").assert_code(1).assert_stderr("it is no file");
+    say(&scratch, "-- cat fork/inner").assert_code(1).assert_stderr("it is a pipe");
 }
 
 #[test]

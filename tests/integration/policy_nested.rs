@@ -121,14 +121,14 @@ fn assert_restricted_by(scratch: &Scratch, starter: &[&str]) {
 #[test]
 fn another_home_inside() {
     let scratch = with_product();
-    assert_restricted_by(&scratch, &["env", "HOME=$WS/home"]);
-    assert_restricted_by(&scratch, &["env", "XDG_DATA_HOME=$WS/data"]);
+    assert_restricted_by(&scratch, &["env", "HOME=$OUT/home"]);
+    assert_restricted_by(&scratch, &["env", "XDG_DATA_HOME=$OUT/data"]);
 }
 
 #[test]
 fn another_home_inside_for_an_ordinary_user() {
     let scratch = ordinary_with_product();
-    assert_restricted_by(&scratch, &["env", "HOME=$WS/home"]);
+    assert_restricted_by(&scratch, &["env", "HOME=$OUT/home"]);
     assert_restricted_by(&scratch, &["env", "HOME=/"]);
 }
 

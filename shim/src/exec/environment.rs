@@ -1,18 +1,19 @@
 //! The environment of the next program: it must load the shim and find the policy, and the folder for temporary
 //! files if it is told of no other, whatever the program made of its own (spec §11.2, §13).
 
-use core::ffi::c_char;
+use core::ffi::{CStr, c_char};
 
 use jp_confine_policy::image::{Image, Text};
 use jp_confine_policy::invocation::Admission;
 use jp_confine_policy::variables::{self, LONGEST};
 
 use super::handle::{Handle, Variable};
+use super::loader_lists::Judge;
 use super::reader::Reader;
 use super::scratch::{Scratch, bytes_of};
 use crate::buffer::Buffer;
 use crate::errno::Errno;
-use crate::sys::preload::{BYPASS_INITIALS, BYPASSES, PRELOAD, separates};
+use crate::sys::preload::{BYPASS_INITIALS, BYPASSES, LIBRARY_PATHS, PRELOAD, separates};
 use crate::sys::process::Strings;
 
 /// What the next program may not have of an environment.
@@ -45,10 +46,13 @@ impl<'i> Withheld<'i> {
     }
 }
 
-/// Calls `run` with `envp`, or with a copy of it that carries the shim and nothing that is withheld.
+/// Calls `run` with `envp`, or with a copy of it that carries the shim and nothing that is withheld. Where the library
+/// alone holds the run the copy has the loader open nothing that the program may not read: what it would is left out and
+/// reported, as the loader itself leaves out what it cannot read.
 /// Returns what `run` says, or why there is no such copy.
 #[inline(never)]
 pub(super) fn with_repaired(
+    call: &CStr,
     withheld: &Withheld<'_>,
     envp: Strings,
     run: impl FnOnce(Strings) -> Errno,
@@ -60,9 +64,12 @@ pub(super) fn with_repaired(
     let variable = handle.variable();
     // Of runs inside, any program could have made up the image.
     let shim = withheld.image.outermost().text(Text::ShimPath);
-    let own = Own { variable: &variable, shim, temp: withheld.image.text(Text::TempDir) };
+    let image = withheld.image;
+    let judge = (!image.holds_other_programs()).then_some(Judge { image, call });
+    let own = Own { variable: &variable, shim, temp: image.text(Text::TempDir), judge };
     match Survey::of(envp, &own, withheld) {
         Ok(survey) if survey.is_complete() => run(envp),
+        Ok(survey) if survey.lists > 0 => rebuild_judged(envp, &survey, &own, withheld, run),
         Ok(survey) => rebuild(envp, &survey, &own, withheld, run),
         Err(errno) => errno,
     }
@@ -77,6 +84,8 @@ struct Own<'a> {
     variable: &'a Variable,
     shim: &'a [u8],
     temp: &'a [u8],
+    /// Who judges what the loader opens, where nobody else does.
+    judge: Option<Judge<'a>>,
 }
 
 /// What an environment holds of the variables that matter.
@@ -89,6 +98,10 @@ struct Survey {
     handles: usize,
     names_handle: bool,
     has_temp: bool,
+    /// How many lists are judged here of what the loader opens beside the shim.
+    lists: usize,
+    /// How long the entries are that list directories, with their NULs.
+    directories: usize,
     /// What the next program must not get.
     banned: usize,
 }
@@ -103,8 +116,11 @@ impl Survey {
             handles: 0,
             names_handle: false,
             has_temp: own.temp.is_empty(),
+            lists: 0,
+            directories: 0,
             banned: 0,
         };
+        let judges = own.judge.is_some();
         let mut list = Reader::new();
         let mut texts = Reader::new();
         loop {
@@ -123,10 +139,18 @@ impl Survey {
                 survey.has_temp = true;
             } else if bypasses(&mut texts, text)? || withheld.covers(&mut texts, text)? {
                 survey.banned = survey.banned.saturating_add(1);
+            } else if judges && lists_directories(&mut texts, text)?.is_some() {
+                survey.lists = survey.lists.saturating_add(1);
+                let length = texts.length(text)?.saturating_add(1);
+                survey.directories = survey.directories.saturating_add(length);
             }
         }
         survey.begins_with_shim =
             !survey.preload.is_null() && begins_with(&mut texts, survey.preload, own.shim)?;
+        let behind = if survey.begins_with_shim { own.shim.len() } else { 0 };
+        if judges && !survey.preload.is_null() && texts.byte(survey.preload, behind)? != 0 {
+            survey.lists = survey.lists.saturating_add(1);
+        }
         Ok(survey)
     }
 
@@ -136,6 +160,7 @@ impl Survey {
             && self.names_handle
             && self.handles == 1
             && self.has_temp
+            && self.lists == 0
             && self.banned == 0
     }
 }
@@ -158,6 +183,19 @@ fn bypasses(reader: &mut Reader, text: *const c_char) -> Result<bool, Errno> {
     Ok(false)
 }
 
+/// The name and the list of an entry that names directories with libraries.
+fn lists_directories(
+    reader: &mut Reader,
+    text: *const c_char,
+) -> Result<Option<(&'static [u8], *const c_char)>, Errno> {
+    for name in LIBRARY_PATHS {
+        if let Some(list) = reader.after(text, name)? {
+            return Ok(Some((name, list)));
+        }
+    }
+    Ok(None)
+}
+
 /// Whether `path` is the first entry of `list`. What stands before it hides its functions: libc
 /// itself would, which can be preloaded like any library.
 fn begins_with(reader: &mut Reader, list: *const c_char, path: &[u8]) -> Result<bool, Errno> {
@@ -169,7 +207,26 @@ fn begins_with(reader: &mut Reader, list: *const c_char, path: &[u8]) -> Result<
 /// An environment of this many variables, less the words of what is preloaded, needs no mapping.
 const NEAR: usize = 512;
 
-/// Calls `run` with a copy in which each of the two variables of the shim stands once, at the end.
+/// The same where what the loader opens is judged, which needs the stack, too.
+const NEAR_JUDGED: usize = 440;
+
+/// As [`rebuild`], with what the loader opens judged.
+#[inline(never)]
+fn rebuild_judged(
+    envp: Strings,
+    survey: &Survey,
+    own: &Own<'_>,
+    withheld: &Withheld<'_>,
+    run: impl FnOnce(Strings) -> Errno,
+) -> Errno {
+    let mut scratch = Scratch::<NEAR_JUDGED>::new();
+    match fill::<NEAR_JUDGED, true>(&mut scratch, envp, survey, own, withheld) {
+        Ok(list) => run(list),
+        Err(errno) => errno,
+    }
+}
+
+/// Calls `run` with a copy in which each of the variables of the shim stands once.
 #[inline(never)]
 fn rebuild(
     envp: Strings,
@@ -179,19 +236,21 @@ fn rebuild(
     run: impl FnOnce(Strings) -> Errno,
 ) -> Errno {
     let mut scratch = Scratch::<NEAR>::new();
-    match fill(&mut scratch, envp, survey, own, withheld) {
+    match fill::<NEAR, false>(&mut scratch, envp, survey, own, withheld) {
         Ok(list) => run(list),
         Err(errno) => errno,
     }
 }
 
-fn fill(
-    scratch: &mut Scratch<NEAR>,
+/// The list of a copy in `scratch`; if it `JUDGES`, without what the loader may not open.
+fn fill<const N: usize, const JUDGES: bool>(
+    scratch: &mut Scratch<N>,
     envp: Strings,
     survey: &Survey,
-    &Own { variable, shim, temp }: &Own<'_>,
+    &Own { variable, shim, temp, judge }: &Own<'_>,
     withheld: &Withheld<'_>,
 ) -> Result<Strings, Errno> {
+    let judge = if JUDGES { judge } else { None };
     let mut reader = Reader::new();
     let given = if survey.preload.is_null() { 0 } else { reader.length(survey.preload)? };
     // The three variables and the null pointer.
@@ -199,27 +258,48 @@ fn fill(
     // The colon, and a NUL for each.
     let names = PRELOAD.len().saturating_add(TEMP.len()).saturating_add(3);
     let text = names.saturating_add(given).saturating_add(shim.len()).saturating_add(temp.len());
+    let text = text.saturating_add(survey.directories);
     let words = scratch.words(pointers.saturating_add(text.div_ceil(size_of::<usize>())))?;
     let (list, room) = words.split_at_mut_checked(pointers).ok_or(Errno::ENOMEM)?;
     let mut texts = Texts { room: bytes_of(room) };
-    let preload = texts.preload(&mut reader, survey, shim)?;
     let temp = if survey.has_temp { None } else { Some(texts.entry(&[TEMP, temp])?) };
     let mut slots = list.iter_mut();
     let mut entries = Reader::new();
+    // A run that begins inside has added its own image to it.
+    let keeps_handle = survey.names_handle && survey.handles == 1;
+    // The last list is the one that loaders heed.
+    let mut directories: &[u8] = &[];
     for index in 0..survey.count {
         let entry = reader.string(envp, index)?;
         if entry.is_null() {
             break;
         }
         let dropped = entries.after(entry, PRELOAD)?.is_some()
-            || entries.after(entry, crate::handle::VARIABLE)?.is_some()
+            || !keeps_handle && entries.after(entry, crate::handle::VARIABLE)?.is_some()
             || bypasses(&mut entries, entry)?
             || withheld.covers(&mut entries, entry)?;
-        if !dropped && let Some(slot) = slots.next() {
+        if dropped {
+            continue;
+        }
+        let listed = if judge.is_some() { lists_directories(&mut entries, entry)? } else { None };
+        let entry = match (judge, listed) {
+            (Some(judge), Some((name, list))) => {
+                let start = texts.push(name)?;
+                directories = texts.list(&mut entries, list, |list| judge.directories(list))?;
+                texts.push(&[0])?;
+                start
+            }
+            _ => entry.cast(),
+        };
+        if let Some(slot) = slots.next() {
             *slot = entry.expose_provenance();
         }
     }
-    for added in [Some(preload), temp, Some(variable.as_ptr())].into_iter().flatten() {
+    let preload = texts.preload(&mut reader, survey, shim, |list| {
+        judge.map_or(list.len(), |judge| judge.libraries(list, directories))
+    })?;
+    let variable = if keeps_handle { None } else { Some(variable.as_ptr()) };
+    for added in [Some(preload), temp, variable].into_iter().flatten() {
         *slots.next().ok_or(Errno::EFAULT)? = added.expose_provenance();
     }
     *slots.next().ok_or(Errno::EFAULT)? = 0;
@@ -231,32 +311,54 @@ struct Texts<'a> {
     room: &'a mut [u8],
 }
 
-impl Texts<'_> {
-    /// The new [`PRELOAD`] entry: the shim, then the user's own; its address.
+impl<'a> Texts<'a> {
+    /// The new [`PRELOAD`] entry: the shim, then of the user's own what `filter` keeps; its address.
     fn preload(
         &mut self,
         reader: &mut Reader,
         survey: &Survey,
         shim: &[u8],
+        filter: impl FnOnce(&mut [u8]) -> usize,
     ) -> Result<*const u8, Errno> {
-        let start = self.room.as_ptr();
-        self.push(PRELOAD)?;
-        if !survey.begins_with_shim {
-            self.push(shim)?;
+        let start = self.push(PRELOAD)?;
+        self.push(shim)?;
+        let mut given = survey.preload;
+        if survey.begins_with_shim {
+            given = given.wrapping_add(shim.len());
         }
-        let mut separator: &[u8] = if survey.begins_with_shim { b"" } else { b":" };
-        let mut length = 0_usize;
-        while !survey.preload.is_null() {
-            let byte = reader.byte(survey.preload, length)?;
-            if byte == 0 {
-                break;
+        if !given.is_null() && reader.byte(given, 0)? != 0 {
+            // What begins with the shim goes on with what separates.
+            if survey.begins_with_shim {
+                given = given.wrapping_add(1);
             }
-            self.push(core::mem::take(&mut separator))?;
-            self.push(&[byte])?;
-            length = length.saturating_add(1);
+            self.push(b":")?;
+            self.list(reader, given, filter)?;
         }
         self.push(&[0])?;
         Ok(start)
+    }
+
+    /// A copy of a list, of which `filter` says how much of it, changed, is kept.
+    fn list(
+        &mut self,
+        reader: &mut Reader,
+        text: *const c_char,
+        filter: impl FnOnce(&mut [u8]) -> usize,
+    ) -> Result<&'a [u8], Errno> {
+        let room = core::mem::take(&mut self.room);
+        let mut length = 0_usize;
+        loop {
+            let byte = reader.byte(text, length)?;
+            if byte == 0 {
+                break;
+            }
+            *room.get_mut(length).ok_or(Errno::EFAULT)? = byte;
+            length = length.saturating_add(1);
+        }
+        let kept = filter(room.get_mut(..length).ok_or(Errno::EFAULT)?);
+        let (list, rest) = room.split_at_mut_checked(kept).ok_or(Errno::EFAULT)?;
+        self.room = rest;
+        Ok(list)
     }
 
     /// An entry of these parts; its address.
@@ -269,15 +371,17 @@ impl Texts<'_> {
         Ok(start)
     }
 
+    /// Its address.
+    ///
     /// # Errors
     /// `EFAULT` where the program changed the string meanwhile.
-    fn push(&mut self, text: &[u8]) -> Result<(), Errno> {
+    fn push(&mut self, text: &[u8]) -> Result<*const u8, Errno> {
         let room = core::mem::take(&mut self.room);
         let (here, rest) = room.split_at_mut_checked(text.len()).ok_or(Errno::EFAULT)?;
         for (to, from) in here.iter_mut().zip(text) {
             *to = *from;
         }
         self.room = rest;
-        Ok(())
+        Ok(here.as_ptr())
     }
 }

@@ -9,6 +9,7 @@ mod invocation;
 mod links;
 #[cfg(target_os = "linux")]
 mod loader;
+mod loader_lists;
 mod program;
 pub(crate) mod reader;
 mod scratch;
@@ -143,7 +144,9 @@ fn run_if_judged(
     match judge(image, call, path.to_bytes(), program) {
         Ok((admission, sight)) => {
             let withheld = Withheld::of(image, admission);
-            environment::with_repaired(&withheld, envp, |envp| run(path, program.argv, envp, sight))
+            environment::with_repaired(call, &withheld, envp, |envp| {
+                run(path, program.argv, envp, sight)
+            })
         }
         Err(errno) => errno,
     }

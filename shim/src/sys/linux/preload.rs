@@ -16,3 +16,6 @@ pub(crate) const BYPASSES: [&[u8]; 5] =
 
 /// What they begin with.
 pub(crate) const BYPASS_INITIALS: &[u8] = b"LG";
+
+/// Variables that list directories in which the loader looks for libraries.
+pub(crate) const LIBRARY_PATHS: [&[u8]; 1] = [b"LD_LIBRARY_PATH="];

@@ -21,3 +21,11 @@ pub(crate) const BYPASSES: [&[u8]; 6] = [
 
 /// What they begin with.
 pub(crate) const BYPASS_INITIALS: &[u8] = b"D";
+
+/// Variables that list directories in which the loader looks for libraries.
+pub(crate) const LIBRARY_PATHS: [&[u8]; 4] = [
+    b"DYLD_LIBRARY_PATH=",
+    b"DYLD_FRAMEWORK_PATH=",
+    b"DYLD_FALLBACK_LIBRARY_PATH=",
+    b"DYLD_FALLBACK_FRAMEWORK_PATH=",
+];

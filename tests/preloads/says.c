@@ -1,0 +1,8 @@
+/* Writes a text that is in it, when it is loaded. */
+#include <unistd.h>
+
+__attribute__((constructor)) static void say(void)
+{
+    if (write(1, SAYS, sizeof SAYS - 1) < 0)
+        _exit(1);
+}
