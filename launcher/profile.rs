@@ -17,7 +17,8 @@
 //! A path is absolute, or begins with `~` (the home directory), `${NAME}` or `${NAME:-PATH}` (an
 //! environment variable and what stands for it when it is unset). Entries whose variable or home is
 //! unknown, or that are not absolute once expanded, say nothing. So do entries that do not exist,
-//! unless they grant creation: a lock file is granted before its first use.
+//! unless they grant creation: a lock file is granted before its first use. And unless they lie below an entry of the
+//! same table that does: then they take that away there.
 
 pub(crate) mod keys;
 
@@ -208,7 +209,8 @@ impl Profile {
         let mut resolved = Resolved { own: self.own, ..Resolved::default() };
         for (caps, entry) in &self.entries {
             let Some(path) = expand(context, entry) else { continue };
-            let Some(anchor) = anchor(anchors, &path, *caps, self.own) else { continue };
+            let is_awaited = self.own || self.narrows(entry);
+            let Some(anchor) = anchor(anchors, &path, *caps, is_awaited) else { continue };
             let at_home = context
                 .canonical_home
                 .as_ref()
@@ -232,6 +234,15 @@ impl Profile {
         }
         resolved.links.retain(|(spelled, canonical)| spelled != canonical);
         resolved
+    }
+
+    /// Whether an entry lies below one that lets things be made.
+    fn narrows(&self, entry: &str) -> bool {
+        let is_above = |(caps, above): &(Capabilities, String)| {
+            let below = entry.strip_prefix(above.as_str());
+            caps.contains(Capabilities::CREATE) && below.is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.entries.iter().any(is_above)
     }
 
     fn origin(&self, entry: &str, named: bool) -> Origin {
@@ -264,9 +275,14 @@ fn expand(context: &Context, entry: &str) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// The canonical place of an entry, which may be of a person's `own`. `/proc/self` is not resolved: the process it
+/// The canonical place of an entry, which counts before it is there if it `is_awaited`. `/proc/self` is not resolved: the process it
 /// means is not ours.
-fn anchor(anchors: &mut Anchors, path: &Path, caps: Capabilities, own: bool) -> Option<PathBuf> {
+fn anchor(
+    anchors: &mut Anchors,
+    path: &Path,
+    caps: Capabilities,
+    is_awaited: bool,
+) -> Option<PathBuf> {
     if path.starts_with("/proc/self") {
         return Some(path.to_owned());
     }
@@ -274,17 +290,17 @@ fn anchor(anchors: &mut Anchors, path: &Path, caps: Capabilities, own: bool) -> 
         return Some(anchor);
     }
     let is_service = caps.contains(Capabilities::UPDATE) && !caps.contains(Capabilities::CREATE);
-    if is_service || own && caps.is_empty() {
+    if is_service || is_awaited && caps.is_empty() {
         // To ask for a service that does not run is no offence, wherever it would be; what a person denies may be
         // made later, with the folder that it is in.
         return canonical::resolve(Path::new("/"), path, Op::Content).ok().map(|found| found.path);
     }
     let dangling = path.symlink_metadata().is_ok();
-    if dangling || !(own || caps.is_empty() || caps.contains(Capabilities::CREATE)) {
+    if dangling || !(is_awaited || caps.is_empty() || caps.contains(Capabilities::CREATE)) {
         return None;
     }
-    // A run may make what is missing, of a person's own the folders on the way, too.
-    let reach = if own { usize::MAX } else { 1 };
+    // A run may make what is missing, of what is awaited the directories on the way, too.
+    let reach = if is_awaited { usize::MAX } else { 1 };
     let place = |dir: &Path| Some(anchors.canonical(dir)?.join(path.strip_prefix(dir).ok()?));
     path.ancestors().skip(1).take(reach).find_map(place)
 }
@@ -394,6 +410,17 @@ mod tests {
             );
             assert!(of(secret).is_some_and(|grant| grant.caps.is_empty()), "{name}");
         }
+    }
+
+    /// In `_npx` is what `npx` starts in other workspaces, too.
+    #[test]
+    fn what_narrows_a_cache_counts_before_it_exists() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let of = granted("node", &dir);
+        assert!(of(".npm").is_some_and(|grant| grant.caps.contains(Capabilities::WRITE)));
+        let narrow = of(".npm/_npx").expect("named");
+        assert_eq!(narrow.caps, Capabilities::READ.union(Capabilities::EXECUTE));
+        assert!(of(".bun/bin").is_none(), "what is not there is not granted");
     }
 
     #[test]

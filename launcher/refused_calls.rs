@@ -18,6 +18,8 @@ pub(crate) enum Effect {
     Around,
     /// Touch the machine as such.
     Machine,
+    /// Read or change the kernel's log.
+    Log,
     /// Type into a terminal, make something else of it, or hang it up.
     Terminal,
     /// Use a message queue of another namespace.
@@ -39,6 +41,9 @@ impl Effect {
             b"umount" => Self::Paths,
             b"unshare" | b"setns" | b"clone" | b"clone3" => Self::Names,
             b"ioctl" => Self::Terminal,
+            b"klogctl" => Self::Log,
+            // Of the sockets that are refused so: those by which the kernel tells of devices and processes.
+            b"socket" => Self::Machine,
             b"mq_open" | b"mq_unlink" => Self::Queue,
             b"ptrace" | b"process_vm_readv" | b"process_vm_writev" | b"process_madvise"
             | b"pidfd_getfd" => Self::Memory,
@@ -72,6 +77,9 @@ pub(crate) fn way_out(reason: Reason, call: &[u8]) -> Option<&'static str> {
         }
         (Reason::Namespace, Effect::Machine) => {
             "no option allows it, as it touches the machine: do it outside of the run"
+        }
+        (Reason::Namespace, Effect::Log) => {
+            "no option allows the call; `-r /dev/kmsg` allows the file, which dmesg reads"
         }
         (Reason::Namespace, Effect::Terminal) => {
             "no option allows it, as the terminal is the user's: do it outside of the run"
@@ -116,6 +124,9 @@ mod tests {
             ("clone3", "what names mean: do it outside"),
             ("open_by_handle_at", "around paths: do it outside"),
             ("kexec_load", "the machine: do it outside"),
+            ("socket", "the machine: do it outside"),
+            ("syslog", "`-r /dev/kmsg`"),
+            ("klogctl", "`-r /dev/kmsg`"),
             ("ioctl", "the user's: do it outside"),
         ] {
             let way = way_out(Reason::Namespace, call.as_bytes()).expect("a way out");

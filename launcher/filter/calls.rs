@@ -20,6 +20,8 @@ pub(super) enum Fate {
     /// `ioctl`: some commands are refused. A supervisor is `told` of typing for the user, which it refuses, and of
     /// what has to wait for questions.
     Control { told: bool },
+    /// `socket` where all may be made, but for those by which root would speak for the kernel.
+    EventSocket { told: bool },
     /// `socket`, where only local ones may be made; if others are `told` of, the supervisor refuses them.
     LocalSocket { told: bool },
     /// `socket`, where only such may be made whose addresses can be judged.
@@ -273,12 +275,68 @@ pub(super) const EXECUTES: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];
 
 /// Typing into a terminal, and selecting and pasting on a console, in the user's name; and what makes something else
 /// of it, that nobody can type into.
-pub(crate) const TERMINAL_COMMANDS: &[u32] = &[
+pub(super) const TERMINAL_COMMANDS: &[u32] = &[
     0x5412, // TIOCSTI
     0x541c, // TIOCLINUX
+    0x541d, // TIOCCONS: has what the kernel says on its console said here
     0x5423, // TIOCSETD
+    0x5437, // TIOCVHANGUP
     0x5457, // TIOCSLCKTRMIOS, for root: nobody sets its modes any more
 ];
+
+/// The commands of consoles (`ioctl_console(2)`): the first and the last number of those that begin with `KD`, and of
+/// those that begin with `VT_`; and which of them only tell of the console, or wait. The others are refused. A new keymap
+/// types for the user, and so does a new font with what is on the screen.
+pub(super) const CONSOLES: [(u32, u32, &[u32]); 2] = [
+    (
+        0x4b00,
+        0x4bff,
+        &[
+            0x4b31, // KDGETLED
+            0x4b33, // KDGKBTYPE
+            0x4b3b, // KDGETMODE
+            0x4b40, // GIO_SCRNMAP
+            0x4b44, // KDGKBMODE
+            0x4b46, // KDGKBENT
+            0x4b48, // KDGKBSENT
+            0x4b4a, // KDGKBDIACR
+            0x4b4c, // KDGETKEYCODE
+            0x4b60, // GIO_FONT
+            0x4b62, // KDGKBMETA
+            0x4b64, // KDGKBLED
+            0x4b66, // GIO_UNIMAP
+            0x4b69, // GIO_UNISCRNMAP
+            0x4b6b, // GIO_FONTX
+            0x4b70, // GIO_CMAP
+            0x4bfa, // KDGKBDIACRUC
+        ],
+    ),
+    (
+        0x5600,
+        0x560f,
+        &[
+            0x5600, // VT_OPENQRY
+            0x5601, // VT_GETMODE
+            0x5603, // VT_GETSTATE
+            0x5607, // VT_WAITACTIVE
+            0x560d, // VT_GETHIFONTMASK
+            0x560e, // VT_WAITEVENT
+        ],
+    ),
+];
+
+/// Whether a command of terminals is refused, whoever gives it.
+pub(crate) fn is_refused_of_terminals(command: u32) -> bool {
+    let of_console = |&(first, last, told): &(u32, u32, &[u32])| {
+        (first..=last).contains(&command) && !told.contains(&command)
+    };
+    TERMINAL_COMMANDS.contains(&command) || CONSOLES.iter().any(of_console)
+}
+
+/// Protocols of netlink by which the kernel tells of devices, and takes word of them, and tells of all processes
+/// (`linux/netlink.h`). The kernel lets root speak there for itself.
+pub(super) const EVENT_PROTOCOLS: [c_int; 2] =
+    [libc::NETLINK_KOBJECT_UEVENT, libc::NETLINK_CONNECTOR];
 
 /// By which a terminal gets another foreground or other modes, loses what was typed or does not show what is written:
 /// not while a question stands there. And by which it is said to have another size than the screen has: not of a terminal

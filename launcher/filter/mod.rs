@@ -19,7 +19,7 @@ use libc::{c_int, seccomp_data, sock_filter};
 
 use self::assembler::{Assembler, Label, Test};
 use self::calls::Fate;
-pub(crate) use self::calls::{IOPRIO_WHO_PROCESS, PRIO_PROCESS, TERMINAL_COMMANDS};
+pub(crate) use self::calls::{IOPRIO_WHO_PROCESS, PRIO_PROCESS, is_refused_of_terminals};
 use crate::refused_calls::REFUSED;
 
 /// `seccomp_data.arch` of this architecture's own calls (`linux/audit.h`).
@@ -136,6 +136,9 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     add(libc::SYS_ioctl, Fate::Control { told });
     for number in [libc::SYS_socket, libc::SYS_socketpair] {
         match sockets {
+            Sockets::All if rustix::process::geteuid().is_root() => {
+                add(number, Fate::EventSocket { told });
+            }
             Sockets::All => {}
             Sockets::Local => add(number, Fate::LocalSocket { told }),
             Sockets::Judged => add(number, Fate::Socket),
@@ -279,6 +282,7 @@ impl Writer {
             | Fate::Control { .. }
             | Fate::Socket
             | Fate::LocalSocket { .. }
+            | Fate::EventSocket { .. }
             | Fate::Send { .. }
             | Fate::Addressed { .. }
             | Fate::Times { .. }
@@ -318,6 +322,7 @@ impl Writer {
             Fate::Namespaces { flags } => self.namespaces(flags),
             Fate::Hiding => self.hiding(),
             Fate::LocalSocket { told } => self.only_local_socket(told),
+            Fate::EventSocket { told } => self.no_event_socket(told),
             Fate::Refuse(_) | Fate::Trap | Fate::TrapAlways => {
                 unreachable!("these are told by number")
             }
@@ -360,6 +365,17 @@ impl Writer {
             for &command in commands {
                 self.program.branch_away(Test::Is(command), fate);
             }
+        }
+        for (first, last, told) in calls::CONSOLES {
+            let [within, beyond] = [(); 2].map(|()| self.program.label());
+            self.program.branch_away(Test::AtLeast(last + 1), beyond);
+            self.program.branch(Test::AtLeast(first), within, beyond);
+            self.program.place(within);
+            for &command in told {
+                self.program.branch_away(Test::Is(command), self.allow);
+            }
+            self.jump(typing);
+            self.program.place(beyond);
         }
         self.jump(self.allow);
     }

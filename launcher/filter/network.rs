@@ -27,6 +27,20 @@ impl Writer {
         }
     }
 
+    /// `socket`, where all may be made but those by which root would speak for the kernel.
+    pub(super) fn no_event_socket(&mut self, told: bool) {
+        let refused = if told { self.notify } else { self.refusal(libc::EPERM) };
+        let netlink = self.program.label();
+        self.load_argument(0);
+        self.program.branch(Test::Is(libc::AF_NETLINK.cast_unsigned()), netlink, self.allow);
+        self.program.place(netlink);
+        self.load_argument(2);
+        for protocol in calls::EVENT_PROTOCOLS {
+            self.program.branch_away(Test::Is(protocol.cast_unsigned()), refused);
+        }
+        self.jump(self.allow);
+    }
+
     /// Local sockets pass; making others goes to `others`.
     fn local_socket(&mut self, others: Label) {
         self.load_argument(0);

@@ -156,6 +156,26 @@ fn only_local_sockets_where_no_others_are_wanted() {
     }
 }
 
+/// Root could tell `udevd` of devices, and would hear of every process.
+#[test]
+fn root_makes_no_sockets_of_the_kernel_s_events() {
+    let made = |filter: &[sock_filter], family: c_int, protocol: c_int| {
+        answer(filter, Call::of(libc::SYS_socket, &[family, libc::SOCK_RAW, protocol].map(flags)))
+    };
+    let is_root = rustix::process::geteuid().is_root();
+    for (filter, refused) in [
+        (assemble(NOTHING, Some(COOKIE), Sockets::All), NOTIFY),
+        (refusals(Sockets::All), fails(libc::EPERM)),
+    ] {
+        let expected = if is_root { refused } else { ALLOW };
+        for protocol in [libc::NETLINK_KOBJECT_UEVENT, libc::NETLINK_CONNECTOR] {
+            assert_eq!(made(&filter, libc::AF_NETLINK, protocol), expected, "{protocol}");
+            assert_eq!(made(&filter, libc::AF_UNIX, protocol), ALLOW, "{protocol}");
+        }
+        assert_eq!(made(&filter, libc::AF_NETLINK, libc::NETLINK_ROUTE), ALLOW);
+    }
+}
+
 #[test]
 fn only_sockets_whose_addresses_can_be_judged() {
     let filter = assemble(NOTHING, Some(COOKIE), Sockets::Judged);
@@ -353,6 +373,30 @@ fn commands_are_told_by_their_arguments() {
         assert_eq!(ioctl(0x5423), typing, "TIOCSETD");
         assert_eq!(ioctl(0xffff_ffff_0000_5412), typing, "commands have 32 bits");
         assert_eq!(ioctl(0x4008_6602), fails(libc::ENOTTY), "FS_IOC_SETFLAGS");
+        for (command, name) in [
+            (0x541d, "TIOCCONS"),
+            (0x4b47, "KDSKBENT"),
+            (0x4b49, "KDSKBSENT"),
+            (0x4b63, "KDSKBMETA"),
+            (0x4bff, "the last of a console"),
+            (0x4b72, "KDFONTOP"),
+            (0x5606, "VT_ACTIVATE"),
+            (0x560f, "VT_SETACTIVATE"),
+        ] {
+            assert_eq!(ioctl(command), typing, "{name}");
+            assert!(is_refused_of_terminals(u32::try_from(command).expect("small")), "{name}");
+        }
+        for (command, name) in [
+            (0x4b46, "KDGKBENT"),
+            (0x5603, "VT_GETSTATE"),
+            (0x4aff, "below"),
+            (0x4c00, "LOOP_SET_FD"),
+            (0x5610, "above"),
+            (0x8068_5600, "VIDIOC_QUERYCAP"),
+        ] {
+            assert_eq!(ioctl(command), ALLOW, "{name}");
+            assert!(!is_refused_of_terminals(u32::try_from(command).expect("32 bits")), "{name}");
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use libc::c_long;
 
 use super::Effect;
-use super::Effect::{Around, Machine, Paths, Terminal};
+use super::Effect::{Around, Log, Machine, Paths, Terminal};
 
 /// Which arguments say what a call is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,7 @@ pub(crate) const REFUSED: &[RefusedCall] = &[
     #[cfg(target_arch = "x86_64")]
     row(libc::SYS_uselib, "uselib", Machine, About::Path(0)),
     row(libc::SYS_vhangup, "vhangup", Terminal, About::Everything),
+    row(libc::SYS_syslog, "syslog", Log, About::Everything),
     row(libc::SYS_bpf, "bpf", Machine, About::Everything),
     row(libc::SYS_reboot, "reboot", Machine, About::Everything),
     row(libc::SYS_settimeofday, "settimeofday", Machine, About::Everything),

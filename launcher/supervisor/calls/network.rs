@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{socket_cookie, socket_domain, socket_type};
 use rustix::net::{SocketAddrAny, SocketType, getsockname};
 
-use super::loopback;
+use super::{loopback, refused};
 use crate::events::Reason;
 use crate::learn::record::How;
 use crate::net::askers::Asker;
@@ -37,6 +37,10 @@ pub(super) const fn is_internet(domain: i32) -> bool {
 /// # Errors
 /// `EACCES`.
 pub(crate) fn refuse_socket(task: &Task<'_>, domain: i32) -> Result<Answer, Errno> {
+    if domain == libc::AF_NETLINK {
+        // Of these only some are trapped, and only where others may be made.
+        return refused::anywhere(task);
+    }
     let what = if is_internet(domain) {
         "sockets of the internet".to_owned()
     } else {

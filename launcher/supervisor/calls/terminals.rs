@@ -41,7 +41,7 @@ pub(crate) fn command(
     command: u32,
     argument: u64,
 ) -> Result<Answer, Errno> {
-    if filter::TERMINAL_COMMANDS.contains(&command) {
+    if filter::is_refused_of_terminals(command) {
         return refused::on(task, fd);
     }
     if command == SIZE {

@@ -1,5 +1,5 @@
-//! Calls of the superuser's on mounts, quotas, swap and file handles: refused, because they change
-//! what paths mean or reach objects without one.
+//! Calls of the superuser's on mounts, quotas, swap, file handles and the kernel's log: refused, because they change what
+//! paths mean or reach objects without one.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -46,5 +46,6 @@ refused! {
     c"fanotify_mark" fanotify_mark(
         _fd: c_int, _flags: c_uint, _mask: u64, _dirfd: c_int, path: *const c_char
     ) on path;
+    c"klogctl" klogctl(_command: c_int, _text: *mut c_char, _size: c_int) on EVERYWHERE;
     c"fanotify_init" fanotify_init(_flags: c_uint, _events: c_uint) on EVERYWHERE;
 }

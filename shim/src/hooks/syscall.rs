@@ -233,6 +233,7 @@ mod refused {
         libc::SYS_open_by_handle_at => refuse(c"open_by_handle_at", EVERYWHERE),
         libc::SYS_fanotify_init => refuse(c"fanotify_init", EVERYWHERE),
         libc::SYS_bpf => refuse(c"bpf", EVERYWHERE),
+        libc::SYS_syslog => refuse(c"syslog", EVERYWHERE),
         libc::SYS_quotactl => refuse(c"quotactl", a.pointer(1)),
         QUOTACTL_FD => refuse(c"quotactl_fd", EVERYWHERE),
         libc::SYS_acct => refuse(c"acct", a.pointer(0)),

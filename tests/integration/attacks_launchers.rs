@@ -1,0 +1,86 @@
+//! Directories from which a user's programs start, in every workspace: no profile lets a run change them.
+
+use std::fs;
+
+use crate::run::{Mode, Run};
+use crate::scratch::Scratch;
+
+/// Below the home.
+const LAUNCHERS: &[&str] = &[
+    ".gradle/wrapper/dists/gradle-8/bin",
+    ".m2/wrapper/dists/maven",
+    ".cache/node/corepack/v1/pnpm",
+    ".local/share/pnpm",
+    ".local/share/pnpm/.tools/pnpm",
+    ".local/share/pnpm/global/5",
+    ".npm/_npx/0123/node_modules/.bin",
+    ".cargo/bin",
+    ".rustup/toolchains/stable/bin",
+    ".local/bin",
+    "go/bin",
+    ".bun/bin",
+    ".bun/install/global/node_modules",
+    ".deno/bin",
+    ".volta/bin",
+    ".nvm/versions/node/v22/bin",
+    ".local/share/fnm/node-versions",
+    ".pyenv/shims",
+    ".pyenv/versions/3/bin",
+    ".sdkman/candidates/java/current/bin",
+    ".jdks/21/bin",
+    "sdk/go/bin",
+];
+
+/// Programs that nobody has a profile for get all of them.
+#[test]
+fn no_profile_lets_a_run_change_them() {
+    for is_there in [true, false] {
+        let scratch = Scratch::new();
+        // What profiles grant before it exists needs a directory around it.
+        for above in [".cache", ".local/share/pnpm", ".npm", ".bun", ".gradle", ".m2", "go"] {
+            fs::create_dir_all(scratch.home().join(above)).expect("directories");
+        }
+        for launcher in LAUNCHERS.iter().filter(|_| is_there) {
+            fs::create_dir_all(scratch.home().join(launcher)).expect("directories");
+        }
+        let script =
+            |launcher: &&str| format!("mkdir -p ~/{launcher} && echo evil > ~/{launcher}/evil\n");
+        let script: String = LAUNCHERS.iter().map(|launcher| script(&launcher)).collect();
+        Run::sh(&scratch, &script).run();
+        for launcher in LAUNCHERS {
+            let planted = scratch.home().join(launcher).join("evil");
+            assert!(!planted.exists(), "{}", planted.display());
+        }
+    }
+}
+
+/// A wrapper or a cached package starts as it did.
+#[test]
+fn what_is_there_still_starts() {
+    let scratch = Scratch::new();
+    for (launcher, name) in [
+        (".gradle/wrapper/dists/gradle-8/bin", "gradle"),
+        (".m2/wrapper/dists/maven", "mvn"),
+        (".cache/node/corepack/v1/pnpm", "pnpm"),
+        (".npm/_npx/0123/node_modules/.bin", "cowsay"),
+        (".local/share/pnpm", "pnpm"),
+    ] {
+        let path = format!("home/{launcher}/{name}");
+        scratch.copy_program(std::path::Path::new("/bin/true"), &path);
+        Run::new(&scratch, scratch.path(&path).to_str().expect("UTF-8"), &[])
+            .flags(&["--profile=node", "--profile=java"])
+            .run()
+            .assert_ok();
+    }
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
+}
+
+/// Caches are filled as before.
+#[test]
+fn caches_are_filled() {
+    let scratch = Scratch::new();
+    let script = "mkdir -p ~/.npm/_cacache ~/.local/share/pnpm/store/v10 && echo x > ~/.npm/_cacache/x \
+                  && echo x > ~/.local/share/pnpm/store/v10/x && ! mkdir ~/.npm/_npx 2>/dev/null";
+    fs::create_dir_all(scratch.home().join(".local/share/pnpm")).expect("directories");
+    Run::sh(&scratch, script).run().assert_ok();
+}
