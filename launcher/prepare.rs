@@ -121,7 +121,7 @@ pub(crate) fn prepare(
         if served { outcome.compiled.for_service() } else { outcome.compiled };
 
     let begins = matches!(stage, Stage::Run(_)) && !options.service;
-    let ready_made = ReadyMade::pick(context, options, &layers, program, begins)?;
+    let ready_made = ReadyMade::pick(context, options, &layers, program, begins, stage.ground())?;
     let ReadyMade { tables, profiles, mut anchors } =
         ready_made.reaching(network.without().is_none());
     let flags = Flags::resolve(context, options)?;

@@ -21,6 +21,7 @@
 //! same table that does: then they take that away there.
 
 pub(crate) mod keys;
+pub(crate) mod private_files;
 
 use std::ffi::OsStr;
 use std::fs::DirBuilder;

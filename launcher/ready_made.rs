@@ -12,7 +12,7 @@ use crate::config::layers::Layers;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::net::names;
-use crate::profile::{Profile, Profiles, Resolved};
+use crate::profile::{Profile, Profiles, Resolved, private_files};
 
 /// What was picked, and what it comes to on this machine.
 #[derive(Debug)]
@@ -27,13 +27,14 @@ pub(crate) struct ReadyMade {
 
 impl ReadyMade {
     /// Picks and resolves them for `program`, if one is to be run. Where it `begins` now, the folders that its
-    /// tools would make are made first.
+    /// tools would make are made first. In `ground` is kept what takes long to find.
     pub(crate) fn pick(
         context: &Context,
         options: &Options,
         layers: &Layers,
         program: Option<&OsStr>,
         begins: bool,
+        ground: Option<&Path>,
     ) -> Result<Self, Failure> {
         let baseline = (!options.no_baseline).then(Profile::baseline).transpose()?;
         let known = Profiles::with(layers.profiles())?;
@@ -45,11 +46,12 @@ impl ReadyMade {
             own.for_each(|profile| profile.make_folders(context));
         }
         let mut anchors = Anchors::default();
-        let tables = baseline
+        let mut tables: Vec<Resolved> = baseline
             .iter()
             .chain(picked.iter().copied())
             .map(|table| table.resolve(context, &mut anchors, options))
             .collect();
+        private_files::narrow(&mut tables, ground);
         let profiles = picked.iter().map(|profile| profile.name.clone()).collect();
         Ok(Self { tables, profiles, anchors })
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::externals::Purpose;
 use crate::log::Log;
+use crate::profile::private_files;
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
 
@@ -49,6 +50,11 @@ impl<'a> Stage<'a> {
         of_run.chain(self.log().and_then(of_log))
     }
 
+    /// The user's own directory for what runs keep.
+    pub(super) fn ground(self) -> Option<&'a Path> {
+        self.run().map(|run| run.scratch.ground())
+    }
+
     /// Whether links may be made and a person be asked.
     pub(super) const fn purpose(self) -> Purpose {
         match self {
@@ -75,12 +81,16 @@ pub(crate) struct Run<'a> {
 impl Run<'_> {
     fn control(&self) -> Vec<(PathBuf, String)> {
         let shim = self.shim.parent().unwrap_or(self.shim).to_owned();
-        vec![
+        let kept = private_files::kept_in(self.scratch.ground());
+        let kept =
+            kept.map(|file| (file, "jp-confine's own, never writable from inside".to_owned()));
+        let own = [
             (shim, "the preload library, never writable from inside".to_owned()),
             (
                 self.scratch.denials().to_owned(),
                 "the record of denials, never writable from inside".to_owned(),
             ),
-        ]
+        ];
+        own.into_iter().chain(kept).collect()
     }
 }

@@ -36,16 +36,16 @@ const LAUNCHERS: &[&str] = &[
 fn no_profile_lets_a_run_change_them() {
     for is_there in [true, false] {
         let scratch = Scratch::new();
-        // What profiles grant before it exists needs a directory around it.
+        // A grant on a missing path needs a directory around it.
         for above in [".cache", ".local/share/pnpm", ".npm", ".bun", ".gradle", ".m2", "go"] {
             fs::create_dir_all(scratch.home().join(above)).expect("directories");
         }
         for launcher in LAUNCHERS.iter().filter(|_| is_there) {
             fs::create_dir_all(scratch.home().join(launcher)).expect("directories");
         }
-        let script =
+        let plant =
             |launcher: &&str| format!("mkdir -p ~/{launcher} && echo evil > ~/{launcher}/evil\n");
-        let script: String = LAUNCHERS.iter().map(|launcher| script(&launcher)).collect();
+        let script: String = LAUNCHERS.iter().map(plant).collect();
         Run::sh(&scratch, &script).run();
         for launcher in LAUNCHERS {
             let planted = scratch.home().join(launcher).join("evil");

@@ -1,8 +1,13 @@
-//! What is the machine's and has no path of its own: the kernel's log and its events, and consoles.
+//! The machine's own, which has no path: the kernel's log, its events, consoles. And the files of `/etc` that only root may
+//! read.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use crate::attack::{answer, arena, attacks, call};
 use crate::layers::Holder;
-use crate::run::{Mode, skip};
+use crate::run::{Mode, Run, skip};
 use crate::scratch::Scratch;
 
 attacks! {
@@ -46,4 +51,87 @@ fn no_console_gets_keys_or_modes() {
     let scratch = arena(Scratch::new());
     let told = call(&scratch, Mode::under_test(), "ioctl /dev/ptmx 4b46");
     assert_eq!(answer(&told), "errno 25", "only asked: {told}");
+}
+
+/// A directory of settings in `/etc`, removed when dropped.
+struct Settings(PathBuf);
+
+impl Settings {
+    fn new() -> Self {
+        let dir = tempfile::Builder::new().prefix("jp-confine-test-").tempdir_in("/etc");
+        let path = dir.expect("a directory").keep();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+        Self(path)
+    }
+
+    fn with(&self, name: &str, mode: u32) -> PathBuf {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+        fs::write(&path, "settings\n").expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a mode");
+        path
+    }
+}
+
+impl Drop for Settings {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn root_reads_of_etc_what_others_may() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("to others the kernel denies it");
+    }
+    let settings = Settings::new();
+    let shown = settings.with("shown.conf", 0o644);
+    let deep = settings.with("a/b/shown.conf", 0o604);
+    let closed = settings.with("closed/file", 0o644);
+    fs::set_permissions(settings.0.join("closed"), fs::Permissions::from_mode(0o700))
+        .expect("a mode");
+    let secrets = [
+        settings.with("keytab", 0o600),
+        settings.with("of-a-group", 0o640),
+        settings.with("a/b/c/deep", 0o600),
+        settings.with("write-only-to-others", 0o602),
+        closed,
+    ];
+    let scratch = arena(Scratch::new());
+    let read = |path: &Path, flags: &str| {
+        let line = format!("{flags}open {}", path.display());
+        answer(&call(&scratch, Mode::under_test(), &line)).to_owned()
+    };
+    for path in &secrets {
+        assert_eq!(read(path, ""), "EACCES", "{}", path.display());
+    }
+    for path in [&shown, &deep] {
+        assert_eq!(read(path, ""), "ok settings", "{}", path.display());
+    }
+    assert_eq!(read(&secrets[0], &format!("-r {} -- ", secrets[0].display())), "ok settings");
+    let list = Run::sh(&scratch, &format!("ls {}", settings.0.display())).run();
+    list.assert_ok();
+}
+
+/// The launcher keeps what it found for later runs of the same user. No run may change that file.
+#[test]
+fn what_is_kept_of_it_is_out_of_reach() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root has it");
+    }
+    let scratch = arena(Scratch::new());
+    let (tmp, kept) = (scratch.path("tmp"), scratch.path("tmp/jp-confine-0/private-settings"));
+    let [tmp, kept_text] = [&tmp, &kept].map(|path| path.to_str().expect("UTF-8"));
+    for script in [
+        "rm -f KEPT; echo x >KEPT",
+        "mv TMP/jp-confine-0 TMP/other && mkdir TMP/jp-confine-0 && echo x >KEPT",
+        "ln -sf /etc/passwd KEPT",
+    ] {
+        Run::sh(&scratch, "true").run();
+        let before = fs::read(&kept).ok();
+        let script = script.replace("KEPT", kept_text).replace("TMP", tmp);
+        let run = Run::sh(&scratch, &script).flags(&["-w", tmp]).run();
+        assert_ne!(run.status.code(), Some(0), "{run}");
+        assert_eq!(fs::read(&kept).ok(), before, "{run}");
+    }
 }
