@@ -78,6 +78,12 @@ impl Context {
         (!value.is_empty()).then_some(value)
     }
 
+    /// The directories of `PATH`.
+    pub(crate) fn commands(&self) -> Vec<PathBuf> {
+        let path = self.variable(OsStr::new("PATH"));
+        path.map(std::env::split_paths).into_iter().flatten().collect()
+    }
+
     /// The names of the environment's variables, as far as rules can name them.
     pub(crate) fn variable_names(&self) -> Vec<&str> {
         self.environment.iter().filter_map(|(name, _)| name.to_str()).collect()

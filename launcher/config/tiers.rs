@@ -77,8 +77,13 @@ impl Layers {
         context: &Context,
         options: &Options,
     ) -> Result<Tiers, Failure> {
-        let around =
-            Surroundings { workspace: places.workspace, cwd: &context.cwd, homes: &context.homes };
+        let commands = context.commands();
+        let around = Surroundings {
+            workspace: places.workspace,
+            cwd: &context.cwd,
+            homes: &context.homes,
+            commands: &commands,
+        };
         let added = self.autorun(options.tool.as_deref());
         let released = options.allow_autorun.iter().map(|glob| from_here(glob, &context.cwd));
         let released: Vec<String> = released.collect::<Result<_, _>>()?;

@@ -265,6 +265,7 @@ fn may_begin(place: Place, tail: &[u8]) -> bool {
         Place::Data => const { beginnings(Place::Data) },
         Place::Bare => const { beginnings(Place::Bare) },
         Place::Included => const { beginnings(Place::Included) },
+        Place::Commands => const { beginnings(Place::Commands) },
     };
     first.is_empty() || all & mark(first) != 0
 }

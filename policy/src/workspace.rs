@@ -109,7 +109,7 @@ impl Workspace {
     ) -> Result<Self, OpenError> {
         grants.extend(control(&root, homes));
         let workspace = root.as_path();
-        let bases = bases::find(Surroundings { workspace, cwd: workspace, homes });
+        let bases = bases::find(Surroundings { workspace, cwd: workspace, homes, commands: &[] });
         let tiers = tiers.clone().guarding(bases, &[], &[], Places::of(homes, &root))?;
         let image = image(&root, &grants, &tiers)?;
         Ok(Self::compiled(root, grants, image))

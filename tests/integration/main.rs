@@ -14,6 +14,7 @@ mod terminal;
 
 mod answers;
 mod attacks_busybox;
+mod attacks_commands;
 mod attacks_entry;
 mod attacks_faults;
 mod attacks_go;

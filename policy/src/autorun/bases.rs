@@ -27,12 +27,14 @@ pub struct Surroundings<'a> {
     pub cwd: &'a Path,
     /// The homes, and what is in them.
     pub homes: &'a Homes,
+    /// The directories of `PATH`, by which the user's shell finds commands. Relative ones do not count.
+    pub commands: &'a [PathBuf],
 }
 
 /// Where the list begins. Looks at the disk.
 #[must_use]
 pub fn find(around: Surroundings<'_>) -> Vec<(Place, PathBuf)> {
-    let Surroundings { workspace, cwd, homes } = around;
+    let Surroundings { workspace, cwd, homes, commands } = around;
     let mut bases = vec![(Place::Top, workspace.to_owned())];
     if cwd.starts_with(workspace) {
         let between = cwd.ancestors().take_while(|dir| *dir != workspace).take(DEEP);
@@ -50,9 +52,18 @@ pub fn find(around: Surroundings<'_>) -> Vec<(Place, PathBuf)> {
     bases.extend(homes.protected.iter().cloned().map(|path| (Place::Home, led(path))));
     bases.extend(of_config.map(|path| (Place::Config, led(path))));
     bases.extend(of_data.map(|path| (Place::Data, led(path))));
+    bases.extend(outside(workspace, commands).map(|path| (Place::Commands, path)));
     bases.sort();
     bases.dedup();
     bases
+}
+
+/// The places of commands outside of the workspace. Commands inside are the project's own, as those of `node_modules/.bin`
+/// and of an activated `.venv/bin`. A directory around the workspace is left out: it would ask about all of the workspace.
+fn outside<'a>(workspace: &'a Path, commands: &'a [PathBuf]) -> impl Iterator<Item = PathBuf> + 'a {
+    let absolute = commands.iter().filter(|path| path.is_absolute());
+    let places = absolute.map(|path| led(path.clone()));
+    places.filter(move |path| !path.starts_with(workspace) && !workspace.starts_with(path))
 }
 
 /// Where the path leads; it itself where that cannot be said.

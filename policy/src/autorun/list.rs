@@ -27,11 +27,13 @@ pub enum Place {
     Bare = 7,
     /// A file that a configuration of git includes.
     Included = 8,
+    /// A directory on the user's `PATH`, outside of the workspace.
+    Commands = 9,
 }
 
 impl Place {
     /// All places, in the order of the list.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Top,
         Self::Repository,
         Self::Worktree,
@@ -41,6 +43,7 @@ impl Place {
         Self::Data,
         Self::Bare,
         Self::Included,
+        Self::Commands,
     ];
 
     /// The place of a number in an image.
@@ -55,6 +58,7 @@ impl Place {
             6 => Some(Self::Data),
             7 => Some(Self::Bare),
             8 => Some(Self::Included),
+            9 => Some(Self::Commands),
             _ => None,
         }
     }
@@ -71,6 +75,7 @@ impl Place {
             Self::Config => "~/.config/",
             Self::Data => "~/.local/share/",
             Self::Included => "include.path",
+            Self::Commands => "PATH/",
         }
     }
 
@@ -87,6 +92,7 @@ impl Place {
             Self::Data => DATA,
             Self::Bare => BARE,
             Self::Included => INCLUDED,
+            Self::Commands => COMMANDS,
         }
     }
 }
@@ -312,3 +318,5 @@ const BARE: &[Entry] = &[entry(
 )];
 
 const INCLUDED: &[Entry] = &[git_config("**")];
+
+const COMMANDS: &[Entry] = &[entry("**", "shells", "when a command of that name is typed")];

@@ -24,6 +24,7 @@ fn bases() -> Vec<(Place, PathBuf)> {
         (Place::Hooks, "/w/.husky"),
         (Place::Included, "/w/.shared-config"),
         (Place::Bare, "/w"),
+        (Place::Commands, "/h/tools/bin"),
         (Place::Home, "/h"),
         (Place::Config, "/h/.config"),
         (Place::Data, "/h/.local/share"),
@@ -274,6 +275,7 @@ fn every_entry_matches() {
         Place::Config => "/h/.config",
         Place::Data => "/h/.local/share",
         Place::Included => "/w/.shared-config",
+        Place::Commands => "/h/tools/bin",
     };
     for place in Place::ALL {
         for entry in place.entries() {
