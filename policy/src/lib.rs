@@ -112,6 +112,8 @@ pub mod explain;
 pub mod external;
 #[cfg(feature = "std")]
 pub mod file_policy;
+#[cfg(feature = "std")]
+mod git_config;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod granted;
 #[cfg(feature = "std")]
@@ -136,6 +138,8 @@ pub mod received;
 pub mod resources;
 #[cfg(feature = "std")]
 pub mod tiers;
+#[cfg(feature = "std")]
+pub mod vetting;
 #[cfg(feature = "std")]
 mod wanted;
 #[cfg(feature = "std")]

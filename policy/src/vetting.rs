@@ -1,0 +1,119 @@
+//! Whether a write of git's configuration is ordinary work: the launcher's supervisor asks before it lets one pass
+//! without a prompt.
+//!
+//! Many variables have git start programs. So only those of one table may change, and only to values that are known to
+//! be harmless. Everything else must stay as it is, to the byte.
+
+mod addresses;
+mod keys;
+mod references;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::string::String;
+use std::vec::Vec;
+
+use crate::git_config::{self, Entry, Unreadable};
+
+/// What is known about the repository whose configuration is written.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    /// The directory of the file, canonical.
+    pub directory: &'a [u8],
+    /// The workspace, canonical.
+    pub workspace: &'a [u8],
+    /// Whether the run can change nothing in a directory, nor what its name stands for.
+    pub is_out_of_reach: &'a dyn Fn(&[u8]) -> bool,
+    /// Whether the run itself added a remote of this name to this file.
+    pub is_own_remote: &'a dyn Fn(&[u8]) -> bool,
+}
+
+impl fmt::Debug for Facts<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |path| String::from_utf8_lossy(path);
+        let (directory, workspace) = (text(self.directory), text(self.workspace));
+        let mut facts = formatter.debug_struct("Facts");
+        facts.field("directory", &directory).field("workspace", &workspace).finish_non_exhaustive()
+    }
+}
+
+/// A write that may pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Vetted {
+    /// Remotes that it adds.
+    pub added: Vec<Vec<u8>>,
+}
+
+/// Why a write may not pass without a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unvetted {
+    /// Git cannot read the file as it was, or as it would be.
+    Unreadable,
+    /// These variables would change, as `git config --list` names them.
+    Changes(Vec<String>),
+}
+
+/// Whether `new` may replace `old` as a file of git's configuration.
+///
+/// # Errors
+/// The reason, where a person is to be asked.
+pub fn vet(old: &[u8], new: &[u8], facts: &Facts<'_>) -> Result<Vetted, Unvetted> {
+    let [old, new] = [old, new].map(git_config::entries);
+    let (old, new) = (old?, new?);
+    let mut changes = other_changes(&old, &new, facts);
+    let known: HashSet<_> = old.iter().map(|entry| (&entry.name, &entry.value)).collect();
+    let is_new = |entry: &&Entry<'_>| !known.contains(&(&entry.name, &entry.value));
+    changes.extend(new.iter().filter(is_new).filter(|entry| !is_harmless(entry, facts)));
+    let mut names: Vec<_> = changes.iter().map(|entry| entry.name.shown()).collect();
+    let added = references::compare(&old, &new, facts, &mut names);
+    if names.is_empty() {
+        return Ok(Vetted { added });
+    }
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    let text = |name: &Vec<u8>| String::from_utf8_lossy(name).into_owned();
+    Err(Unvetted::Changes(names.iter().map(text).collect()))
+}
+
+impl From<Unreadable> for Unvetted {
+    fn from(_: Unreadable) -> Self {
+        Self::Unreadable
+    }
+}
+
+/// What differs of the variables that are in no table: they must be the same, in the same order, and be written the
+/// same.
+fn other_changes<'e, 't>(
+    old: &'e [Entry<'t>],
+    new: &'e [Entry<'t>],
+    facts: &Facts<'_>,
+) -> Vec<&'e Entry<'t>> {
+    let others = |all: &'e [Entry<'t>]| -> Vec<_> {
+        all.iter().filter(|entry| keys::check(&entry.name, facts).is_none()).collect()
+    };
+    let (old, new) = (others(old), others(new));
+    if old == new {
+        return Vec::new();
+    }
+    let only = |these: &[&'e Entry<'t>], those: &[&'e Entry<'t>]| -> Vec<_> {
+        let those: HashSet<_> = those.iter().map(|entry| (&entry.name, entry.written)).collect();
+        let is_alone = |entry: &&&Entry<'t>| !those.contains(&(&entry.name, entry.written));
+        these.iter().filter(is_alone).copied().collect()
+    };
+    let changed = [only(&new, &old), only(&old, &new)].concat();
+    // Only their order or their number changed: any of them may count for another value.
+    if changed.is_empty() { [new, old].concat() } else { changed }
+}
+
+/// Whether a variable with a new value may be there.
+fn is_harmless(entry: &Entry<'_>, facts: &Facts<'_>) -> bool {
+    // Reported already where it is in no table.
+    let Some(check) = keys::check(&entry.name, facts) else { return true };
+    // Readers other than git may take a second line for a line of its own.
+    let is_one_line = !entry.written.1.trim_ascii_end().contains(&b'\n');
+    let value = entry.value.as_deref();
+    is_one_line && value.is_some_and(|value| keys::passes(check, &entry.name, value, facts))
+}
+
+#[cfg(test)]
+mod tests;
