@@ -129,6 +129,7 @@ fn key_of(denial: &Denial, missing: Capabilities) -> Key {
     let beside = match reason {
         Reason::Command => route.clone(),
         Reason::Namespace | Reason::OtherProcess | Reason::SetId => call.clone(),
+        _ if call.contains(&b',') => [&**other, b"\0", call].concat(),
         // It may be the way there that a pattern is about.
         _ if restraint.is_some() && route != path => [&**other, b"\0", route].concat(),
         _ => other.clone(),

@@ -50,7 +50,7 @@ impl About {
         program: Vec<u8>,
         pid: u32,
     ) -> Question {
-        let Subject { path, route, other, also, file } = subject;
+        let Subject { path, route, other, also, file, changes } = subject;
         let file = file.filter(|_| denial.missing.contains(Capabilities::EXECUTE));
         let mut wishes = vec![Wish { file, ..self.wish(path, denial.missing) }];
         if !also.is_empty() {
@@ -61,7 +61,9 @@ impl About {
             via: (route != path).then(|| self.shown(route)),
             program,
             pid,
-            reason: self.reason(denial.restraint, path_of(path), OsStr::from_bytes(route)),
+            reason: self
+                .reason(denial.restraint, path_of(path), OsStr::from_bytes(route))
+                .of(changes),
             warning: matches!(denial.restraint, Some(Restraint::Sensitive | Restraint::Autorun)),
         }
     }
@@ -123,6 +125,19 @@ pub(crate) struct Reason {
     words: String,
     /// The file and the line that say so, in brackets.
     place: Option<String>,
+}
+
+impl Reason {
+    /// With what would change in a configuration of git.
+    fn of(self, changes: &str) -> Self {
+        if changes.is_empty() {
+            return self;
+        }
+        Self {
+            words: format!("{}; it changes {}", self.words, report::printable(changes.as_bytes())),
+            ..self
+        }
+    }
 }
 
 /// One thing that somebody wants to do.

@@ -5,9 +5,12 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
+use jp_confine_policy::telling;
+
 use super::fold::{WIDTH, width};
 use super::{NAME, Style, fitted, operand, printable, quoted, shown, within};
 use crate::advice::{Advice, Advisor, Gathered, Written};
+use crate::asked::path_of;
 use crate::command_line::CommandLine;
 use crate::denials::{Denials, of_any_process};
 use crate::events::{Denial, Layer, Reason};
@@ -264,7 +267,8 @@ fn describe(
     };
     let (via, beside) = (via(denial, advisor), beside(denial, advisor));
     let mut lines = vec![format!("  {what} {path}{via}{beside} by {program}{times}{layer}")];
-    let why = rule(denial, advisor).unwrap_or_else(|| "no rule covers it".to_owned());
+    let why = rule(denial, advisor).unwrap_or_else(|| "no rule covers it".to_owned())
+        + &changes(denial, advisor);
     let listed = match advice {
         Advice::Command { key, rule, instead } if is_new => {
             Some(advisor.program_addition(key, rule, instead.as_ref()))
@@ -274,7 +278,11 @@ fn describe(
     let parts = match advice {
         Advice::Never(reason) => {
             let reason = within(reason, advisor.workspace);
-            rule(denial, advisor).into_iter().chain([reason]).collect()
+            rule(denial, advisor)
+                .map(|rule| rule + &changes(denial, advisor))
+                .into_iter()
+                .chain([reason])
+                .collect()
         }
         Advice::Withheld { first, options, question, .. } => {
             let then = format!("then allow: jp-confine {}", words(options));
@@ -368,6 +376,21 @@ fn others(gathered: &Gathered, all: &[&Denial], advisor: Advisor<'_>, style: Sty
         format!("allow all: jp-confine {}", words(&gathered.options)),
     ];
     fitted("  ", &parts, "; ").iter().map(|line| style.faint(line)).collect()
+}
+
+/// What would have changed in a configuration of git, or why nobody told.
+fn changes(denial: &Denial, advisor: Advisor<'_>) -> String {
+    let call = printable(&denial.call);
+    if let Some(variables) = telling::changed(&call) {
+        return format!(", and this changes {variables}");
+    }
+    let is_rename = denial.layer == Layer::Shim && ["rename", "renameat"].contains(&call.as_str());
+    let entry = advisor.tiers.autorun_entry(path_of(&denial.path), path_of(&denial.route));
+    if is_rename && entry.is_some_and(|(_, entry)| entry.is_git_config) {
+        let way_out = advisor.unsupervised.way_out();
+        return format!(", and without a supervisor nobody reads what is written; {way_out}");
+    }
+    String::new()
 }
 
 /// What decided, files of the workspace named as seen from there.

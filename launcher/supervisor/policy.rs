@@ -17,6 +17,7 @@ use crate::events;
 use crate::inherited;
 use crate::learn::record::Recorder;
 use crate::net::Network;
+use crate::supervisor::calls::vetting::Vetting;
 use crate::sys::memory::Generation;
 
 /// What the supervisor judges by.
@@ -39,6 +40,8 @@ pub(crate) struct Policy {
     pub(crate) learner: Option<Recorder>,
     /// Whether the program that was typed has been started: before that nothing of the run's own runs.
     pub(crate) begun: AtomicBool,
+    /// Whose turn it is to have a configuration of git vetted.
+    pub(crate) vetting: Vetting,
 }
 
 impl Policy {
@@ -70,6 +73,7 @@ impl Policy {
             handed,
             learner,
             begun,
+            vetting: Vetting::default(),
         })
     }
 

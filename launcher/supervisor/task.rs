@@ -6,6 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId};
+use jp_confine_policy::telling;
 use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, socket_timeout};
@@ -49,6 +50,8 @@ pub(crate) struct Subject<'p> {
     pub(crate) also: Capabilities,
     /// What is there, where the kernel looks for it by its name after the answer.
     pub(crate) file: Option<Identity>,
+    /// What would change in a configuration of git that is put there, in words; mostly nothing.
+    pub(crate) changes: &'p str,
 }
 
 impl<'p> Subject<'p> {
@@ -57,7 +60,7 @@ impl<'p> Subject<'p> {
     }
 
     pub(crate) fn by_route(path: &'p [u8], route: &'p [u8]) -> Self {
-        Self { path, route, other: &[], also: Capabilities::NONE, file: None }
+        Self { path, route, other: &[], also: Capabilities::NONE, file: None, changes: "" }
     }
 
     /// The same, where this object was found there.
@@ -435,8 +438,8 @@ impl<'a> Task<'a> {
 
     fn record(&self, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) {
         let asker = (0, program_of(&self.caller));
-        let refused =
-            events::Denial::by_supervisor(reason, subject.path, asker, self.call.as_bytes());
+        let call = telling::changing(self.call, subject.changes);
+        let refused = events::Denial::by_supervisor(reason, subject.path, asker, call.as_bytes());
         let refused = events::Denial {
             route: subject.route.to_vec(),
             other: subject.other.to_vec(),

@@ -64,6 +64,7 @@ extern crate std;
 mod automaton;
 pub mod autorun;
 pub mod capability;
+pub mod config_mode;
 pub mod coverage;
 pub mod decide;
 pub mod existing;

@@ -3,11 +3,13 @@
 
 use core::mem;
 
+use crate::autorun;
 use crate::capability::Capabilities;
 use crate::decide::{self, Denial, Destination, Verdict};
 use crate::existing;
 use crate::image::Image;
 use crate::lookup::Request;
+use crate::tier::Restraint;
 
 /// A move that a program asks for.
 #[derive(Clone, Copy, Debug)]
@@ -165,4 +167,28 @@ pub fn settled<E>(
             None => question = Some(denial),
         }
     }
+}
+
+/// Whether a move puts a configuration of git in place, as git does it.
+#[must_use]
+pub fn puts_git_config(image: &Image<'_>, asked: &Move<'_>) -> bool {
+    let path = asked.to.path;
+    let is_called_so = path.ends_with(b"/config") || path.ends_with(b"/config.worktree");
+    asked.kind == Kind::Replace && is_called_so && autorun::is_git_config(image, path)
+}
+
+/// Whether nothing is in the way of a move but that it puts a configuration of git in place, of which ordinary changes
+/// are harmless: then who can read what is written may let it pass.
+#[must_use]
+pub fn may_be_vetted(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> bool {
+    if !puts_git_config(image, asked) {
+        return false;
+    }
+    let consented = Move { to: asked.to.consented(), ..*asked };
+    let is_question = |denial: Denial| {
+        denial.ask && denial.second && denial.restraint == Some(Restraint::Autorun)
+    };
+    matches!(plan(image, asked, ends), Plan::Refuse(denial) if is_question(denial))
+        && autorun::is_all_that_withholds(image, &asked.to)
+        && plan(image, &consented, ends) == Plan::Go
 }

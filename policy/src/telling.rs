@@ -52,6 +52,24 @@ pub const fn is_private_directory(mode: u32) -> bool {
     mode & 0o7777 == 0o700
 }
 
+/// What is between a call and what it would change in a configuration of git, in a record.
+#[cfg(feature = "std")]
+const CHANGING: &str = ", changing ";
+
+/// What a call is called in a record by which a configuration of git was to come to be, that changes these variables.
+#[cfg(feature = "std")]
+#[must_use]
+pub fn changing(call: &str, variables: &str) -> std::string::String {
+    if variables.is_empty() { call.into() } else { std::format!("{call}{CHANGING}{variables}") }
+}
+
+/// The variables that a call in a record was to change, if it was.
+#[cfg(feature = "std")]
+#[must_use]
+pub fn changed(call: &str) -> Option<&str> {
+    call.split_once(CHANGING).map(|(_, variables)| variables)
+}
+
 /// What the call returns where the record was a question and a person consented; else it is zero.
 pub const CONSENT: u32 = 1;
 

@@ -6,6 +6,7 @@
 
 mod addresses;
 mod keys;
+mod reach;
 mod references;
 
 use std::collections::HashSet;
@@ -13,6 +14,7 @@ use std::fmt;
 use std::string::String;
 use std::vec::Vec;
 
+pub use self::reach::is_out_of_reach;
 use crate::git_config::{self, Entry, Unreadable};
 
 /// What is known about the repository whose configuration is written.

@@ -11,7 +11,7 @@ use crate::run::{Mode, Run, skip};
 use crate::scratch::{SECRET, Scratch};
 
 /// Where Debian's package `busybox-static` puts it; `JP_CONFINE_TEST_BUSYBOX` names another.
-fn busybox() -> Option<PathBuf> {
+pub(crate) fn busybox() -> Option<PathBuf> {
     let named = std::env::var_os("JP_CONFINE_TEST_BUSYBOX").map(PathBuf::from);
     let program = named.unwrap_or_else(|| "/bin/busybox".into());
     // A loader would complain.

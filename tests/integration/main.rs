@@ -88,6 +88,7 @@ mod policy_truth;
 mod policy_vfs;
 mod programs_c;
 mod programs_git;
+mod programs_git_config;
 mod programs_python;
 mod programs_rust;
 mod programs_shell;

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use jp_confine_policy::decide::{self, Request};
-use jp_confine_policy::{Capabilities, set_id};
+use jp_confine_policy::{Capabilities, config_mode, set_id};
 use rustix::fs::{
     AtFlags, FileType, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid,
     chmodat, chownat, fchmod, fchown, fcntl_getfl, futimens, utimensat,
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use crate::events::Reason;
 use crate::learn::record::How;
-use crate::supervisor::found::Object;
+use crate::supervisor::found::{Found, Object};
 use crate::supervisor::limits;
 use crate::supervisor::proc::{HERE, name_of};
 use crate::supervisor::resolve::Argument;
@@ -92,6 +92,24 @@ impl<'a> Target<'a> {
     }
 }
 
+impl Target<'_> {
+    /// As [`Self::hold`], for the object to get this mode.
+    ///
+    /// # Errors
+    /// As there.
+    fn hold_for_mode(self, task: &Task<'_>, flags: i32, mode: u32) -> Result<Object, Errno> {
+        let Self::Path(argument) = &self else { return self.hold(task, flags) };
+        let Ok(Found::Object(object)) = argument.find(flags & libc::AT_SYMLINK_NOFOLLOW != 0)
+        else {
+            return self.hold(task, flags);
+        };
+        let request = object.path().map(Request::canonical);
+        let is_tried = config_mode::is_harmless(object.stat.st_mode, mode)
+            && request.is_some_and(|it| config_mode::is_kept_by_list_alone(task.image(), &it));
+        if is_tried { Ok(object) } else { self.hold(task, flags) }
+    }
+}
+
 fn judge(task: &Task<'_>, object: &Object, need: Capabilities) -> Result<(), Errno> {
     let Some(path) = task.judged_path(object)? else { return Ok(()) };
     let is_writable = || is_writable(&object.file);
@@ -154,7 +172,7 @@ pub(crate) fn set_mode(
     }
     let target = Target::read(task, dirfd, path, flags)?;
     let _acting = task.begin()?;
-    let object = target.hold(task, flags)?;
+    let object = target.hold_for_mode(task, flags, mode)?;
     if object.kind() == FileType::Symlink {
         return Err(Errno::OPNOTSUPP);
     }

@@ -57,7 +57,7 @@ fn said(task: &Task<'_>, told: &events::Denial) -> Result<Option<consent::Answer
             let events::Denial { path, route, other, also, .. } = told;
             let is_start = told.missing.contains(Capabilities::EXECUTE);
             let file = is_start.then(|| Identity::at(path)).flatten();
-            let subject = Subject { path, route, other, also: *also, file };
+            let subject = Subject { path, route, other, also: *also, file, changes: "" };
             task.ask(Asker::Library, denial, subject).map(Some)
         }
         _ => Ok(None),

@@ -119,12 +119,23 @@ fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object,
 pub(super) fn settle_pair(
     task: &Task<'_>,
     verdict: Verdict,
+    pair: (&Request<'_>, &Request<'_>),
+    also: Capabilities,
+) -> Result<(), Errno> {
+    settle_pair_changing(task, verdict, pair, also, "")
+}
+
+/// As [`settle_pair`], where that is what would change in a configuration of git.
+pub(super) fn settle_pair_changing(
+    task: &Task<'_>,
+    verdict: Verdict,
     (first, second): (&Request<'_>, &Request<'_>),
     also: Capabilities,
+    changes: &str,
 ) -> Result<(), Errno> {
     let Verdict::Deny(denial) = verdict else { return Ok(()) };
     let (about, other) = if denial.second { (second, first) } else { (first, second) };
-    let subject =
-        Subject { path: about.path, route: about.route, other: other.path, also, file: None };
+    let subject = Subject::by_route(about.path, about.route);
+    let subject = Subject { other: other.path, also, changes, ..subject };
     task.settle(verdict, subject)
 }

@@ -25,5 +25,6 @@ pub(super) mod renames;
 pub(super) mod sockets;
 mod terminal_changes;
 pub(super) mod terminals;
+pub(super) mod vetting;
 pub(super) mod watches;
 pub(super) mod xattrs;

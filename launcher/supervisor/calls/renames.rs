@@ -11,7 +11,8 @@ use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::entries::{exists, is_directory, is_told_missing, may_create, no_entry};
-use super::links::{refuse_by_spelling, refuse_hidden, settle_pair};
+use super::links::{refuse_by_spelling, refuse_hidden, settle_pair, settle_pair_changing};
+use super::vetting;
 use crate::learn::record::How;
 use crate::supervisor::found::Entry;
 use crate::supervisor::lessons::is_kept;
@@ -46,6 +47,14 @@ pub(crate) fn rename(
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let pair = (&asked.from, &asked.to);
     let ends = Held { source: &source, target: &target };
+    let changes = match vetting::rename(task, &asked, &ends, (&source, &target))? {
+        vetting::Outcome::Other => String::new(),
+        vetting::Outcome::Unvetted(changes) => changes,
+        vetting::Outcome::Done => {
+            task.learn_pair(How::Replaced, &source.path, &target.path, Capabilities::DELETE);
+            return Ok(Answer::Value(0));
+        }
+    };
     let plan = moves::settled(task.image(), &asked, &ends, |denial, also| {
         refuse_by_spelling(task, &asked.from, decide::remove)?;
         refuse_by_spelling(task, &asked.to, may_create)?;
@@ -54,7 +63,7 @@ pub(crate) fn rename(
         if needed.any(|entry| is_told_missing(task.image(), entry, &denial)) {
             return Err(Errno::NOENT);
         }
-        settle_pair(task, Verdict::Deny(denial), pair, also)
+        settle_pair_changing(task, Verdict::Deny(denial), pair, also, &changes)
     })?;
     let (directory, if_exists) = match plan {
         Plan::Go => (None, None),

@@ -62,7 +62,7 @@ fn set_mode(
             sys::set_mode_of(dirfd, mode)
         });
     };
-    let object = object::at_path(call, dirfd, path, nofollow(flags), UPDATE)?;
+    let object = object::for_mode(call, dirfd, path, nofollow(flags))?;
     if mode & set_id::BITS != 0 {
         set_id_bits::check(sys::status(&object)?, mode)
             .map_err(|()| set_id_bits::refuse_at(call, dirfd, path))?;

@@ -2,9 +2,9 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::Image;
+use jp_confine_policy::{Capabilities, config_mode};
 #[cfg(target_os = "linux")]
 use jp_confine_policy::{decide::Denial, tier::Restraint};
 
@@ -28,6 +28,34 @@ pub(crate) fn at_path(
     need: Capabilities,
 ) -> Result<Object, Errno> {
     at_path_by(call, dirfd, path, flags, need, decide::access)
+}
+
+/// As [`at_path`], for the object to get another mode. Of a configuration of git a supervisor says which modes it may
+/// have: it judges each change of a mode, whoever did before.
+///
+/// # Errors
+/// As there.
+#[inline(never)]
+pub(super) fn for_mode(
+    call: &CStr,
+    dirfd: c_int,
+    path: *const c_char,
+    flags: c_int,
+) -> Result<Object, Errno> {
+    at_path_by(call, dirfd, path, flags, Capabilities::UPDATE, |image, request, need| {
+        match decide::access(image, request, need) {
+            Verdict::Deny(denial) if denial.ask && is_judged_later(image, request) => {
+                Verdict::Allow
+            }
+            verdict => verdict,
+        }
+    })
+}
+
+#[cold]
+#[inline(never)]
+fn is_judged_later(image: &Image<'_>, request: &Request<'_>) -> bool {
+    image.behind().supervisor && config_mode::is_kept_by_list_alone(image, request)
 }
 
 /// As [`at_path`], of what libc opens by itself then. Where the supervisor hears of that, and has a person asked who may

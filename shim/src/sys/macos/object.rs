@@ -286,6 +286,11 @@ pub(crate) fn rename(from: (c_int, &CStr), to: (c_int, &CStr), flags: c_uint) ->
     outcome(unsafe { libc::renameatx_np(from.0, source, to.0, target, flags) }).map(|_| ())
 }
 
+/// There is no supervisor.
+pub(crate) fn rename_by_supervisor(_: (c_int, &CStr), _: (c_int, &CStr)) -> Result<(), Errno> {
+    Err(Errno::EACCES)
+}
+
 /// linkat(2) of an entry: of a link itself, and of no directory.
 pub(crate) fn link_entry(from: (c_int, &CStr), to: (c_int, &CStr)) -> Result<(), Errno> {
     let (old, new) = (from.1.as_ptr(), to.1.as_ptr());

@@ -1,0 +1,25 @@
+//! Which modes a configuration of git may get without a prompt. When git makes a repository it tries the right of the
+//! owner to execute the file, to learn whether the file system keeps that.
+
+use crate::autorun;
+use crate::capability::Capabilities;
+use crate::decide::{self, Verdict};
+use crate::image::Image;
+use crate::lookup::Request;
+use crate::tier::Restraint;
+
+/// Whether it is a configuration of git, and the list of auto-run files is all that is in the way of a change: then [`is_harmless`] decides.
+#[must_use]
+pub fn is_kept_by_list_alone(image: &Image<'_>, request: &Request<'_>) -> bool {
+    let is_question = |verdict| matches!(verdict, Verdict::Deny(denial) if denial.restraint == Some(Restraint::Autorun));
+    autorun::is_git_config(image, request.path)
+        && is_question(decide::access(image, request, Capabilities::UPDATE))
+        && autorun::is_all_that_withholds(image, request)
+        && decide::access(image, &request.consented(), Capabilities::UPDATE) == Verdict::Allow
+}
+
+/// Whether modes differ by nothing but the owner's right to execute.
+#[must_use]
+pub const fn is_harmless(old: u32, new: u32) -> bool {
+    (old ^ new) & 0o7777 & !0o100 == 0
+}

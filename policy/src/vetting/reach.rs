@@ -1,0 +1,45 @@
+//! Whether a run can change a repository that a remote of the workspace's leads to: a push starts hooks there.
+
+use std::vec::Vec;
+
+use crate::capability::Capabilities;
+use crate::decide::{self, Request};
+use crate::image::Image;
+
+/// What git obeys of a repository, from its directory on, and what it takes for the same repository.
+const OBEYED: &[&str] = &[
+    "",
+    ".git",
+    ".git/hooks/update",
+    "/.git",
+    "/.git/config",
+    "/.git/hooks",
+    "/.git/hooks/update",
+    "/HEAD",
+    "/commondir",
+    "/config",
+    "/hooks",
+    "/hooks/update",
+];
+
+/// Whether the run can change nothing in the canonical directory that git obeys, nor put another in its place.
+#[must_use]
+pub fn is_out_of_reach(image: &Image<'_>, directory: &[u8]) -> bool {
+    let parents = directory.iter().enumerate().filter(|(at, byte)| *at > 0 && **byte == b'/');
+    let mut parents = parents.filter_map(|(at, _)| directory.get(..at));
+    let may_go = |path: &[u8]| possible(image, path, false).intersects(Capabilities::DELETE);
+    let changes = |tail: &&str| {
+        let path: Vec<u8> = [directory, tail.as_bytes()].concat();
+        possible(image, &path, true).intersects(Capabilities::WRITE)
+    };
+    !parents.any(may_go) && !OBEYED.iter().any(changes)
+}
+
+/// What may be done at a path, be it after a question, in every run around this one; `below` it, too.
+fn possible(image: &Image<'_>, path: &[u8], below: bool) -> Capabilities {
+    image.levels().fold(Capabilities::ALL, |all, image| {
+        let found = decide::lookup(image, &Request::canonical(path));
+        let here = found.caps.union(found.asks);
+        all.intersection(if below { here.union(found.below_any) } else { here })
+    })
+}
