@@ -2,6 +2,7 @@
 
 mod block;
 mod fold;
+mod git_config;
 mod screen;
 #[cfg(test)]
 mod tests;

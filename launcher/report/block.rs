@@ -5,12 +5,10 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use jp_confine_policy::telling;
-
 use super::fold::{WIDTH, width};
+use super::git_config::changes;
 use super::{NAME, Style, fitted, operand, printable, quoted, shown, within};
 use crate::advice::{Advice, Advisor, Gathered, Written};
-use crate::asked::path_of;
 use crate::command_line::CommandLine;
 use crate::denials::{Denials, of_any_process};
 use crate::events::{Denial, Layer, Reason};
@@ -376,21 +374,6 @@ fn others(gathered: &Gathered, all: &[&Denial], advisor: Advisor<'_>, style: Sty
         format!("allow all: jp-confine {}", words(&gathered.options)),
     ];
     fitted("  ", &parts, "; ").iter().map(|line| style.faint(line)).collect()
-}
-
-/// What would have changed in a configuration of git, or why nobody told.
-fn changes(denial: &Denial, advisor: Advisor<'_>) -> String {
-    let call = printable(&denial.call);
-    if let Some(variables) = telling::changed(&call) {
-        return format!(", and this changes {variables}");
-    }
-    let is_rename = denial.layer == Layer::Shim && ["rename", "renameat"].contains(&call.as_str());
-    let entry = advisor.tiers.autorun_entry(path_of(&denial.path), path_of(&denial.route));
-    if is_rename && entry.is_some_and(|(_, entry)| entry.is_git_config) {
-        let way_out = advisor.unsupervised.way_out();
-        return format!(", and without a supervisor nobody reads what is written; {way_out}");
-    }
-    String::new()
 }
 
 /// What decided, files of the workspace named as seen from there.

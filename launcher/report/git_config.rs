@@ -1,0 +1,23 @@
+//! What a report says of a refused write of git's configuration, beside the rule.
+
+use jp_confine_policy::telling;
+
+use super::printable;
+use crate::advice::Advisor;
+use crate::asked::path_of;
+use crate::events::{Denial, Layer};
+
+/// What would have changed in a configuration of git, or why nobody told.
+pub(super) fn changes(denial: &Denial, advisor: Advisor<'_>) -> String {
+    let call = printable(&denial.call);
+    if let Some(variables) = telling::changed(&call) {
+        return format!(", and this changes {variables}");
+    }
+    let is_rename = denial.layer == Layer::Shim && ["rename", "renameat"].contains(&call.as_str());
+    let entry = advisor.tiers.autorun_entry(path_of(&denial.path), path_of(&denial.route));
+    if is_rename && entry.is_some_and(|(_, entry)| entry.is_git_config) {
+        let way_out = advisor.unsupervised.way_out();
+        return format!(", and without a supervisor nobody reads what is written; {way_out}");
+    }
+    String::new()
+}
