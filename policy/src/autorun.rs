@@ -14,7 +14,7 @@ use self::list::{Entry, Place};
 use crate::automaton::Marks;
 use crate::capability::Capabilities;
 use crate::image::{Base, Image, Rule, Text};
-use crate::lookup::{self, Lookup, Request};
+use crate::lookup::{Lookup, Request};
 use crate::tier::{Reach, Restraint, Tiers};
 use crate::walk::{Components, Walk, leads_to};
 
@@ -48,15 +48,6 @@ fn by_anchor(
 #[must_use]
 pub fn is_git_config(image: &Image<'_>, path: &[u8]) -> bool {
     image.levels().any(|image| entry(image, path).is_some_and(|entry| entry.is_git_config))
-}
-
-/// Whether nothing is withheld at `request` but for the list of auto-run files, in this run and those around it.
-#[must_use]
-pub fn is_all_that_withholds(image: &Image<'_>, request: &Request<'_>) -> bool {
-    image.levels().all(|image| {
-        let found = lookup::lookup(image, request);
-        found.withheld.difference(found.autorun_withheld()).is_empty()
-    })
 }
 
 /// Whether something below the canonical directory may be an auto-run file, in this run or one around it.

@@ -14,7 +14,7 @@ pub fn is_kept_by_list_alone(image: &Image<'_>, request: &Request<'_>) -> bool {
     let is_question = |verdict| matches!(verdict, Verdict::Deny(denial) if denial.restraint == Some(Restraint::Autorun));
     autorun::is_git_config(image, request.path)
         && is_question(decide::access(image, request, Capabilities::UPDATE))
-        && autorun::is_all_that_withholds(image, request)
+        && is_all_that_withholds(image, request)
         && decide::access(image, &request.consented(), Capabilities::UPDATE) == Verdict::Allow
 }
 
@@ -22,4 +22,12 @@ pub fn is_kept_by_list_alone(image: &Image<'_>, request: &Request<'_>) -> bool {
 #[must_use]
 pub const fn is_harmless(old: u32, new: u32) -> bool {
     (old ^ new) & 0o7777 & !0o100 == 0
+}
+
+/// Whether nothing is withheld at `request` but for the list of auto-run files, in this run and those around it.
+pub(crate) fn is_all_that_withholds(image: &Image<'_>, request: &Request<'_>) -> bool {
+    image.levels().all(|image| {
+        let found = decide::lookup(image, request);
+        found.withheld.difference(found.autorun_withheld()).is_empty()
+    })
 }

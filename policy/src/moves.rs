@@ -5,6 +5,7 @@ use core::mem;
 
 use crate::autorun;
 use crate::capability::Capabilities;
+use crate::config_mode;
 use crate::decide::{self, Denial, Destination, Verdict};
 use crate::existing;
 use crate::image::Image;
@@ -189,6 +190,6 @@ pub fn may_be_vetted(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> b
         denial.ask && denial.second && denial.restraint == Some(Restraint::Autorun)
     };
     matches!(plan(image, asked, ends), Plan::Refuse(denial) if is_question(denial))
-        && autorun::is_all_that_withholds(image, &asked.to)
+        && config_mode::is_all_that_withholds(image, &asked.to)
         && plan(image, &consented, ends) == Plan::Go
 }
