@@ -6,6 +6,7 @@ mod approval;
 mod beside;
 mod beyond_rules;
 mod commands;
+pub(crate) mod effort;
 mod external;
 mod filled;
 mod gathered;
@@ -36,6 +37,7 @@ use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
 
 pub(crate) use self::commands::Programs;
+use self::effort::Effort;
 pub(crate) use self::gathered::Gathered;
 use self::request::asked_by;
 use self::system::Rights;
@@ -169,6 +171,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) own_lists: &'a OwnLists,
     /// What the system lets the user do.
     pub(crate) rights: Rights,
+    /// For how long it is worked out, if there is a limit.
+    pub(crate) effort: Option<&'a Effort>,
 }
 
 impl<'a> Advisor<'a> {
@@ -193,7 +197,13 @@ impl<'a> Advisor<'a> {
             rule_places: &prepared.rule_places,
             own_lists: &prepared.own_lists,
             rights: system::rights,
+            effort: None,
         }
+    }
+
+    /// Whether no more advice is worked out.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.effort.is_some_and(Effort::is_spent)
     }
 
     /// The rule that decided a denial, or the pattern that withholds what the rule grants, for people.

@@ -49,6 +49,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct Ready {
     signals: Signals,
     inherited: Inherited,
+    host: Option<Pid>,
 }
 
 /// A program that runs.
@@ -64,6 +65,8 @@ pub(crate) struct Running {
     hung_up: bool,
     /// The program was told from outside to end.
     told_to_end: bool,
+    /// The process that this one must not outlive, whose child it is.
+    host: Option<Pid>,
 }
 
 /// The process that supervises the program, and what it has told.
@@ -87,8 +90,9 @@ struct Supervised {
 }
 
 impl Ready {
-    /// Blocks what the front fetches one by one.
-    pub(crate) fn new() -> Result<Self, Failure> {
+    /// Blocks what the front fetches one by one. The run ends with its `host`, if it has one: the kernel tells this
+    /// process when that has ended, however it did (`PR_SET_PDEATHSIG`).
+    pub(crate) fn new(host: Option<i32>) -> Result<Self, Failure> {
         let mut awaited = PASSED_ON.to_vec();
         awaited.push(libc::SIGCHLD);
         let signals = Signals::of(&awaited);
@@ -98,7 +102,15 @@ impl Ready {
         Signals::of(&[libc::SIGTTIN, libc::SIGTTOU]).block();
         // Descendants whose parents are gone stay ours, and so recognisable as part of the run.
         Need::Reaper.require()?;
-        Ok(Self { signals, inherited })
+        let host = host.and_then(Pid::from_raw);
+        if host.is_some() {
+            let told = rustix::process::set_parent_process_death_signal(Some(Signal::TERM));
+            told.map_err(io::Error::from)?;
+        }
+        if is_gone(host) {
+            return Err(Failure::own("nothing was run: the process that it is for has ended"));
+        }
+        Ok(Self { signals, inherited, host })
     }
 
     /// Starts the program as a child of this process.
@@ -115,7 +127,7 @@ impl Ready {
             .start(self.inherited, kernel, &mut stopped)
             .map_err(|why| confined.failed(why))?;
         let front = rustix::process::getpid();
-        Ok(Running::new(front, child, self.signals, None))
+        Ok(Running::new(front, child, self, None))
     }
 
     /// Has the program started by a process that supervises it.
@@ -141,7 +153,7 @@ impl Ready {
         match supervised.started()? {
             Some(Report::Started(child)) => {
                 let front = rustix::process::getpid();
-                Ok(Running::new(front, child, self.signals, Some(supervised)))
+                Ok(Running::new(front, child, self, Some(supervised)))
             }
             Some(Report::Failed(libc::EBUSY)) => Err(Obstacle::Busy),
             Some(Report::Failed(number)) => {
@@ -236,11 +248,12 @@ impl Supervised {
 }
 
 impl Running {
-    const fn new(front: Pid, child: Pid, signals: Signals, supervisor: Option<Supervised>) -> Self {
+    const fn new(front: Pid, child: Pid, ready: &Ready, supervisor: Option<Supervised>) -> Self {
         Self {
             front,
             child,
-            signals,
+            signals: ready.signals,
+            host: ready.host,
             supervisor,
             companion: None,
             hung_up: false,
@@ -256,6 +269,11 @@ impl Running {
         loop {
             let ticks = watch.is_some() || self.waits_for_leftovers();
             let arrival = self.signals.wait(ticks.then_some(TICK))?;
+            if is_gone(self.host) {
+                // Nobody takes what it would still do, and it may ignore being asked to end.
+                descendants::end();
+                return Err(io::Error::other("the process that it was for has ended"));
+            }
             if let Some(watch) = &mut watch {
                 watch();
             }
@@ -456,6 +474,11 @@ impl Running {
     fn is_front(&self, pid: i32) -> bool {
         pid == self.front.as_raw_nonzero().get()
     }
+}
+
+/// Whether this process had a host that has ended: then it is another's child.
+fn is_gone(host: Option<Pid>) -> bool {
+    host.is_some_and(|host| rustix::process::getppid() != Some(host))
 }
 
 fn leads_session() -> bool {

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::time::SystemTime;
 
 use crate::advice::Advisor;
+use crate::advice::effort::Effort;
 use crate::aftermath::Aftermath;
 use crate::cli::Options;
 use crate::context::Context;
@@ -143,7 +144,8 @@ pub(crate) fn run(
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
     let person = person.to_the_end();
-    let advisor = Advisor { person, denials: Some(&denials), ..advisor };
+    let effort = Effort::begin();
+    let advisor = Advisor { person, denials: Some(&denials), effort: Some(&effort), ..advisor };
     let missed = prepared.environment.missed(&context.environment, status);
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
     if let Some(exposed) = exposed {

@@ -61,7 +61,7 @@ impl Start<'_> {
         prepared: &mut Prepared,
         mut announce: impl FnMut(&Prepared, &Plan),
     ) -> Result<Running, Failure> {
-        let ready = Ready::new()?;
+        let ready = Ready::new(self.options.host)?;
         let mut made = prepared.made.take();
         let machine = self.machine();
         let plan = self.plan(prepared, machine)?;

@@ -14,7 +14,7 @@ use rustix::termios::{self, ioctl_tiocnxcl};
 use crate::countersign::{Countersign, Why};
 use crate::lines::Lines;
 use crate::reply::Reply;
-use crate::sight::{Sight, size_of};
+use crate::sight::{Sight, Size, size_of};
 use crate::sys::signals::{ENDING, Held, Signals, stop_by};
 use crate::turns::{Turn, Turns};
 use crate::typing::Typing;
@@ -148,6 +148,11 @@ impl Terminal {
         }
         let file = controlling().ok()?;
         Some(Self { file, turns: turns.clone(), own_turn: None, standing: None, interrupted: None })
+    }
+
+    /// How many rows and columns it has, if it says.
+    pub(crate) fn size(&self) -> Option<Size> {
+        size_of(&self.file)
     }
 
     /// Whether this process is in the foreground.

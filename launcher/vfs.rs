@@ -18,7 +18,7 @@ use jp_confine_policy::env::Env;
 use jp_confine_vfs::Fault;
 use jp_confine_vfs::files::OnDisk;
 use jp_confine_vfs::message::{Init, PROTOCOL_VERSION, Request, ToolCall};
-use jp_confine_vfs::service::{FILE_LIMIT, Programs, Service};
+use jp_confine_vfs::service::{FILE_LIMIT, Programs, SHORTEST, Service};
 use jp_confine_vfs::session::{Ending, Limits, Session};
 use serde_json::{Value, json};
 
@@ -163,17 +163,19 @@ fn refuse_what_runs_do(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is said of variables that stand in headers and whose values are too short to be kept from a tool: it
-/// writes all there are into a file, and sees which is left out when it reads that.
+/// Warnings about variables that stand in headers and whose values are too short to be left out of what a tool gets.
 fn guessable(context: &Context, net_env: &Env) -> Vec<String> {
-    const SHORT: usize = 8;
     let is_sent = |name: &&str| net_env.judge(name) == Coverage::Allowed;
     let is_short = |name: &&str| {
         let value = context.variable(OsStr::new(name)).unwrap_or_default();
-        !value.is_empty() && value.len() < SHORT
+        !value.is_empty() && value.len() < SHORTEST
     };
     let names = context.variable_names().into_iter().filter(is_sent).filter(is_short);
-    let warning = |name| format!("the value of {name} is so short that the tool can find it out");
+    let warning = |name| {
+        format!(
+            "the value of {name} is shorter than {SHORTEST} bytes: a tool sees it in what it gets back"
+        )
+    };
     names.map(warning).collect()
 }
 

@@ -1,6 +1,6 @@
 //! One way out of many denials in one directory: who was refused file after file there will be refused the next.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
@@ -16,7 +16,7 @@ use crate::events::Denial;
 const MANY: usize = 3;
 
 /// More denials are not looked at.
-const MOST: usize = 2000;
+const MOST: usize = 1000;
 
 /// Denials in one directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,11 @@ impl Advisor<'_> {
     /// user's home and what is above either nobody is advised to grant more.
     pub(crate) fn gather(&self, denials: &[&Denial]) -> Vec<Gathered> {
         let mut directories: BTreeMap<&Path, Vec<(usize, Asked<'_>)>> = BTreeMap::new();
+        let counts = counts(denials);
         for (place, denial) in denials.iter().enumerate().take(MOST) {
+            if self.is_spent() {
+                return Vec::new();
+            }
             // What is in the way of them all nobody wants to know here.
             if self.way_out_of(denial).is_some() {
                 continue;
@@ -60,9 +64,10 @@ impl Advisor<'_> {
         let many = directories.into_iter().filter(|(directory, members)| {
             let paths = members.iter().filter_map(|(_, asked)| asked.paths().next());
             let paths: BTreeSet<&Path> = paths.collect();
-            paths.len() >= MANY && count_in(directory, denials) == members.len()
+            paths.len() >= MANY && counts.get(directory) == Some(&members.len())
         });
-        many.filter_map(|(directory, members)| self.gathered(directory, &members, denials))
+        many.take_while(|_| !self.is_spent())
+            .filter_map(|(directory, members)| self.gathered(directory, &members, denials))
             .collect()
     }
 
@@ -153,9 +158,16 @@ impl Advisor<'_> {
     }
 }
 
-/// How many denials name something in a directory: a rule there for one of them alone, of a move for instance,
+/// How many denials name something in each directory: a rule there for one of them alone, of a move for instance,
 /// would outweigh that on the directory.
-fn count_in(directory: &Path, denials: &[&Denial]) -> usize {
-    let is_in = |path: &[u8]| path_of(path).parent() == Some(directory);
-    denials.iter().take(MOST).filter(|one| is_in(&one.path) || is_in(&one.other)).count()
+fn counts<'d>(denials: &[&'d Denial]) -> HashMap<&'d Path, usize> {
+    let mut counts = HashMap::new();
+    for denial in denials.iter().take(MOST) {
+        let [one, other] = [&denial.path, &denial.other].map(|path| path_of(path).parent());
+        let other = other.filter(|other| one != Some(*other));
+        for directory in one.into_iter().chain(other) {
+            *counts.entry(directory).or_default() += 1;
+        }
+    }
+    counts
 }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::effort::SPENT;
 use super::{
     Advice, Advisor, Means, Trial, Written, commands, note, nowhere, options_for, request,
 };
@@ -27,7 +28,10 @@ impl Advisor<'_> {
             denials.iter().map(|denial| request::replaced(denial)).collect();
         let both = denials.iter().zip(&replaced);
         let asked: Vec<Result<Asked<'_>, Box<Advice>>> = both
-            .map(|(denial, other)| Ok(self.grantable(denial)?.to_replace(other.as_deref())))
+            .map(|(denial, other)| match self.is_spent() {
+                true => Err(Box::new(Advice::Never(SPENT.to_owned()))),
+                false => Ok(self.grantable(denial)?.to_replace(other.as_deref())),
+            })
             .collect();
         let requests: Vec<Asked<'_>> = asked.iter().flatten().copied().collect();
         let mut advice = self.completed(&requests, self.advise_requests(&requests)).into_iter();
@@ -93,9 +97,12 @@ impl Advisor<'_> {
 
     /// As [`Trial::solve`], for requests that are to be allowed at the same time.
     fn solve_all(&self, asked: &[Asked<'_>], means: Means) -> Vec<Steps> {
-        let mut all: Vec<Steps> =
-            asked.iter().map(|asked| Trial::of(*self, means).solve(*asked)).collect();
-        if means == Means::Files {
+        let solve = |asked: &Asked<'_>| match self.is_spent() {
+            true => Err(Box::new(Advice::Never(SPENT.to_owned()))),
+            false => Trial::of(*self, means).solve(*asked),
+        };
+        let mut all: Vec<Steps> = asked.iter().map(solve).collect();
+        if means == Means::Files && !self.is_spent() {
             let lent: Vec<Option<Vec<Step>>> =
                 asked.iter().zip(&all).map(|(one, steps)| self.lent(*one, steps, &all)).collect();
             for (steps, lent) in all.iter_mut().zip(lent) {
@@ -114,11 +121,18 @@ impl Advisor<'_> {
             note(&mut united, step.clone());
         }
         for _ in 0..ROUNDS {
+            if self.is_spent() {
+                break;
+            }
             let mut trial = Trial::of(*self, means);
             for step in &united {
                 trial.add(step);
             }
-            let lacking = |at: &usize| Some((*at, trial.clone().solve(asked[*at]).ok()?));
+            let lacking = |at: &usize| {
+                let steps =
+                    if self.is_spent() { None } else { trial.clone().solve(asked[*at]).ok() };
+                Some((*at, steps?))
+            };
             let more: Vec<(usize, Vec<Step>)> = together.iter().filter_map(lacking).collect();
             for (at, steps) in &more {
                 for step in steps {

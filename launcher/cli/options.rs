@@ -113,6 +113,9 @@ pub(crate) struct Options {
     /// For the same: the file by which turns at its host's terminal are taken
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) turns: Option<PathBuf>,
+    /// For what the file service starts: the process whose end is the run's
+    #[arg(long, value_name = "PID", hide = true)]
+    pub(crate) host: Option<i32>,
     /// No warnings and no report of denials
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
@@ -146,6 +149,7 @@ impl Options {
             enforce: later.enforce.or(self.enforce),
             hidden: later.hidden.or(self.hidden),
             turns: later.turns.or(self.turns),
+            host: later.host.or(self.host),
             events: later.events.or(self.events),
             no_baseline: self.no_baseline | later.no_baseline,
             share_tmp: self.share_tmp | later.share_tmp,

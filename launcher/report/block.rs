@@ -122,7 +122,7 @@ fn missed(about: Circumstances<'_>) -> String {
 fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
     let is_idle = |denial: &Denial| {
         let is_nothing = || denial.is_of_nothing() || about.advisor.is_in_vain(denial);
-        about.succeeded && !about.verbose && is_nothing()
+        about.succeeded && !about.verbose && !about.advisor.is_spent() && is_nothing()
     };
     about.denials.open().iter().filter(|(denial, _)| !is_idle(denial)).collect()
 }

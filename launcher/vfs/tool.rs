@@ -105,6 +105,7 @@ impl Hosted {
         let mut command = Command::new(&self.launcher);
         command.args(["--enforce", "strict", "--no-net", "--non-interactive", "--profile", "none"]);
         command.args(["--hosted", "--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
+        command.arg("--host").arg(std::process::id().to_string());
         command.arg("-C").arg(self.folder.path());
         if let Some(withheld) = &self.withheld {
             command.arg("-p").arg(withheld.path());
@@ -181,6 +182,7 @@ pub(super) fn wrapper(
     words.extend(
         ["--service", "--no-net", "--non-interactive", "--kill-leftovers"].map(OsString::from),
     );
+    words.extend(["--host".into(), std::process::id().to_string().into()]);
     // It is started in the workspace.
     words.extend(["-C", "."].map(OsString::from));
     words.extend(mounts::from_root(Place { context, root }, &options.mounts)?);

@@ -2,11 +2,13 @@
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::cli_status::product;
-use crate::run::{Mode, PRODUCT, Run, have, skip};
+use crate::run::{Mode, PRODUCT, Run, have, skip, wait};
 use crate::scratch::{SECRET, Scratch};
 
 fn events(scratch: &Scratch, name: &str) -> Vec<Value> {
@@ -444,4 +446,42 @@ fn what_a_link_leads_to_is_named_by_the_link_too() {
     scratch.write("ws/jp-confine.toml", pattern);
     let explained = product(&scratch, &["explain", "dir/k.pem"]).run();
     explained.assert_stdout("`**/*.pem` of deny_paths matches");
+}
+
+/// Makes eight thousand denials of long paths, each in a directory of its own, and says that it has.
+fn many_denials(scratch: &Scratch) -> String {
+    let long = vec!["d".repeat(200); 8].join("/");
+    scratch.expand(&format!(
+        "i=0; while [ $i -lt 8000 ]; do true < $OUT/{long}/$i/x; i=$((i + 1)); done 2>/dev/null; \
+         echo end > done; exit 1"
+    ))
+}
+
+#[test]
+fn a_report_of_many_denials_is_soon_there() {
+    let scratch = Scratch::new();
+    let script = many_denials(&scratch);
+    let run = product(&scratch, &["--", "sh", "-c", &script]).limit(Duration::from_secs(100)).run();
+    run.assert_code(1).assert_stderr("8000 denials");
+    product(&scratch, &["why", "--last"]).run().assert_stdout("8000 denials in the last run");
+}
+
+/// Who waits for the report can end that, too.
+#[test]
+fn a_report_can_be_interrupted() {
+    let scratch = Scratch::new();
+    let script = many_denials(&scratch);
+    let mut command = product(&scratch, &["--", "sh", "-c", &script]).command();
+    let mut launcher = command.stderr(Stdio::null()).spawn().expect("started");
+    let end = Instant::now() + Duration::from_secs(100);
+    while !scratch.path("ws/done").exists() {
+        assert!(Instant::now() < end, "the program takes too long");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let pid = rustix::process::Pid::from_child(&launcher);
+    // It may have ended already.
+    let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    let status = wait(&mut launcher, Duration::from_secs(30), "a launcher that was interrupted");
+    assert_eq!(status.code(), Some(1));
 }

@@ -1,6 +1,7 @@
 //! `jp-confine vfs`: what it prints, how it ends, and whom it asks.
 
 use std::os::unix::fs::symlink;
+use std::time::{Duration, Instant};
 
 use crate::cli_advice::{denials, texts};
 use crate::cli_prompts_taken::word;
@@ -335,7 +336,7 @@ fn what_a_workspace_lends_is_said() {
     scratch.write("ws/jp-confine.toml", policy);
     let run = confined(&scratch, &[], script).env("TOKEN", "1234").env("KEY_A", "x").run();
     run.assert_ok().assert_stderr("allows the tool to see KEY_A, and to send in headers TOKEN\n");
-    run.assert_stderr("the value of TOKEN is so short");
+    run.assert_stderr("the value of TOKEN is shorter than 8 bytes");
     let run = confined(&scratch, &[], script).env("TOKEN", "0123456789abcdef").run();
     run.assert_stderr("allows the tool to send in headers TOKEN\n");
     assert!(!run.stderr.contains("short"), "{run}");
@@ -353,4 +354,129 @@ fn no_tool_is_hosted_inside_a_run() {
         run.assert_code(125).assert_stderr("start the service outside of that run");
         assert!(!scratch.ws().join("ran").exists() && !run.stderr.contains("denial"), "{run}");
     }
+}
+
+/// Thirteen files are more than a screen: each is shown before anybody consents to it.
+#[test]
+fn nothing_is_consented_to_that_was_not_shown() {
+    if !have("script") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let policy = "[[access.fs]]\npath = '.'\nread = true\n[file_policy]\nprompt_paths = ['<workspace>/p*']\n";
+    scratch.write("ws/jp-confine.toml", policy);
+    let names: Vec<String> = (1..=13).map(|number| format!("p{number}.txt")).collect();
+    names.iter().for_each(|name| scratch.write(&format!("ws/{name}"), "spring\n"));
+    let paths = names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(",");
+    let script = format!(
+        r#"ask fs.grep '{{"pattern":"spring","paths":[{paths}]}}'; show; tell result '{{"content":"told"}}'"#
+    );
+    for (answers, last) in [(true, "spring"), (false, "-32001")] {
+        let mut terminal = Terminal::start(&confined(&scratch, &[], &script));
+        let mut shown = 0;
+        for (place, name) in names.iter().enumerate() {
+            terminal.see(name);
+            shown = place;
+            if place == 4 {
+                terminal.see("[y] show the rest");
+                terminal.see("[N] no: ");
+                terminal.keys(if answers { "y\n" } else { "\n" });
+                if !answers {
+                    break;
+                }
+            } else if place == 9 {
+                terminal.see("[N] no: ");
+                terminal.keys("y\n");
+            }
+        }
+        if answers {
+            assert_eq!(shown, 12);
+            terminal.see("[y] yes, once");
+            terminal.see("[N] no: ");
+            terminal.keys("y\n");
+        }
+        terminal.see(last);
+        assert_eq!(terminal.end(), Some(0));
+    }
+}
+
+/// A command is shown whole, or nothing of it is run.
+#[test]
+fn a_long_command_is_shown_whole_or_denied() {
+    if !have("script") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let word = |count: usize| format!("{}hidden{}", "a".repeat(count), "b".repeat(count));
+    let script = |count| {
+        let word = word(count);
+        format!(
+            r#"ask process.run '{{"program":"touch","args":["{word}"]}}'; show; tell result '{{"content":"told"}}'"#
+        )
+    };
+    let mut terminal = Terminal::start(&confined(&scratch, &[], &script(900)));
+    terminal.see("hidden");
+    terminal.see("[y] show the rest");
+    terminal.keys("\n");
+    terminal.see("-32001");
+    assert_eq!(terminal.end(), Some(0));
+    let mut terminal = Terminal::start(&confined(&scratch, &[], &script(30_000)));
+    terminal.see("wants more than can be asked about");
+    terminal.see("-32001");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+/// Whether a process has this word on its command line.
+fn is_running(word: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
+    processes.map(|process| process.path().join("cmdline")).any(|line| {
+        let line = std::fs::read(line).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|it| it == word.as_bytes())
+    })
+}
+
+/// The end of the host is that of its tool, and of what it runs for the tool, however it ends.
+#[test]
+fn nothing_outlives_a_host_that_is_killed() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[access.commands.sh]\n");
+    let word = format!("9{}", std::process::id());
+    let of_tool = format!("trap '' TERM HUP; sleep {word} & sleep {word}; sleep {word}");
+    let of_service = format!(
+        r#"ask process.run '{{"program":"sh","args":["-c","trap : TERM HUP; sleep {word} & sleep {word}; sleep {word}"]}}'"#
+    );
+    for script in [of_tool, of_service] {
+        let mut command = confined(&scratch, &[], &script).command();
+        command.stdin(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut host = command.spawn().expect("a host");
+        let until = |running: bool| {
+            let end = Instant::now() + Duration::from_secs(60);
+            while is_running(&word) != running {
+                assert!(Instant::now() < end, "{script}: {running}");
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        };
+        until(true);
+        host.kill().expect("killed");
+        host.wait().expect("collected");
+        until(false);
+    }
+}
+
+/// Searching leaves the host reachable.
+#[test]
+fn a_key_calls_off_a_search() {
+    if !have("script") {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("ws/large", &"ab".repeat(4_000_000));
+    let script = r#"echo begun >&2
+        ask fs.grep '{"pattern":"(?-u)(([ab]{0,9}){0,9}){0,9}c[ab]{90}c"}'; show"#;
+    let mut terminal = Terminal::start(&confined(&scratch, &[], script));
+    terminal.see("begun");
+    let begun = Instant::now();
+    terminal.keys("\u{3}");
+    assert_eq!(terminal.end(), Some(130));
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }

@@ -1,5 +1,5 @@
 //! The methods: what each is given and what it returns (spec §14.3). Paths are workspace-relative.
-//! Fields that are not known are ignored on either side.
+//! Unknown parameters are an error: one that is misspelled would be left out. Unknown fields of results are ignored.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +7,7 @@ use crate::content::Encoding;
 
 /// `fs.read`, `fs.exists`, `fs.list_dir`, `fs.metadata`, `fs.delete`: one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PathParams {
     /// The path.
     pub path: String,
@@ -26,6 +27,7 @@ pub struct File {
 
 /// What `fs.write` is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WriteParams {
     /// The path of a file, which is created with the directories it needs.
     pub path: String,
@@ -80,6 +82,7 @@ pub struct Metadata {
 
 /// What `fs.rename` is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RenameParams {
     /// The path of a file.
     pub from: String,
@@ -89,6 +92,7 @@ pub struct RenameParams {
 
 /// What `fs.grep` is given.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GrepParams {
     /// A regular expression in the syntax of the crate `regex`, for single lines.
     pub pattern: String,
@@ -132,6 +136,7 @@ pub struct Line {
 
 /// What `http.get` and `http.post` are given.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct HttpParams {
     /// An absolute URL, http or https.
     pub url: String,
@@ -148,6 +153,7 @@ pub struct HttpParams {
 
 /// A header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Header {
     /// Its name.
     pub name: String,
@@ -165,10 +171,14 @@ pub struct HttpReply {
     /// How `body` is to be read, where it is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
+    /// How many secret values were left out of the body.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redacted: u64,
 }
 
 /// What `process.run` is given.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RunParams {
     /// The program: a name to be found in `PATH`, or a path.
     pub program: String,
@@ -189,6 +199,14 @@ pub struct Ended {
     pub stderr: String,
     /// Its exit status; 128+N if signal N ended it.
     pub exit_code: i32,
+    /// How many secret values were left out of what it wrote.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redacted: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What methods without a result return.

@@ -15,6 +15,8 @@ mod walk;
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
 use jp_confine_policy::check::Context;
 use jp_confine_policy::net::Net;
@@ -30,6 +32,7 @@ use crate::person::Person;
 
 pub use caller::{Caller, Patient};
 pub use process::Programs;
+pub use secrets::{SHORTEST, is_secret_name};
 
 use gate::Gate;
 use http::Http;
@@ -37,6 +40,9 @@ use secrets::Secrets;
 
 /// The longest file that goes over the line unless another is set: 10 MiB (spec §14.5).
 pub const FILE_LIMIT: u64 = 10 << 20;
+
+/// For how long one search goes on unless another time is set: a tool may cancel after 30 seconds (spec §14.5).
+pub const SEARCH_LIMIT: Duration = Duration::from_secs(20);
 
 /// A variable's value in the host's environment.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -51,6 +57,9 @@ pub struct Service<'a> {
     http: Http,
     secrets: Secrets,
     limit: u64,
+    patience: Duration,
+    /// Whoever searches has one more of this.
+    searching: Arc<()>,
     refused: Witness<'a>,
 }
 
@@ -80,6 +89,8 @@ impl<'a> Service<'a> {
             http: Http::new(Net::default()),
             secrets: Secrets::default(),
             limit: FILE_LIMIT,
+            patience: SEARCH_LIMIT,
+            searching: Arc::default(),
             refused: &|_, _| {},
         }
     }
@@ -111,6 +122,13 @@ impl<'a> Service<'a> {
     #[must_use]
     pub const fn with_limit(mut self, bytes: u64) -> Self {
         self.limit = bytes;
+        self
+    }
+
+    /// With another time for a search.
+    #[must_use]
+    pub const fn with_search_limit(mut self, limit: Duration) -> Self {
+        self.patience = limit;
         self
     }
 

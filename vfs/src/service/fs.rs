@@ -27,7 +27,7 @@ impl Service<'_> {
         let file = self.leave(&params.path, Capability::Read, caller)?;
         let contents = self.contents(&file, &params.path)?;
         let size = contents.len() as u64;
-        let Content { text, encoding } = Content::of(self.secrets.scrub(contents));
+        let Content { text, encoding } = Content::of(contents);
         Ok(File { content: text, encoding, size })
     }
 

@@ -1,20 +1,50 @@
-//! `fs.grep`: ripgrep's engine over what may be read.
+//! `fs.grep`: ripgrep's engine over what may be read, bounded in time and memory.
+
+mod bounded;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkError, SinkMatch,
 };
 
+use self::bounded::Bounded;
 use super::Service;
 use super::caller::Caller;
-use super::walk::{Reach, Visit};
+use super::walk::{Reach, Visit, Watch};
 use crate::fault::{Code, Fault};
 use crate::method::{FileMatches, Found, GrepParams, Line};
 
 /// No reply has more lines: empty ones are nothing to the limit, and still take room.
 const MOST_LINES: usize = 100_000;
+
+/// The longest pattern, in bytes.
+const LONGEST_PATTERN: usize = 16 * 1024;
+
+/// The most bytes that a compiled pattern takes, and that its states take while it is used.
+const COMPILED: usize = 1 << 20;
+const STATES: usize = 16 << 20;
+
+/// How deep groups and repetitions may nest.
+const NESTING: u32 = 100;
+
+/// The most paths and extensions that one search names.
+const MOST_NAMES: usize = 10_000;
+
+/// Larger files are searched by a thread of their own, which can be given up.
+const SMALL: usize = 16 * 1024;
+
+/// How many threads may search: one, and those that were given up and have not ended.
+const MOST_SEARCHES: usize = 4;
+
+/// How often it is looked whether somebody still waits.
+const TICK: Duration = Duration::from_millis(20);
 
 impl Service<'_> {
     /// Files are searched in the order of their paths, links below directories are not followed, and
@@ -27,19 +57,18 @@ impl Service<'_> {
     ) -> Result<Found, Fault> {
         let mut search = Search::new(params)?;
         let mut walk = self.walk(params.paths.as_deref(), caller)?;
+        let mut watch = Watch { caller, until: Instant::now() + self.patience };
         let mut found = Found::default();
         let (mut size, mut count) = (0, 0);
         while let Some(visit) = walk.next() {
-            if caller.is_gone() {
-                return Err(Fault::cancelled());
-            }
-            walk.enter(self, &visit);
+            watch.check()?;
+            walk.enter(self, &visit, &mut watch)?;
             let Visit { path, reach: Reach::File(granted), .. } = visit else { continue };
             if !search.wants(&path) {
                 continue;
             }
             let Ok(contents) = self.contents(&granted, &path) else { continue };
-            let lines = search.lines(&self.secrets.scrub(contents), MOST_LINES - count)?;
+            let lines = search.lines(contents, MOST_LINES - count, &self.searching, &mut watch)?;
             count += lines.len();
             size += lines.iter().map(|line| line.content.len() as u64).sum::<u64>();
             if size > self.limit || count == MOST_LINES {
@@ -59,22 +88,30 @@ impl Service<'_> {
 /// What is searched for, and how.
 struct Search<'a> {
     matcher: RegexMatcher,
-    searcher: Searcher,
+    context: usize,
     extensions: Option<&'a [String]>,
 }
 
 impl<'a> Search<'a> {
     fn new(params: &'a GrepParams) -> Result<Self, Fault> {
-        let matcher =
-            RegexMatcherBuilder::new().line_terminator(Some(b'\n')).build(&params.pattern);
+        let GrepParams { pattern, paths, extensions, context } = params;
+        if pattern.len() > LONGEST_PATTERN {
+            let why = format!("the pattern is longer than {LONGEST_PATTERN} bytes: shorten it");
+            return Err(Fault::params(why));
+        }
+        for (name, list) in [("paths", paths), ("extensions", extensions)] {
+            if list.as_ref().is_some_and(|list| list.len() > MOST_NAMES) {
+                let why = format!("`{name}` has more than {MOST_NAMES} entries: name directories");
+                return Err(Fault::params(why));
+            }
+        }
+        let mut builder = RegexMatcherBuilder::new();
+        builder.line_terminator(Some(b'\n')).nest_limit(NESTING);
+        builder.size_limit(COMPILED).dfa_size_limit(STATES);
+        let matcher = builder.build(pattern);
         let matcher = matcher.map_err(|error| Fault::params(format!("the pattern: {error}")))?;
-        let context = params.context.unwrap_or(0);
-        let searcher = SearcherBuilder::new()
-            .binary_detection(BinaryDetection::quit(0))
-            .before_context(context)
-            .after_context(context)
-            .build();
-        Ok(Self { matcher, searcher, extensions: params.extensions.as_deref() })
+        let context = context.unwrap_or(0).min(MOST_LINES);
+        Ok(Self { matcher, context, extensions: extensions.as_deref() })
     }
 
     fn wants(&self, path: &str) -> bool {
@@ -85,13 +122,79 @@ impl<'a> Search<'a> {
         self.extensions.is_none_or(|extensions| extensions.iter().any(is))
     }
 
-    /// The lines that are found, but no more than `most`.
-    fn lines(&mut self, contents: &[u8], most: usize) -> Result<Vec<Line>, Fault> {
-        let mut lines = Lines { found: Vec::new(), most };
-        let searched = self.searcher.search_slice(&self.matcher, contents, &mut lines);
-        searched.map_err(|error: Failed| Fault::new(Code::Internal, error.0))?;
-        Ok(lines.found)
+    /// The lines that are found, but no more than `most`; `searching` counts the threads that search.
+    fn lines(
+        &mut self,
+        contents: Vec<u8>,
+        most: usize,
+        searching: &Arc<()>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<Line>, Fault> {
+        if contents.len() > SMALL {
+            return self.lines_apart(contents, most, searching, watch);
+        }
+        let until = watch.until;
+        let found = lines(&self.matcher, self.context, &contents, most, &|| Instant::now() > until);
+        watch.check()?;
+        found
     }
+
+    /// As [`Self::lines`], by a thread that is given up where nobody waits, or not any longer.
+    fn lines_apart(
+        &self,
+        contents: Vec<u8>,
+        most: usize,
+        searching: &Arc<()>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<Line>, Fault> {
+        if Arc::strong_count(searching) > MOST_SEARCHES {
+            let why = "earlier searches that were given up have not ended yet: wait for them";
+            return Err(Fault::new(Code::Internal, why));
+        }
+        let searching = Arc::clone(searching);
+        let stopped = Arc::new(AtomicBool::new(false));
+        let is_stopped = Arc::clone(&stopped);
+        let (matcher, context) = (self.matcher.clone(), self.context);
+        let (sender, receiver) = mpsc::channel();
+        let search = move || {
+            let stops = || is_stopped.load(Ordering::Relaxed);
+            drop(sender.send(lines(&matcher, context, &contents, most, &stops)));
+            drop(searching);
+        };
+        Builder::new().name("grep".into()).spawn(search).map_err(|error| {
+            Fault::new(Code::Internal, format!("nothing was searched: {error}"))
+        })?;
+        loop {
+            match receiver.recv_timeout(TICK) {
+                Ok(found) => return found,
+                Err(RecvTimeoutError::Timeout) => watch.check().inspect_err(|_| {
+                    stopped.store(true, Ordering::Relaxed);
+                })?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Fault::new(Code::Internal, "the search ended without an answer"));
+                }
+            }
+        }
+    }
+}
+
+/// The lines of `contents` that are found, but no more than `most`, unless it `stops`.
+fn lines(
+    matcher: &RegexMatcher,
+    context: usize,
+    contents: &[u8],
+    most: usize,
+    stops: &dyn Fn() -> bool,
+) -> Result<Vec<Line>, Fault> {
+    let mut searcher = SearcherBuilder::new()
+        .binary_detection(BinaryDetection::quit(0))
+        .before_context(context)
+        .after_context(context)
+        .build();
+    let mut lines = Lines { found: Vec::new(), most };
+    let searched = searcher.search_slice(Bounded { matcher, stops }, contents, &mut lines);
+    searched.map_err(|error: Failed| Fault::new(Code::Internal, error.0))?;
+    Ok(lines.found)
 }
 
 /// Lines as they are found.

@@ -187,9 +187,10 @@ impl Service<'_> {
                 Ok(answer) => {
                     let (reply, bytes) = answer?;
                     let next = redirect(&hop.url, &reply);
-                    let Content { text, encoding } = Content::of(self.secrets.scrub(bytes));
+                    let (bytes, redacted) = self.secrets.scrub(bytes);
+                    let Content { text, encoding } = Content::of(bytes);
                     let status = reply.status().as_u16();
-                    return Ok((HttpReply { status, body: text, encoding }, next));
+                    return Ok((HttpReply { status, body: text, encoding, redacted }, next));
                 }
                 Err(RecvTimeoutError::Timeout) if caller.is_gone() => {
                     return Err(Fault::cancelled());

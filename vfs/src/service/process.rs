@@ -15,6 +15,7 @@ use jp_confine_policy::env::Env;
 use super::Service;
 use super::advice;
 use super::caller::Caller;
+use super::secrets::is_secret_name;
 use crate::fault::{Code, Fault};
 use crate::group::Group;
 use crate::method::{Ended, RunParams};
@@ -54,11 +55,17 @@ impl Service<'_> {
         self.may_run(params, caller)?;
         command.arg(program).args(args).envs(self.forwarded(params));
         let ended = run(&mut command, self.limit, caller)?;
-        let text = |bytes| String::from_utf8_lossy(&self.secrets.scrub(bytes)).into_owned();
+        let mut redacted = 0;
+        let mut text = |bytes| {
+            let (bytes, count) = self.secrets.scrub(bytes);
+            redacted += count;
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let (stdout, stderr) = (text(ended.stdout), text(ended.stderr));
         let exit_code = ended.status.code();
         let exit_code =
             exit_code.unwrap_or_else(|| 128 + ended.status.signal().unwrap_or_default());
-        Ok(Ended { stdout: text(ended.stdout), stderr: text(ended.stderr), exit_code })
+        Ok(Ended { stdout, stderr, exit_code, redacted })
     }
 
     fn may_run(&mut self, params: &RunParams, caller: &mut dyn Caller) -> Result<(), Fault> {
@@ -78,7 +85,7 @@ impl Service<'_> {
     }
 
     /// What the program is to have of the environment, by the rule about it and the rules about
-    /// variables. From now on these values are secrets.
+    /// variables. From now on the values of those that are secret by a rule or their name do not come back.
     fn forwarded(&mut self, params: &RunParams) -> Vec<(String, String)> {
         let granted = self.resources.commands.envs(&params.program);
         let granted = Env::readable(granted).unwrap_or_default();
@@ -91,8 +98,11 @@ impl Service<'_> {
         };
         let value = |name: &String| Some((name.clone(), (self.variables)(name)?));
         let forwarded: Vec<_> = params.envs.iter().filter(may).filter_map(value).collect();
-        for (_, value) in &forwarded {
-            self.secrets.add(value);
+        for (name, value) in &forwarded {
+            let is_listed = self.resources.net_env.judge(name) == Coverage::Allowed;
+            if is_listed || is_secret_name(name) {
+                self.secrets.add(value);
+            }
         }
         forwarded
     }

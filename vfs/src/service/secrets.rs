@@ -7,38 +7,56 @@ use memchr::memmem;
 /// What stands where a value stood.
 const REDACTED: &[u8] = b"[REDACTED]";
 
-/// The values, the longest first; none of them is empty. Their `Debug` form would be what is kept here.
+/// Shorter values are not left out: they are words of ordinary output, and to leave them out would tell them.
+pub const SHORTEST: usize = 8;
+
+/// Words of names whose values are secret.
+const WORDS: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY", "CREDENTIAL", "AUTH"];
+
+/// Whether the value of a variable of this name is secret, whatever rules say.
+#[must_use]
+pub fn is_secret_name(name: &str) -> bool {
+    let mut words = name.split(|one: char| !one.is_ascii_alphanumeric());
+    words.any(|word| {
+        let word = word.trim_end_matches(|one: char| one.is_ascii_digit()).to_ascii_uppercase();
+        let word = word.as_str();
+        WORDS.contains(&word) || word.strip_suffix('S').is_some_and(|one| WORDS.contains(&one))
+    })
+}
+
+/// The values, the longest first. Their `Debug` form would be what is kept here.
 #[derive(Default)]
 pub(super) struct Secrets(Vec<Vec<u8>>);
 
 impl Secrets {
-    /// Adds a value; an empty one is none.
+    /// Adds a value; a short one is none.
     pub(super) fn add(&mut self, value: &str) {
-        if !value.is_empty() && !self.0.iter().any(|known| known == value.as_bytes()) {
+        if value.len() >= SHORTEST && !self.0.iter().any(|known| known == value.as_bytes()) {
             self.0.push(value.as_bytes().to_owned());
             self.0.sort_by_key(|value| Reverse(value.len()));
         }
     }
 
-    /// `bytes` without the values; encoded forms of them are not known.
-    pub(super) fn scrub(&self, bytes: Vec<u8>) -> Vec<u8> {
+    /// `bytes` without the values, and how many were left out; encoded forms of them are not known.
+    pub(super) fn scrub(&self, bytes: Vec<u8>) -> (Vec<u8>, u64) {
         let mut pieces = vec![Piece::Kept(&bytes[..])];
         for value in &self.0 {
             pieces = pieces.into_iter().flat_map(|piece| piece.without(value)).collect();
         }
         if pieces.len() == 1 {
-            return bytes;
+            return (bytes, 0);
         }
+        let count = pieces.iter().filter(|piece| matches!(piece, Piece::Redacted)).count() as u64;
         let text = |piece: Piece<'_>| match piece {
             Piece::Kept(bytes) => bytes.to_owned(),
             Piece::Redacted => REDACTED.to_owned(),
         };
-        pieces.into_iter().flat_map(text).collect()
+        (pieces.into_iter().flat_map(text).collect(), count)
     }
 
     /// The same of text. What was cut apart within a character is replaced.
     pub(super) fn scrub_text(&self, text: String) -> String {
-        String::from_utf8_lossy(&self.scrub(text.into_bytes())).into_owned()
+        String::from_utf8_lossy(&self.scrub(text.into_bytes()).0).into_owned()
     }
 }
 
@@ -79,18 +97,38 @@ mod tests {
     #[test]
     fn values_are_replaced_the_longest_first() {
         row(&[], "abc", "abc");
-        row(&[""], "abc", "abc");
-        row(&["b"], "abc", "a[REDACTED]c");
-        row(&["ab", "abc"], "abc ab", "[REDACTED] [REDACTED]");
-        row(&["x"], "xx", "[REDACTED][REDACTED]");
-        row(&["E", "secret"], "secret E", "[REDACTED] [REDACTED]");
-        row(&["abc", "bcdef"], "abcdef", "a[REDACTED]");
+        row(&["", "1", "always", "seven77"], "1 always seven77", "1 always seven77");
+        row(&["eight888"], "aeight888c", "a[REDACTED]c");
+        row(&["12345678", "123456789"], "123456789 12345678", "[REDACTED] [REDACTED]");
+        row(&["xxxxxxxx"], "xxxxxxxxxxxxxxxx", "[REDACTED][REDACTED]");
+        row(&["[REDACTED", "secret-value"], "secret-value [REDACTED", "[REDACTED] [REDACTED]");
+        row(&["abcdefgh", "cdefghijk"], "abcdefghijk", "ab[REDACTED]");
     }
 
     #[test]
     fn bytes_that_are_no_text_are_scrubbed_too() {
         let mut secrets = Secrets::default();
-        secrets.add("key");
-        assert_eq!(secrets.scrub(b"\xffkey\xff".to_vec()), b"\xff[REDACTED]\xff");
+        secrets.add("key-12345");
+        let (bytes, count) = secrets.scrub(b"\xffkey-12345\xffkey-12345".to_vec());
+        assert_eq!((&bytes[..], count), (&b"\xff[REDACTED]\xff[REDACTED]"[..], 2));
+    }
+
+    #[test]
+    fn names_tell_secrets_by_their_words() {
+        for name in
+            ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "db-password", "Auth", "KEY2", "API_KEYS"]
+        {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in [
+            "CARGO_TERM_COLOR",
+            "RUST_BACKTRACE",
+            "TOKENIZERS_PARALLELISM",
+            "KEYBOARD",
+            "",
+            "AUTHOR",
+        ] {
+            assert!(!is_secret_name(name), "{name}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Instant;
 
 use jp_confine_policy::Capability;
 use jp_confine_policy::check::CheckResult;
@@ -12,7 +13,7 @@ use super::Service;
 use super::caller::Caller;
 use super::fs::{below, missing};
 use super::ignored::Ignored;
-use crate::fault::Fault;
+use crate::fault::{Code, Fault};
 use crate::files::Standing;
 use crate::method::Kind;
 
@@ -31,6 +32,30 @@ pub(super) struct Visit {
     pub(super) reach: Reach,
     ignored: Option<Rc<Ignored>>,
 }
+
+/// For how long it goes on: until nobody waits any more, or it took too long.
+pub(super) struct Watch<'c> {
+    pub(super) caller: &'c mut dyn Caller,
+    pub(super) until: Instant,
+}
+
+impl Watch<'_> {
+    /// # Errors
+    /// [`Code::Cancelled`] or [`Code::Timeout`], once it is to end.
+    pub(super) fn check(&mut self) -> Result<(), Fault> {
+        if self.caller.is_gone() {
+            return Err(Fault::cancelled());
+        }
+        if Instant::now() > self.until {
+            let why = "the search took too long: simplify the pattern or narrow the paths";
+            return Err(Fault::new(Code::Timeout, why));
+        }
+        Ok(())
+    }
+}
+
+/// How many entries of a directory are looked at before it is asked whether to go on.
+const STRIDE: usize = 64;
 
 /// What can be done at a place.
 #[derive(Debug)]
@@ -102,18 +127,27 @@ impl Walk {
     }
 
     /// Goes on with what is in the directory of `visit`.
-    pub(super) fn enter(&mut self, service: &Service<'_>, visit: &Visit) {
-        let Reach::Dir(dir) = &visit.reach else { return };
+    pub(super) fn enter(
+        &mut self,
+        service: &Service<'_>,
+        visit: &Visit,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Fault> {
+        let Reach::Dir(dir) = &visit.reach else { return Ok(()) };
         let mut names = service.files.names(dir).unwrap_or_default();
         names.sort_unstable_by(|one, other| other.cmp(one));
         let ignored = service.ignored_in(&visit.path, visit.ignored.as_ref());
-        for name in names {
+        for (place, name) in names.into_iter().enumerate() {
+            if place % STRIDE == STRIDE - 1 {
+                watch.check()?;
+            }
             let path = below(&visit.path, &name);
             let Some(reach) = reach(service, &path, &dir.path().join(name)) else { continue };
             if !ignored.covers(&path, matches!(reach, Reach::Dir(_))) {
                 self.pending.push(Visit { path, reach, ignored: Some(Rc::clone(&ignored)) });
             }
         }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What tools are answered, wherever the files are.
 
 mod both;
+mod bounds;
 mod disk;
 mod handles;
 mod ignored;

@@ -185,6 +185,7 @@ fn values_go_where_they_are_meant_for_and_do_not_come_back() {
     let reply = get(first.url("/x"), "Bearer ${TOKEN}").to_string();
     assert!(first.heard()[0].contains("x-key: Bearer t0ps3cret"), "{:?}", first.heard());
     assert!(reply.contains("Bearer [REDACTED]") && !reply.contains("t0ps3cret"), "{reply}");
+    assert!(reply.contains("\"redacted\":1"), "{reply}");
     get(first.url(&format!("/to/{}/there", second.port)), "${TOKEN}");
     assert!(!second.heard().concat().contains("t0ps3cret"), "{:?}", second.heard());
     let heard = first.heard().len();

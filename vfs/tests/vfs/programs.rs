@@ -16,14 +16,34 @@ use crate::both::{POLICY, Place, answer};
 /// Asks a service with these rules about variables and programs.
 fn with_service<T>(rules: &Value, ask: impl FnOnce(&mut Service<'_>) -> T) -> T {
     let place = Place::on_disk(POLICY);
+    with_service_of(&place, rules, |service| {
+        // Something else gets the name of the workspace: programs run in the workspace.
+        let elsewhere = place.root().with_file_name("elsewhere");
+        std::fs::rename(place.root(), &elsewhere).expect("renamed");
+        std::fs::create_dir(place.root()).expect("a folder");
+        ask(service)
+    })
+}
+
+/// The same of a project that stays where it is.
+fn with_service_of<T>(place: &Place, rules: &Value, ask: impl FnOnce(&mut Service<'_>) -> T) -> T {
     let mut nobody = Nobody;
-    let variables = |name: &str| (name.len() == 3).then(|| format!("value of {name}"));
+    let variables = |name: &str| match name {
+        "CARGO_TERM_COLOR" | "LISTED_SHORT" => Some("always".to_owned()),
+        "RUST_BACKTRACE" | "API_KEY" => Some("1".to_owned()),
+        "MY_TOKEN" => Some("t0ken-value".to_owned()),
+        "MY_TOKENS" => Some("t0ken-value-and-more".to_owned()),
+        "LISTED" => Some("ordinary name".to_owned()),
+        name => (name.len() == 3).then(|| format!("value of {name}")),
+    };
     let list = |name: &str| rules.get(name).cloned();
     let written = Written {
         env: list("env").map(|it| serde_json::from_value(it).expect("rules")).unwrap_or_default(),
         net: Vec::new(),
         commands: list("commands").map(|it| serde_json::from_value(it).expect("rules")),
-        net_env: Vec::new(),
+        net_env: list("net_env")
+            .map(|it| serde_json::from_value(it).expect("names"))
+            .unwrap_or_default(),
     };
     let programs = Programs {
         wrapper: vec!["env".into(), "--".into()],
@@ -35,10 +55,6 @@ fn with_service<T>(rules: &Value, ask: impl FnOnce(&mut Service<'_>) -> T) -> T 
     };
     let resources = written.compile().expect("rules");
     let service = place.service(&mut nobody).with_resources(resources, &variables);
-    // Something else gets the name of the workspace: programs run in the workspace.
-    let elsewhere = place.root().with_file_name("elsewhere");
-    std::fs::rename(place.root(), &elsewhere).expect("renamed");
-    std::fs::create_dir(place.root()).expect("a folder");
     ask(&mut service.with_programs(programs).with_limit(1000))
 }
 
@@ -72,19 +88,86 @@ fn only_programs_and_arguments_that_are_listed() {
 }
 
 #[test]
-fn variables_are_those_that_are_asked_for_and_allowed_and_stay_secret() {
+fn variables_are_those_that_are_asked_for_and_allowed() {
     let of = |rules: Value| {
         let params = json!({"program": "sh", "args": ["-c", "env | sort"], "envs": ["AAA", "BBB", "CCC", "LONG"]});
         let text = run(&rules, &params)["stdout"].as_str().expect("text").to_owned();
-        assert!(!text.contains("value of"), "{text}");
         text.lines()
-            .filter_map(|line| line.strip_suffix("=[REDACTED]").map(str::to_owned))
+            .filter_map(|line| Some(line.split_once("=value of ")?.0.to_owned()))
             .collect::<Vec<_>>()
     };
     let commands = json!({"sh": {"envs": ["AAA", "BBB", "DDD", "LONG"]}});
     assert_eq!(of(json!({ "commands": commands })), ["AAA", "BBB"]);
     let env = json!([{"name": "A*", "read": true}]);
     assert_eq!(of(json!({"commands": commands, "env": env})), ["AAA"]);
+}
+
+/// What a program was given and is no secret comes back as it is; of a secret each occurrence is left out.
+#[test]
+fn only_secrets_do_not_come_back() {
+    for (envs, net_env, script, stdout, redacted) in [
+        (
+            json!(["CARGO_TERM_COLOR"]),
+            json!([]),
+            "echo color = $CARGO_TERM_COLOR",
+            "color = always",
+            0,
+        ),
+        (json!(["RUST_BACKTRACE"]), json!([]), "echo 11 1 $RUST_BACKTRACE", "11 1 1", 0),
+        (json!(["AAA"]), json!([]), "echo $AAA", "value of AAA", 0),
+        (json!(["API_KEY"]), json!([]), "echo 21 $API_KEY", "21 1", 0),
+        (json!(["LISTED_SHORT"]), json!(["LISTED*"]), "echo $LISTED_SHORT", "always", 0),
+        (json!(["MY_TOKEN"]), json!([]), "echo $MY_TOKEN-$MY_TOKEN", "[REDACTED]-[REDACTED]", 2),
+        (json!(["LISTED"]), json!(["LISTED*"]), "echo a${LISTED}b", "a[REDACTED]b", 1),
+        (
+            json!(["MY_TOKEN", "MY_TOKENS"]),
+            json!([]),
+            "echo $MY_TOKENS $MY_TOKEN",
+            "[REDACTED] [REDACTED]",
+            2,
+        ),
+        (json!(["MY_TOKEN"]), json!([]), "echo $MY_TOKEN | base64", "dDBrZW4tdmFsdWUK", 0),
+    ] {
+        let rules = json!({"commands": {"sh": {"envs": ["*"]}}, "net_env": net_env});
+        let ended = run(&rules, &json!({"program": "sh", "args": ["-c", script], "envs": envs}));
+        assert_eq!(ended["stdout"], format!("{stdout}\n"), "{script}");
+        let count = if redacted == 0 { Value::Null } else { json!(redacted) };
+        assert_eq!(ended["redacted"], count, "{script}");
+    }
+    let rules = json!({"commands": {"sh": {"envs": ["*"]}}});
+    let params =
+        json!({"program": "sh", "args": ["-c", "echo $MY_TOKEN >&2"], "envs": ["MY_TOKEN"]});
+    let ended = run(&rules, &params);
+    assert_eq!((&ended["stderr"], &ended["redacted"]), (&json!("[REDACTED]\n"), &json!(1)));
+}
+
+/// What is in a file is nobody's to change on its way, whatever was forwarded before.
+#[test]
+fn contents_of_files_stay_what_they_are() {
+    let rules = json!({"commands": {"sh": {"envs": ["*"]}}});
+    with_service_of(&Place::on_disk(POLICY), &rules, |service| {
+        let params = json!({"program": "sh", "args": ["-c", "cp a.txt /dev/null"], "envs": ["MY_TOKEN", "CARGO_TERM_COLOR"]});
+        assert_eq!(answer(service, "process.run", &params)["exit_code"], 0);
+        let text = "color = always\ntoken = t0ken-value\n";
+        for (content, encoding) in
+            [(text, json!({})), ("/3Qwa2VuLXZhbHVl", json!({"encoding": "base64"}))]
+        {
+            let mut params = json!({"path": "rw/new", "content": content});
+            params
+                .as_object_mut()
+                .expect("an object")
+                .extend(encoding.as_object().expect("one").clone());
+            assert_eq!(answer(service, "fs.write", &params), json!({}));
+            let read = answer(service, "fs.read", &json!({"path": "rw/new"}));
+            assert_eq!(read["content"], content);
+            assert_eq!(read["redacted"], Value::Null);
+            assert_eq!(answer(service, "fs.write", &params), json!({}));
+        }
+        let params = json!({"path": "rw/new", "content": text});
+        answer(service, "fs.write", &params);
+        let found = answer(service, "fs.grep", &json!({"pattern": "token", "paths": ["rw/new"]}));
+        assert_eq!(found["matches"][0]["lines"][0]["content"], "token = t0ken-value");
+    });
 }
 
 /// Gives up after a while.

@@ -1,0 +1,164 @@
+//! What a request may take of time and memory, and what is no request.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use jp_confine_vfs::Code;
+use jp_confine_vfs::message::{Incoming, Request, parse};
+use jp_confine_vfs::person::Nobody;
+use jp_confine_vfs::service::{Caller, Patient};
+use serde_json::{Value, json};
+
+use crate::both::{POLICY, Place, answer, answer_in_full, rows};
+
+const PARAMS: i32 = -32602;
+
+/// So long nothing here takes, on a busy machine and in a build for tests.
+const SOON: Duration = Duration::from_secs(20);
+
+/// A pattern that fits, and for which each byte costs thousands of steps.
+const SLOW: &str = "(?-u)(([ab]{0,9}){0,9}){0,9}c[ab]{90}c";
+
+fn request(params: &Value) -> Request {
+    let line =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "fs.grep", "params": params}).to_string();
+    let Ok(Incoming::Request(request)) = parse(line.as_bytes()) else { panic!("{line}") };
+    request
+}
+
+/// A project with a large file, of one line and of many.
+fn large() -> Place {
+    let place = Place::on_disk(POLICY);
+    let line = "ab".repeat(40) + "\n";
+    std::fs::write(place.root().join("rw/lines"), line.repeat(50_000)).expect("written");
+    std::fs::write(place.root().join("rw/one"), "ab".repeat(500_000)).expect("written");
+    place
+}
+
+#[test]
+fn patterns_and_lists_have_limits() {
+    let named = |name: &str, count: usize| json!({"pattern": "x", name: vec!["rw"; count]});
+    let refused = [
+        json!({"pattern": "((((((a{0,20}){0,20}){0,20}){0,25})))[^a]"}),
+        json!({"pattern": "(a{1000}){1000}"}),
+        json!({"pattern": "x".repeat(20_000)}),
+        json!({"pattern": "(".repeat(200) + &")".repeat(200)}),
+        named("paths", 10_001),
+        named("extensions", 10_001),
+    ];
+    let begun = Instant::now();
+    for params in refused {
+        rows(POLICY, &[("fs.grep", params, json!(PARAMS))]);
+    }
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    let place = Place::on_disk(POLICY);
+    let mut nobody = Nobody;
+    let mut service = place.service(&mut nobody);
+    for (params, why) in [
+        (json!({"pattern": "(a{1000}){1000}"}), "size"),
+        (named("paths", 1_500_000), "`paths` has more than 10000 entries: name directories"),
+    ] {
+        let fault = answer_in_full(&mut service, "fs.grep", &params).expect_err("too much");
+        assert!(fault.message.contains(why), "{fault}");
+    }
+    let usual = r"(?i)\b(fn|let)\s+\w{1,10}\s*[=(]";
+    let found = answer(&mut service, "fs.grep", &json!({"pattern": usual, "context": usize::MAX}));
+    assert_eq!(found["matches"][0]["path"], "rw/b.rs");
+}
+
+#[test]
+fn a_search_that_takes_too_long_is_given_up() {
+    let place = large();
+    for path in ["rw/lines", "rw/one", "rw"] {
+        let mut nobody = Nobody;
+        let mut service = place.service(&mut nobody).with_search_limit(Duration::from_millis(100));
+        let begun = Instant::now();
+        let asked = request(&json!({"pattern": SLOW, "paths": [path]}));
+        let fault = service.answer(&asked, &mut Patient).expect_err("it takes long");
+        assert_eq!(fault.code, Code::Timeout, "{path}: {fault}");
+        assert!(fault.message.contains("narrow the paths"), "{fault}");
+        assert!(begun.elapsed() < SOON, "{path}: {:?}", begun.elapsed());
+        // The session goes on.
+        let read = answer(&mut service, "fs.read", &json!({"path": "rw/seasons"}));
+        assert_eq!(read["content"], "spring\nsummer\n");
+    }
+}
+
+/// Waits for a tenth of a second.
+struct Impatient(Instant);
+
+impl fmt::Debug for Impatient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Impatient")
+    }
+}
+
+impl Caller for Impatient {
+    fn is_gone(&mut self) -> bool {
+        self.0.elapsed() > Duration::from_millis(100)
+    }
+
+    fn told_to_wait(&mut self, _: &str) {}
+}
+
+#[test]
+fn a_search_that_nobody_waits_for_ends() {
+    let place = large();
+    let mut nobody = Nobody;
+    let mut service = place.service(&mut nobody);
+    let begun = Instant::now();
+    let asked = request(&json!({"pattern": SLOW}));
+    let answer = service.answer(&asked, &mut Impatient(Instant::now())).map(|_| ());
+    assert_eq!(answer.map_err(|fault| fault.code), Err(Code::Cancelled));
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+}
+
+/// Large files are searched in parts: what is found is the same.
+#[test]
+fn lines_are_found_wherever_they_are() {
+    let place = Place::on_disk(POLICY);
+    let lines: Vec<String> = (0..20_000).map(|number| format!("line {number} end")).collect();
+    let long = format!("x{}y", "z".repeat(100_000));
+    let text = format!("{}\n\n{long}\n{}", lines.join("\n"), "last");
+    std::fs::write(place.root().join("rw/many"), text).expect("written");
+    let mut nobody = Nobody;
+    let mut service = place.service(&mut nobody);
+    let mut numbers = |pattern: &str| -> Vec<u64> {
+        let asked = json!({"pattern": pattern, "paths": ["rw/many"]});
+        let found = answer(&mut service, "fs.grep", &asked);
+        let lines = found["matches"][0]["lines"].as_array().cloned().unwrap_or_default();
+        lines.iter().filter_map(|line| line["line_number"].as_u64()).collect()
+    };
+    let every: Vec<u64> = (1..=20_000).collect();
+    assert_eq!(numbers(r"^line \d+ end$"), every);
+    assert_eq!(numbers("line (0|777|19999) end"), [1, 778, 20_000]);
+    assert_eq!(numbers("^$"), [20_001]);
+    assert_eq!(numbers("^xz*y$"), [20_002]);
+    assert_eq!(numbers(r"\blast\b|^x"), [20_002, 20_003]);
+    assert_eq!(numbers("no such line"), [0; 0]);
+}
+
+#[test]
+fn unknown_parameters_are_named() {
+    let place = Place::on_disk(POLICY);
+    let mut nobody = Nobody;
+    let mut service = place.service(&mut nobody);
+    for (method, params, unknown) in [
+        ("fs.grep", json!({"pattern": "x", "path": "rw"}), "path"),
+        ("fs.read", json!({"path": "rw/a.txt", "encoding": "base64"}), "encoding"),
+        ("fs.write", json!({"path": "rw/a", "content": "", "mode": 1}), "mode"),
+        ("fs.exists", json!({"path": "rw", "paths": []}), "paths"),
+        ("fs.rename", json!({"from": "rw/a.txt", "to": "rw/z", "force": true}), "force"),
+        ("http.get", json!({"url": "http://a.test/", "header": []}), "header"),
+        (
+            "http.get",
+            json!({"url": "http://a.test/", "headers": [{"name": "a", "value": "b", "c": 1}]}),
+            "c",
+        ),
+        ("process.run", json!({"program": "true", "arguments": []}), "arguments"),
+    ] {
+        let fault = answer_in_full(&mut service, method, &params).expect_err(method);
+        assert_eq!(i32::from(fault.code), PARAMS, "{method}: {fault}");
+        assert!(fault.message.contains(&format!("unknown field `{unknown}`")), "{fault}");
+    }
+}
