@@ -16,8 +16,18 @@ const PARAMS: i32 = -32602;
 /// So long nothing here takes, on a busy machine and in a build for tests.
 const SOON: Duration = Duration::from_secs(20);
 
-/// A pattern that fits, and for which each byte costs thousands of steps.
-const SLOW: &str = "(?-u)(([ab]{0,9}){0,9}){0,9}c[ab]{90}c";
+/// A pattern that fits, and for which each byte of [`noise`] costs hundreds of steps.
+const SLOW: &str = "(?-u)a[ab]{400}[c-z]";
+
+/// So many letters, `a` and `b` without any order.
+fn noise(length: usize) -> String {
+    let mut state = 1_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        if state >> 31 == 0 { 'a' } else { 'b' }
+    };
+    (0..length).map(|_| next()).collect()
+}
 
 fn request(params: &Value) -> Request {
     let line =
@@ -29,9 +39,9 @@ fn request(params: &Value) -> Request {
 /// A project with a large file, of one line and of many.
 fn large() -> Place {
     let place = Place::on_disk(POLICY);
-    let line = "ab".repeat(40) + "\n";
-    std::fs::write(place.root().join("rw/lines"), line.repeat(50_000)).expect("written");
-    std::fs::write(place.root().join("rw/one"), "ab".repeat(500_000)).expect("written");
+    let lines = (noise(799) + "\n").repeat(10_000);
+    std::fs::write(place.root().join("rw/lines"), lines).expect("written");
+    std::fs::write(place.root().join("rw/one"), noise(2_000_000)).expect("written");
     place
 }
 
