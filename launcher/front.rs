@@ -15,6 +15,7 @@ use crate::consent::Before;
 use crate::descendants::{self, Descendant};
 use crate::ending::End;
 use crate::failure::Failure;
+use crate::host_process::HostProcess;
 use crate::machine::Need;
 use crate::report;
 use crate::resumption;
@@ -49,7 +50,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct Ready {
     signals: Signals,
     inherited: Inherited,
-    host: Option<Pid>,
+    host: HostProcess,
 }
 
 /// A program that runs.
@@ -65,8 +66,7 @@ pub(crate) struct Running {
     hung_up: bool,
     /// The program was told from outside to end.
     told_to_end: bool,
-    /// The process that this one must not outlive, whose child it is.
-    host: Option<Pid>,
+    host: HostProcess,
 }
 
 /// The process that supervises the program, and what it has told.
@@ -90,8 +90,7 @@ struct Supervised {
 }
 
 impl Ready {
-    /// Blocks what the front fetches one by one. The run ends with its `host`, if it has one: the kernel tells this
-    /// process when that has ended, however it did (`PR_SET_PDEATHSIG`).
+    /// Blocks what the front fetches one by one. The run ends with its `host`, if it has one.
     pub(crate) fn new(host: Option<i32>) -> Result<Self, Failure> {
         let mut awaited = PASSED_ON.to_vec();
         awaited.push(libc::SIGCHLD);
@@ -102,15 +101,7 @@ impl Ready {
         Signals::of(&[libc::SIGTTIN, libc::SIGTTOU]).block();
         // Descendants whose parents are gone stay ours, and so recognisable as part of the run.
         Need::Reaper.require()?;
-        let host = host.and_then(Pid::from_raw);
-        if host.is_some() {
-            let told = rustix::process::set_parent_process_death_signal(Some(Signal::TERM));
-            told.map_err(io::Error::from)?;
-        }
-        if is_gone(host) {
-            return Err(Failure::own("nothing was run: the process that it is for has ended"));
-        }
-        Ok(Self { signals, inherited, host })
+        Ok(Self { signals, inherited, host: HostProcess::attend(host)? })
     }
 
     /// Starts the program as a child of this process.
@@ -269,7 +260,7 @@ impl Running {
         loop {
             let ticks = watch.is_some() || self.waits_for_leftovers();
             let arrival = self.signals.wait(ticks.then_some(TICK))?;
-            if is_gone(self.host) {
+            if self.host.is_gone() {
                 // Nobody takes what it would still do, and it may ignore being asked to end.
                 descendants::end();
                 return Err(io::Error::other("the process that it was for has ended"));
@@ -474,11 +465,6 @@ impl Running {
     fn is_front(&self, pid: i32) -> bool {
         pid == self.front.as_raw_nonzero().get()
     }
-}
-
-/// Whether this process had a host that has ended: then it is another's child.
-fn is_gone(host: Option<Pid>) -> bool {
-    host.is_some_and(|host| rustix::process::getppid() != Some(host))
 }
 
 fn leads_session() -> bool {

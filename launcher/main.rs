@@ -34,6 +34,7 @@ mod gap;
 mod grants;
 mod here;
 mod host_files;
+mod host_process;
 mod in_vain;
 mod inherited;
 mod init;

@@ -28,9 +28,9 @@ impl Advisor<'_> {
             denials.iter().map(|denial| request::replaced(denial)).collect();
         let both = denials.iter().zip(&replaced);
         let asked: Vec<Result<Asked<'_>, Box<Advice>>> = both
-            .map(|(denial, other)| match self.is_spent() {
-                true => Err(Box::new(Advice::Never(SPENT.to_owned()))),
-                false => Ok(self.grantable(denial)?.to_replace(other.as_deref())),
+            .map(|(denial, other)| {
+                self.go_on()?;
+                Ok(self.grantable(denial)?.to_replace(other.as_deref()))
             })
             .collect();
         let requests: Vec<Asked<'_>> = asked.iter().flatten().copied().collect();
@@ -42,6 +42,11 @@ impl Advisor<'_> {
         let mut all: Vec<Advice> = asked.into_iter().map(one).collect();
         commands::unite(&mut all);
         all
+    }
+
+    /// No way out, where none is looked for any more.
+    fn go_on(&self) -> Result<(), Box<Advice>> {
+        if self.is_spent() { Err(Box::new(Advice::Never(SPENT.to_owned()))) } else { Ok(()) }
     }
 
     /// The ways out of these requests under the policy as it is.
@@ -97,9 +102,9 @@ impl Advisor<'_> {
 
     /// As [`Trial::solve`], for requests that are to be allowed at the same time.
     fn solve_all(&self, asked: &[Asked<'_>], means: Means) -> Vec<Steps> {
-        let solve = |asked: &Asked<'_>| match self.is_spent() {
-            true => Err(Box::new(Advice::Never(SPENT.to_owned()))),
-            false => Trial::of(*self, means).solve(*asked),
+        let solve = |asked: &Asked<'_>| {
+            self.go_on()?;
+            Trial::of(*self, means).solve(*asked)
         };
         let mut all: Vec<Steps> = asked.iter().map(solve).collect();
         if means == Means::Files && !self.is_spent() {

@@ -192,8 +192,8 @@ fn lines(
         .after_context(context)
         .build();
     let mut lines = Lines { found: Vec::new(), most };
-    let searched = searcher.search_slice(Bounded { matcher, stops }, contents, &mut lines);
-    searched.map_err(|error: Failed| Fault::new(Code::Internal, error.0))?;
+    let outcome = searcher.search_slice(Bounded { matcher, stops }, contents, &mut lines);
+    outcome.map_err(|error: Failed| Fault::new(Code::Internal, error.0))?;
     Ok(lines.found)
 }
 
