@@ -171,8 +171,6 @@ pub(crate) struct Advisor<'a> {
     pub(crate) own_lists: &'a OwnLists,
     /// What the system lets the user do.
     pub(crate) rights: Rights,
-    /// For how long it is worked out, if there is a limit.
-    pub(crate) effort: Option<&'a Effort>,
 }
 
 impl<'a> Advisor<'a> {
@@ -197,13 +195,13 @@ impl<'a> Advisor<'a> {
             rule_places: &prepared.rule_places,
             own_lists: &prepared.own_lists,
             rights: system::rights,
-            effort: None,
         }
     }
 
     /// Whether no more advice is worked out.
     pub(crate) fn is_spent(&self) -> bool {
-        self.effort.is_some_and(Effort::is_spent)
+        let effort = self.denials.and_then(|denials| denials.effort.as_ref());
+        effort.is_some_and(Effort::is_spent)
     }
 
     /// The rule that decided a denial, or the pattern that withholds what the rule grants, for people.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::tier::Restraint;
 
+use crate::advice::effort::Effort;
 use crate::events::{Denial, Reason};
 use crate::gap::Gap;
 use crate::in_vain::opens_to_write;
@@ -39,6 +40,8 @@ pub(crate) struct Denials {
     pub(crate) gap: Option<Gap>,
     /// What a person consented to, so that it was no denial.
     consented: Group,
+    /// For how long advice about them is worked out, if there is a limit.
+    pub(crate) effort: Option<Effort>,
 }
 
 impl Denials {

@@ -144,8 +144,8 @@ pub(crate) fn run(
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
     let person = person.to_the_end();
-    let effort = Effort::begin();
-    let advisor = Advisor { person, denials: Some(&denials), effort: Some(&effort), ..advisor };
+    denials.effort = Some(Effort::begin());
+    let advisor = Advisor { person, denials: Some(&denials), ..advisor };
     let missed = prepared.environment.missed(&context.environment, status);
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
     if let Some(exposed) = exposed {

@@ -64,7 +64,6 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         rule_places: RulePlaces::of_nobody(),
         own_lists: &LISTS,
         rights: |_, _| Ok(()),
-        effort: None,
     }
 }
 

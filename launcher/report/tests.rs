@@ -84,7 +84,6 @@ fn circumstances<'a>(
             rule_places: RulePlaces::of_nobody(),
             own_lists,
             rights: |_, _| Ok(()),
-            effort: None,
         },
         verbose: true,
         succeeded: false,

@@ -70,7 +70,7 @@ impl<'a> OnTerminal<'a> {
                 0 => "  [y] yes, once  [r] yes, in this run  [N] no: ".to_owned(),
                 more => format!("  [y] show the rest, screens: {more}  [N] no: "),
             };
-            lines.iter().map(|line| format!("{line}\n")).collect::<String>() + &offer
+            lines.iter().map(String::as_str).chain([&*offer]).collect::<Vec<_>>().join("\n")
         };
         screens.iter().enumerate().map(screen).collect()
     }
