@@ -143,9 +143,8 @@ pub(crate) fn run(
     for (times, what) in running.answered() {
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
-    let person = person.to_the_end();
     denials.effort = Some(Effort::begin());
-    let advisor = Advisor { person, denials: Some(&denials), ..advisor };
+    let advisor = Advisor { person: person.to_the_end(), denials: Some(&denials), ..advisor };
     let missed = prepared.environment.missed(&context.environment, status);
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
     if let Some(exposed) = exposed {

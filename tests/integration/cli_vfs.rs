@@ -366,7 +366,9 @@ fn nothing_is_consented_to_that_was_not_shown() {
     let policy = "[[access.fs]]\npath = '.'\nread = true\n[file_policy]\nprompt_paths = ['<workspace>/p*']\n";
     scratch.write("ws/jp-confine.toml", policy);
     let names: Vec<String> = (1..=13).map(|number| format!("p{number}.txt")).collect();
-    names.iter().for_each(|name| scratch.write(&format!("ws/{name}"), "spring\n"));
+    for name in &names {
+        scratch.write(&format!("ws/{name}"), "spring\n");
+    }
     let paths = names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(",");
     let script = format!(
         r#"ask fs.grep '{{"pattern":"spring","paths":[{paths}]}}'; show; tell result '{{"content":"told"}}'"#
@@ -374,7 +376,9 @@ fn nothing_is_consented_to_that_was_not_shown() {
     for (says, last) in [(["y\n", "y\n", "y\n"], "spring"), (["y\n", "\n", ""], "-32001")] {
         let mut terminal = Terminal::start_sized(&confined(&scratch, &[], &script), 24, 80);
         for (screen, says) in names.chunks(6).zip(says).take_while(|(_, says)| !says.is_empty()) {
-            screen.iter().for_each(|name| terminal.see(name));
+            for name in screen {
+                terminal.see(name);
+            }
             terminal.see(if screen.len() == 6 { "[y] show the rest" } else { "[y] yes, once" });
             terminal.see("[N] no: ");
             terminal.keys(says);
