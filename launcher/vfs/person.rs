@@ -171,7 +171,11 @@ mod tests {
         let long = format!("sh -c '{}'", "資x".repeat(3000));
         for size in [None, Some((24, 80)), Some((6, 20)), Some((50, 200)), Some((1, 1))] {
             let shown = screens(&questions, size);
-            let text = shown.concat().replace("\n    ", "");
+            let lines = |screen: &String| {
+                let (lines, _) = screen.rsplit_once('\n').unwrap_or_default();
+                lines.lines().map(str::trim_start).collect::<String>()
+            };
+            let text: String = shown.iter().map(lines).collect();
             assert!(names.iter().all(|name| text.contains(name)), "{size:?}: {shown:?}");
             let shown = screens(&[("run", &long)], size);
             let text = shown.concat().matches('資').count();
