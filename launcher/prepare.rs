@@ -31,6 +31,7 @@ use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
 use crate::here::Here;
 use crate::machine::Machine;
+use crate::mount_table::MountTable;
 use crate::mounts::Asked;
 use crate::mounts::idle::Idle;
 use crate::net;
@@ -40,6 +41,7 @@ use crate::plan::{Order, Plan};
 use crate::planted;
 use crate::ready_made::ReadyMade;
 use crate::report;
+use crate::second_mounts::{Ground, Mounted, Unusual};
 use crate::tier_layer::{Granted, TierLayer};
 use crate::wire_form::WireForm;
 use crate::workspace::{self, Workspace};
@@ -88,6 +90,8 @@ pub(crate) struct Prepared {
     pub(crate) made: Option<Made>,
     /// Names of the profiles that were picked.
     pub(crate) profiles: Vec<String>,
+    /// The kernel's own file systems and devices at unusual places.
+    pub(crate) unusual: Unusual,
 }
 
 /// Loads, compiles and assembles the policy for running `program`, if a program is to be run.
@@ -129,8 +133,10 @@ pub(crate) fn prepare(
     let granted = Granted::of(outcome.declared, outcome.only_mounts, flags.grant(), &tables);
     let TierLayer { mut tiers, exposed, warnings: of_tiers } =
         TierLayer::of(&asked, &layers, granted, stage.purpose())?;
+    let table = MountTable::read();
     let mut control = grants::control(context, &root, &layers.policy_files);
     control.extend(workspace.kept().into_iter().chain(stage.control()));
+    let mounted = Mounted::of(&table, &mut control, &mut tiers);
     let (mut grants, mut left_out) = Parts {
         context,
         workspace,
@@ -145,20 +151,17 @@ pub(crate) fn prepare(
     }
     .assemble()?;
     left_out.extend(planted::distrust(&mut tiers, &grants, root.as_path())?);
-    let json = WireForm::of(&wire, &written, &held.environment).text()?;
+    let ground = Ground { tiers: &tiers, exposed: exposed.as_ref(), workspace: root.as_path() };
+    let unusual = mounted.hold(ground, &mut grants, &mut left_out)?;
     grants.extend(grants::inherited(&grants, root.as_path())?);
     let image = build_image(&ImageSpec {
         grants: &grants,
         tiers: (!tiers.is_empty()).then_some(&tiers),
         beyond: held.beyond(),
-        workspace: root.as_path(),
         aliases: &grants::aliases(workspace, &tables, &mut anchors),
         session: RandomState::new().build_hasher().finish(),
-        shim_path: run.map_or(nowhere(), |run| run.shim),
-        events_path: run.map_or(nowhere(), |run| run.scratch.denials()),
-        temp_dir: run.map_or(nowhere(), |run| run.temp),
-        shared_page: run.map_or(nowhere(), |run| &run.page.path),
-        json: json.as_bytes(),
+        json: WireForm::of(&wire, &written, &held.environment).text()?.as_bytes(),
+        ..of_run(run, root.as_path())
     })?;
 
     if begins {
@@ -202,6 +205,7 @@ pub(crate) fn prepare(
             .collect(),
         profiles,
         made: outcome.made,
+        unusual,
     })
 }
 
@@ -213,6 +217,17 @@ fn told(warning: &Warning, here: &Here) -> String {
             format!("{told}; if it is meant: {}", here.approval(rule))
         }
         None => warning.to_string(),
+    }
+}
+
+/// The places of a run in the canonical `workspace`, for its image.
+fn of_run<'a>(run: Option<Run<'a>>, workspace: &'a Path) -> ImageSpec<'a> {
+    ImageSpec {
+        shim_path: run.map_or(nowhere(), |run| run.shim),
+        events_path: run.map_or(nowhere(), |run| run.scratch.denials()),
+        temp_dir: run.map_or(nowhere(), |run| run.temp),
+        shared_page: run.map_or(nowhere(), |run| &run.page.path),
+        ..ImageSpec::to_ask(&[], workspace)
     }
 }
 
@@ -307,6 +322,8 @@ impl Prepared {
             enforce,
             judges_network: self.network.is_judged(),
             lists_programs: self.commands.is_some(),
+            has_devices: self.unusual.device.is_some(),
+            kernel_mounts: &self.unusual.mounts,
         })?;
         plan.notes.extend(self.environment.note(&context.environment));
         plan.notes.extend(commands::notes(self.commands.as_deref().unwrap_or_default(), &image));

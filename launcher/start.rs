@@ -105,6 +105,13 @@ impl Start<'_> {
         if let Some(outer) = &self.premises.outer {
             plan.weaker = Some(outer.holding(&plan));
         }
+        let place = prepared.unusual.exceeds();
+        if let Some(place) = place.filter(|_| plan.traps.is_some()) {
+            plan.notes.push(format!(
+                "{}: the kernel shows itself there, so the supervisor judges the library's calls, too",
+                place.display()
+            ));
+        }
         // What the supervisor refuses it reports itself: the library is not to hear of it and do so again.
         let leaves = self.lesson.is_none();
         let behind = Behind {
@@ -114,6 +121,7 @@ impl Start<'_> {
             reads: plan.leaves_reads && leaves,
             listings: plan.leaves_listings && leaves,
             learns: self.lesson.is_some(),
+            devices: prepared.unusual.device.is_some(),
         };
         build::set_behind(&mut prepared.image, behind)
             .map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))?;
@@ -123,7 +131,7 @@ impl Start<'_> {
             let image = prepare::parse_image(&prepared.image)?;
             let judge = judges_reads.then_some(&image);
             // What the library calls does not tell by which of the links, and nobody believes its word for it.
-            let hides_links = || self.enforce() == Enforce::Strict && image.is_tied();
+            let hides_links = || !self.believes_library(prepared) && image.is_tied();
             let why = install::obstacle(&self.premises.shim, judge).or_else(|| {
                 hides_links().then(|| "two links lead to one place with a rule for each".to_owned())
             });
@@ -141,6 +149,12 @@ impl Start<'_> {
 
     fn enforce(&self) -> Enforce {
         self.options.enforce.unwrap_or_default()
+    }
+
+    /// Whether calls count as judged that bear the library's mark. What the kernel shows in a granted directory
+    /// Landlock cannot leave out of that, so that there nothing else would hold who finds the mark.
+    fn believes_library(&self, prepared: &Prepared) -> bool {
+        self.enforce() != Enforce::Strict && prepared.unusual.exceeds().is_none()
     }
 
     fn attempt(
@@ -200,7 +214,7 @@ impl Start<'_> {
             return Ok(ready.start(&confined, &kernel)?);
         };
         // Whoever believes the cookie believes the library; whoever learns wants to see all calls.
-        let believes = self.enforce() != Enforce::Strict && self.lesson.is_none();
+        let believes = self.believes_library(prepared) && self.lesson.is_none();
         let cookie = believes.then(|| image.session());
         let Traps { processes, namespaces, hiding, cores, .. } = traps;
         let everything =
@@ -225,6 +239,7 @@ impl Start<'_> {
                 turns,
             },
             counting: self.options.verbose,
+            kernel_mounts: &prepared.unusual.mounts,
             machine: self.machine(),
             learning: self.lesson.map(recorder).transpose()?,
             kill_leftovers: self.options.kill_leftovers,

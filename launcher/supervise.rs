@@ -24,6 +24,7 @@ use crate::descendants::{self, Descendant};
 use crate::ending::End;
 use crate::learn::record::Recorder;
 use crate::machine::Machine;
+use crate::mount_table::KernelMount;
 use crate::net::order::Judged;
 use crate::orphaned;
 use crate::spawn::Confined;
@@ -112,6 +113,8 @@ pub(crate) struct Supervision<'a> {
     pub(crate) about: About,
     /// Whether trapped calls are counted, to be told of at the end.
     pub(crate) counting: bool,
+    /// The kernel's own file systems at unusual places.
+    pub(crate) kernel_mounts: &'a [KernelMount],
     /// What there is of the machine.
     pub(crate) machine: Machine,
     /// Where it is recorded what the run uses, if that is wanted.
@@ -158,7 +161,7 @@ impl Supervision<'_> {
             Arc::clone(&consent),
             self.learning,
             self.network,
-            Proc::open(self.machine.descriptors)?,
+            Proc::open(self.machine.descriptors)?.knowing(self.kernel_mounts),
         )?;
         let supervisor = Arc::new(supervisor.counting(self.counting));
         let (mut announced, announce) = io::pipe()?;

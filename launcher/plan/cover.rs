@@ -63,6 +63,7 @@ struct Parts {
 /// The rules so far, and what they depend on.
 #[derive(Debug)]
 pub(super) struct Cover<'a> {
+    order: &'a Order<'a>,
     image: &'a Image<'a>,
     version: ABI,
     user: Uid,
@@ -79,8 +80,9 @@ pub(super) struct Cover<'a> {
 
 impl<'a> Cover<'a> {
     /// Begins with no rules.
-    pub(super) fn new(order: &Order<'a>, version: ABI, standings: &'a [Standing<'a>]) -> Self {
+    pub(super) fn new(order: &'a Order<'a>, version: ABI, standings: &'a [Standing<'a>]) -> Self {
         Self {
+            order,
             image: order.image,
             version,
             user: order.user,
@@ -202,7 +204,7 @@ impl<'a> Cover<'a> {
 
     /// Which of the `wanted` capabilities something below the directory may lack.
     fn may_be_denied_below(&self, directory: &Path, wanted: Capabilities) -> Capabilities {
-        if wanted.is_empty() || directory.starts_with(PROCESSES) {
+        if wanted.is_empty() || self.order.is_in_proc(directory) {
             return Capabilities::NONE;
         }
         let excludes = decide::excludes_below(self.image, directory.as_os_str().as_bytes());

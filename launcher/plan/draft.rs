@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use jp_confine_policy::canonical;
 use jp_confine_policy::decide::{self, Request};
 use jp_confine_policy::tier::Tier;
 use jp_confine_policy::{Capabilities, Capability};
@@ -53,13 +54,20 @@ impl Draft {
         );
         let mut draft = Self::default();
         for standing in &standings {
-            draft.inexact = draft.inexact.union(inexact_at(standing));
+            draft.inexact = draft.inexact.union(inexact_at(order, standing));
             draft.asks |= standing.asked;
         }
         if standings.iter().any(|standing| standing.restrained) {
             draft
                 .notes
                 .push("patterns of tiers are judged by call, wherever one may match".to_owned());
+        }
+        if order.has_devices {
+            let opens = Capabilities::READ.union(Capabilities::UPDATE);
+            draft.inexact = draft.inexact.union(opens);
+            draft
+                .notes
+                .push("opens are judged by call, as there are devices among files".to_owned());
         }
         draft.look_into_proc(order);
         draft.cover(order, version, &standings);
@@ -68,12 +76,9 @@ impl Draft {
 
     /// Marks what neither Landlock nor a dropped capability holds in `/proc`.
     fn look_into_proc(&mut self, order: &Order<'_>) {
-        let there = order.grants.iter().filter(|grant| grant.anchor.starts_with(PROCESSES));
-        for grant in there {
-            let held = |pattern: &String| HELD_IN_PROC.contains(&pattern.as_str());
-            if !(grant.anchor == Path::new(PROCESSES) && grant.carve_outs.iter().all(held)
-                || grant.carve_outs.is_empty())
-            {
+        for grant in order.grants.iter().filter(|grant| order.is_in_proc(&grant.anchor)) {
+            let held = held_in_proc(order, &grant.anchor);
+            if !grant.carve_outs.iter().all(|pattern| held.contains(pattern)) {
                 self.inexact = self.inexact.union(grant.caps);
             }
         }
@@ -86,7 +91,7 @@ impl Draft {
             cover.deny(standing);
         }
         for standing in standings {
-            let caps = sayable(standing);
+            let caps = sayable(order, standing);
             let passed_on = if cover.is_split_above(standing.path) {
                 Capabilities::NONE
             } else {
@@ -307,10 +312,23 @@ fn network_holder(machine: Machine) -> &'static str {
     }
 }
 
+/// Which exclusions of a grant on `anchor`, in `/proc` or another mount of it, other layers hold.
+fn held_in_proc(order: &Order<'_>, anchor: &Path) -> Vec<String> {
+    let elsewhere = order.kernel_mounts.iter().find(|mount| mount.at == anchor);
+    let usual = elsewhere.map_or(anchor, |mount| &mount.usual);
+    let Some(way) = canonical::below(Path::new(PROCESSES), usual) else { return Vec::new() };
+    // Deeper grants of `/proc` itself have no part in it.
+    if elsewhere.is_none() && !bytes(way).is_empty() {
+        return Vec::new();
+    }
+    let behind = |pattern: &&str| decide::exclusion_behind(pattern, bytes(way));
+    HELD_IN_PROC.iter().filter_map(behind).collect()
+}
+
 /// What of a place Landlock can say. Nothing may be changed in `/proc`, where the same name means
 /// another object to each process.
-fn sayable(standing: &Standing<'_>) -> Capabilities {
-    if standing.path.starts_with(PROCESSES) {
+fn sayable(order: &Order<'_>, standing: &Standing<'_>) -> Capabilities {
+    if order.is_in_proc(standing.path) {
         return standing.caps.difference(Capabilities::WRITE);
     }
     standing.caps
@@ -318,9 +336,9 @@ fn sayable(standing: &Standing<'_>) -> Capabilities {
 
 /// For which capabilities Landlock's rule at this anchor says more or less than the policy, apart
 /// from what is denied below some other anchor for reading and executing: see [`cover`].
-fn inexact_at(standing: &Standing<'_>) -> Capabilities {
+fn inexact_at(order: &Order<'_>, standing: &Standing<'_>) -> Capabilities {
     let Standing { path, caps, restrained, autorun, by_route, above, .. } = *standing;
-    let in_proc = path.starts_with(PROCESSES);
+    let in_proc = order.is_in_proc(path);
     // An entry can be made and removed where that is granted for the directory it is in.
     let entry = caps.intersection(Capabilities::CREATE.union(Capabilities::DELETE));
     by_route

@@ -20,12 +20,14 @@ use rustix::process::Uid;
 use rustix::thread::CapabilitySet;
 
 use self::bounds::{Bounds, Rule};
+use self::cover::PROCESSES;
 use self::draft::Draft;
 use self::holder::Holder;
 use crate::cli::Enforce;
 use crate::failure::Failure;
 use crate::filter::Traps;
 use crate::machine::Machine;
+use crate::mount_table::KernelMount;
 
 /// What a plan is made from.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +49,19 @@ pub(crate) struct Order<'a> {
     pub(crate) judges_network: bool,
     /// Whether only listed programs may be started: Landlock knows no arguments.
     pub(crate) lists_programs: bool,
+    /// Whether there are nodes of devices in granted directories, of which Landlock knows nothing.
+    pub(crate) has_devices: bool,
+    /// The kernel's own file systems at unusual places.
+    pub(crate) kernel_mounts: &'a [KernelMount],
+}
+
+impl Order<'_> {
+    /// Whether entries come and go with the processes at `path`, so that naming them would hold nothing: in `/proc`,
+    /// and wherever else that is mounted.
+    pub(crate) fn is_in_proc(&self, path: &Path) -> bool {
+        let elsewhere = |mount: &KernelMount| mount.has_processes && path.starts_with(&mount.at);
+        path.starts_with(PROCESSES) || self.kernel_mounts.iter().any(elsewhere)
+    }
 }
 
 /// Which layer holds what.

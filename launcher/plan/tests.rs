@@ -86,6 +86,8 @@ impl Scene {
         let root = self.root();
         let image = self.image()?;
         Plan::of(&Order {
+            has_devices: false,
+            kernel_mounts: &[],
             grants: &self.grants,
             image: &prepare::parse_image(&image)?,
             tiers: &self.tiers,

@@ -4,7 +4,8 @@ use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use jp_confine_policy::decide::Request;
-use rustix::fs::{FileType, Stat, fstat};
+use jp_confine_policy::device::Device;
+use rustix::fs::{FileType, Stat, fstat, major, minor};
 use rustix::io::Errno;
 
 use super::caller::Caller;
@@ -71,6 +72,17 @@ impl Object {
         FileType::from_raw_mode(self.stat.st_mode)
     }
 
+    /// Which device it is, if it is one.
+    pub(crate) fn device(&self) -> Option<Device> {
+        let is_block = match self.kind() {
+            FileType::BlockDevice => true,
+            FileType::CharacterDevice => false,
+            _ => return None,
+        };
+        let number = self.stat.st_rdev;
+        Some(Device { is_block, major: major(number), minor: minor(number) })
+    }
+
     pub(crate) fn judged(&self) -> Judged<'_> {
         match &self.place {
             Place::Named(path) => Judged::ByPath(path),
@@ -134,7 +146,7 @@ impl Object {
 
     pub(super) fn locate(caller: &Caller<'_>, file: OwnedFd, own: bool) -> Result<Self, Errno> {
         let stat = fstat(&file)?;
-        let place = place::of(caller, file.as_fd())?;
+        let place = place::of(caller, file.as_fd(), &stat)?;
         Ok(Self { file, stat, place, own, direct: false, directory: None })
     }
 }
@@ -155,7 +167,8 @@ impl Entry {
         name: &[u8],
         slash: bool,
     ) -> Result<Self, Errno> {
-        let mut path = match place::of(caller, directory.as_fd())? {
+        let stat = fstat(&directory)?;
+        let mut path = match place::of(caller, directory.as_fd(), &stat)? {
             Place::Named(path) => path,
             Place::Anonymous | Place::OfOutsider(_) => return Err(Errno::ACCESS),
         };

@@ -17,6 +17,7 @@ mod calls;
 mod copies;
 pub(crate) mod counts;
 mod dispatch;
+mod elsewhere;
 mod found;
 mod hands;
 mod lessons;

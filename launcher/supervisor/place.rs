@@ -2,10 +2,11 @@
 
 use std::os::fd::{AsFd as _, BorrowedFd};
 
-use rustix::fs::{AtFlags, fstat, statat};
+use rustix::fs::{AtFlags, Stat, fstat, statat};
 use rustix::io::Errno;
 
 use super::caller::Caller;
+use super::elsewhere::Meaning;
 use super::proc::is_of_this_run;
 use super::status::Status;
 
@@ -17,7 +18,8 @@ pub(crate) enum Place {
     /// Nowhere: a pipe, a socket, a file in memory.
     Anonymous,
     /// At a path that shows what only the process itself and its tracers may see, of one that is not
-    /// of the run. The supervisor is held by no domain of Landlock's, and must be as careful itself.
+    /// of the run, or what the kernel shows at a place where it did not when the run began. The supervisor is held by
+    /// no domain of Landlock's, and must be as careful itself.
     OfOutsider(Vec<u8>),
 }
 
@@ -46,11 +48,11 @@ const SHOWN_OF_ALL: [&[u8]; 18] = [
     b"coredump_filter",
 ];
 
-/// Where a held object is.
+/// Where a held object is, of which `stat` is told.
 ///
 /// # Errors
 /// `EACCES` where it cannot be told, `ENAMETOOLONG` where it is longer than any path.
-pub(crate) fn of(caller: &Caller<'_>, object: BorrowedFd<'_>) -> Result<Place, Errno> {
+pub(crate) fn of(caller: &Caller<'_>, object: BorrowedFd<'_>, stat: &Stat) -> Result<Place, Errno> {
     let mut path = caller.proc().place(object).map_err(|errno| match errno {
         Errno::NAMETOOLONG => Errno::NAMETOOLONG,
         _ => Errno::ACCESS,
@@ -58,10 +60,10 @@ pub(crate) fn of(caller: &Caller<'_>, object: BorrowedFd<'_>) -> Result<Place, E
     if path.first() != Some(&b'/') || path.starts_with(b"/memfd:") {
         return Ok(Place::Anonymous);
     }
-    if path.ends_with(REMOVED) && fstat(object)?.st_nlink == 0 {
+    if path.ends_with(REMOVED) && stat.st_nlink == 0 {
         path.truncate(path.len().saturating_sub(REMOVED.len()));
     }
-    Ok(as_seen_by(caller, path))
+    as_seen_by(caller, path, object, stat.st_dev)
 }
 
 /// Where the entry `name` of a held directory is.
@@ -74,19 +76,34 @@ pub(crate) fn of_entry(
     name: &[u8],
 ) -> Result<Place, Errno> {
     let path = caller.proc().place(directory).map_err(|_| Errno::ACCESS)?;
-    Ok(as_seen_by(caller, [&path, &b"/"[..], name].concat()))
+    let device = fstat(directory)?.st_dev;
+    as_seen_by(caller, [&path, &b"/"[..], name].concat(), directory, device)
 }
 
-/// A canonical path as the caller's policy has it.
-fn as_seen_by(caller: &Caller<'_>, path: Vec<u8>) -> Place {
-    let Some((pid, rest)) = process_of(&path) else { return Place::Named(path) };
-    if is_process_of(caller, pid) || (path.ends_with(b"/mem") && is_tracee_of(caller, pid)) {
-        return Place::Named([b"/proc/self", rest].concat());
+/// The canonical path of `object`, or of an entry of it, as the caller's policy has it; `device` is that of the file
+/// system. A process's own is `/proc/self`, wherever that is mounted.
+fn as_seen_by(
+    caller: &Caller<'_>,
+    path: Vec<u8>,
+    object: BorrowedFd<'_>,
+    device: u64,
+) -> Result<Place, Errno> {
+    let (place, alike) = match caller.proc().elsewhere.meaning(&path, object, device)? {
+        Meaning::Ordinary => (None, true),
+        Meaning::Process { path, alike } => (Some(path), alike),
+        Meaning::Unknown => return Ok(Place::OfOutsider(path)),
+    };
+    let usual = place.as_deref().unwrap_or(&path);
+    let Some((pid, rest)) = process_of(usual) else { return Ok(Place::Named(path)) };
+    let is_own =
+        || is_process_of(caller, pid) || (usual.ends_with(b"/mem") && is_tracee_of(caller, pid));
+    if alike && is_own() {
+        return Ok(Place::Named([b"/proc/self", rest].concat()));
     }
-    if is_shown_of_all(rest) || is_of_this_run(caller.proc(), pid) {
-        return Place::Named(path);
+    if is_shown_of_all(rest) || (alike && is_of_this_run(caller.proc(), pid)) {
+        return Ok(Place::Named(path));
     }
-    Place::OfOutsider(path)
+    Ok(Place::OfOutsider(path))
 }
 
 /// Whether a canonical path shows what of a process only that itself and its tracers may see. Of a process that

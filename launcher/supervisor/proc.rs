@@ -12,8 +12,10 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
+use super::elsewhere::Elsewhere;
 use super::planted::Protection;
 use crate::descendants;
+use crate::mount_table::KernelMount;
 
 /// More than most files about a thread have.
 const USUAL: usize = 4096;
@@ -30,6 +32,7 @@ pub(crate) struct Proc {
     pid_namespace: u64,
     ipc_namespace: Option<u64>,
     protection: Protection,
+    pub(super) elsewhere: Elsewhere,
     /// Whether descriptors of callers can be shared (`pidfd_getfd(2)`).
     pub(super) shares_descriptors: bool,
 }
@@ -64,8 +67,14 @@ impl Proc {
             pid_namespace,
             ipc_namespace,
             protection,
+            elsewhere: Elsewhere::default(),
             shares_descriptors,
         })
+    }
+
+    /// The same, where the kernel's own file systems are mounted at these unusual places, too. Looks at the disk.
+    pub(crate) fn knowing(self, mounts: &[KernelMount]) -> Self {
+        Self { elsewhere: Elsewhere::of(mounts), ..self }
     }
 
     /// Whether a held directory is what the supervisor has as its root.

@@ -108,7 +108,8 @@ impl<'a> Argument<'a> {
     pub(crate) fn lexical(&self) -> Result<Vec<u8>, Errno> {
         let mut path = Vec::new();
         if !self.text.to_bytes().starts_with(b"/")
-            && let Place::Named(start) = place::of(&self.caller, self.start.as_fd())?
+            && let Place::Named(start) =
+                place::of(&self.caller, self.start.as_fd(), &fstat(&self.start)?)?
         {
             path = start;
         }

@@ -14,6 +14,8 @@ pub use crate::spelled::{kept_by_spelling, spelled};
 #[cfg(all(feature = "std", target_os = "linux"))]
 use crate::tier::Reach;
 use crate::tier::Restraint;
+#[cfg(feature = "std")]
+pub use crate::walk::behind as exclusion_behind;
 use crate::walk::{self, Walk, leads_below};
 
 /// The answer to a request.
@@ -455,6 +457,11 @@ fn verdict(found: &Lookup, need: Capabilities) -> Verdict {
         (false, true) => Verdict::Deny(Denial { ask: true, ..denial(found, missing) }),
         (false, false) => Verdict::Deny(denial(found, denied)),
     }
+}
+
+/// A device is denied that no grant names.
+pub(crate) fn not_named(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Denial {
+    Denial { hidden: false, restraint: None, ..denial(&lookup(image, request), need) }
 }
 
 /// The one constructor of a denial: a change is refused openly even where the area is hidden.

@@ -339,6 +339,13 @@ impl<'a> Image<'a> {
         self.levels().all(|image| image.behind().listings)
     }
 
+    /// Whether nodes of devices are known to be in granted directories, so that each open has to look for them, in
+    /// this run or one around it.
+    #[must_use]
+    pub fn judges_devices(&self) -> bool {
+        self.levels().any(|image| image.behind().devices)
+    }
+
     /// Whether somebody learns from what the supervisor sees of this run, or of one around it.
     #[must_use]
     pub fn is_learned_from(&self) -> bool {

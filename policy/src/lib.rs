@@ -67,6 +67,7 @@ pub mod capability;
 pub mod config_mode;
 pub mod coverage;
 pub mod decide;
+pub mod device;
 pub mod existing;
 pub mod image;
 pub mod invocation;

@@ -137,6 +137,12 @@ pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     found
 }
 
+/// Whether a grant stands on the very path of `request`. Of this image alone.
+pub(crate) fn is_named(image: &Image<'_>, request: &Request<'_>) -> bool {
+    let winner = Walk::along(image, request.path).winner(request.path);
+    winner.is_some_and(|(_, rest)| rest.is_empty())
+}
+
 /// Whether tiers have a say at `request`. Of this image alone.
 pub(crate) fn is_judged(image: &Image<'_>, request: &Request<'_>) -> bool {
     let (_, winner) = granted(image, request);

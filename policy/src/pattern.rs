@@ -1,5 +1,7 @@
 //! Patterns of paths, as the tiers and the list of sensitive paths have them (spec §9.1).
 
+mod repeated;
+
 use std::borrow::ToOwned as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};

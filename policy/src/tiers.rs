@@ -1,5 +1,7 @@
 //! The tier layer of a run, ready for an image: all patterns, and whose they are (spec §9, §10).
 
+mod repeated;
+
 use std::borrow::ToOwned as _;
 use std::cmp::Reverse;
 use std::format;

@@ -157,6 +157,20 @@ pub(crate) fn leads_below(pattern: &[u8], rest: &[u8]) -> bool {
     Components::of(rest).all(leads_on) && wanted.next().is_some()
 }
 
+/// The rest of an exclusion of a grant, `pattern`, at `way` below its anchor. `None` where it excludes nothing below there.
+#[cfg(feature = "std")]
+#[must_use]
+pub fn behind(pattern: &str, way: &[u8]) -> Option<std::string::String> {
+    let mut wanted = Components::of(pattern.as_bytes());
+    let leads_on =
+        |name: Component<'_>| wanted.next().is_some_and(|wanted| matches(wanted.name, name.name));
+    if !Components::of(way).all(leads_on) {
+        return None;
+    }
+    let rest = pattern.get(wanted.at..)?.trim_start_matches('/');
+    (!rest.is_empty()).then(|| rest.into())
+}
+
 /// Whether one component matches a pattern in which `*` stands for any bytes.
 fn matches(mut pattern: &[u8], mut name: &[u8]) -> bool {
     let mut retry: Option<(&[u8], &[u8])> = None;

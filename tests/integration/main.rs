@@ -80,6 +80,7 @@ mod policy_capabilities;
 mod policy_commands;
 mod policy_environment;
 mod policy_externals;
+mod policy_mounts;
 mod policy_nested;
 mod policy_planted;
 mod policy_rules;

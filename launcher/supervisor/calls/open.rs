@@ -5,6 +5,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
+use jp_confine_policy::device;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::{set_id, telling};
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
@@ -225,6 +226,12 @@ fn open_object(
         let subject = Subject::by_route(path, &route);
         let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
         task.settle_open(|image, request| existing.judge(image, request), subject)?;
+        if let Some(device) = object.device() {
+            task.settle(
+                device::judge(task.image(), &subject.request(), device, how.need()),
+                subject,
+            )?;
+        }
         if how.exclusive() {
             // That it exists is told to those who may create it (spec §5.2).
             task.learn(Outcome::Used, path, Capabilities::CREATE);

@@ -12,6 +12,8 @@ const READS: u32 = 8;
 const LISTINGS: u32 = 16;
 /// See [`Behind::learns`].
 const LEARNS: u32 = 32;
+/// See [`Behind::devices`].
+const DEVICES: u32 = 64;
 
 /// What stands behind the preload library in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub struct Behind {
     pub listings: bool,
     /// Somebody learns from what the supervisor sees: it is to see also what the library could answer by itself.
     pub learns: bool,
+    /// Nodes of devices are in granted directories: each open has to look for them.
+    pub devices: bool,
 }
 
 impl Behind {
@@ -43,6 +47,7 @@ impl Behind {
             reads: bits & READS != 0,
             listings: bits & LISTINGS != 0,
             learns: bits & LEARNS != 0,
+            devices: bits & DEVICES != 0,
         }
     }
 
@@ -56,5 +61,6 @@ impl Behind {
             | flag(self.reads, READS)
             | flag(self.listings, LISTINGS)
             | flag(self.learns, LEARNS)
+            | flag(self.devices, DEVICES)
     }
 }

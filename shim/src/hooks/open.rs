@@ -349,7 +349,12 @@ pub(crate) fn judge_reopen(call: &CStr, fd: c_int, how: How) -> Result<(), Errno
     }
     let existing = how.without(libc::O_CREAT | libc::O_EXCL);
     let request = Request::canonical(path.as_bytes());
-    existing.settle(image, &request, Subject::new(call, path.as_bytes())).map(|_| ())
+    existing.settle(image, &request, Subject::new(call, path.as_bytes()))?;
+    #[cfg(target_os = "linux")]
+    if image.judges_devices() {
+        system::settle_device(image, call, fd, &request, how)?;
+    }
+    Ok(())
 }
 
 /// open(2), without its variable argument: the C entry points extract that.

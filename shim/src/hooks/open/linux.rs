@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request};
+use jp_confine_policy::device::{self, Device};
 use jp_confine_policy::image::Image;
 
 use super::{Failure, How, attempt, create, in_place_of, nowhere, refuse_directory};
@@ -115,7 +116,8 @@ pub(crate) fn open_spelled(
     }
     resolve::expand_alias(image, spelling, !how.stops_at_link())?;
     let mut refusal = None;
-    if spelling.is_lexical() {
+    // Where devices may be, what is opened must be held to be looked at.
+    if spelling.is_lexical() && !image.judges_devices() {
         match how.judge(image, &spelling.request()) {
             OpenVerdict::Deny(denial) => refusal = Some(denial),
             verdict => {
@@ -269,10 +271,40 @@ fn judge_held(
     if how.exclusive() {
         return Err(Errno::EEXIST);
     }
+    if image.judges_devices() {
+        settle_device(image, call, held.raw(), &request, how)?;
+    }
     if how.has(libc::O_NOFOLLOW) && !how.has(libc::O_PATH) && is_symlink(held) {
         return Err(Errno::ELOOP);
     }
     Ok(())
+}
+
+/// Has the policy judge the device of which the held object may be a node.
+///
+/// # Errors
+/// `EACCES` where the policy refuses.
+#[cold]
+#[inline(never)]
+pub(super) fn settle_device(
+    image: &Image<'_>,
+    call: &CStr,
+    held: c_int,
+    request: &Request<'_>,
+    how: How,
+) -> Result<(), Errno> {
+    let stat = sys::fstat(held)?;
+    let is_block = match stat.st_mode & libc::S_IFMT {
+        libc::S_IFBLK => true,
+        libc::S_IFCHR => false,
+        _ => return Ok(()),
+    };
+    let (major, minor) = (libc::major(stat.st_rdev), libc::minor(stat.st_rdev));
+    let device = Device { is_block, major, minor };
+    let need = if how.has(libc::O_PATH) { Capabilities::NONE } else { how.need() };
+    let need = need.difference(Capabilities::CREATE);
+    let verdict = device::judge(image, request, device, need);
+    report::settle(image, verdict, Subject::of(call, request))
 }
 
 /// Whether the object is a symbolic link itself.
