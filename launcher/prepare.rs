@@ -120,9 +120,8 @@ pub(crate) fn prepare(
     let (declared, set_aside) = declared.counting(is_learning.then_some(&root));
     let asked = Asked { context, workspace, root: &root, options, log };
     let outcome = externals::compile(&asked, &layers, declared, stage.purpose())?;
-    let served = options.service && !outcome.declared;
     let Compiled { grants: rules, unapproved, rules: wire, warnings } =
-        if served { outcome.compiled.for_service() } else { outcome.compiled };
+        counting(outcome.compiled, options.service && !outcome.declared);
 
     let begins = matches!(stage, Stage::Run(_)) && !options.service;
     let ready_made = ReadyMade::pick(context, options, &layers, program, begins, stage.ground())?;
@@ -197,6 +196,7 @@ pub(crate) fn prepare(
             .into_iter()
             .chain(resource_warnings.iter().map(ToString::to_string))
             .chain(held.warnings)
+            .chain(uncounted(&layers, options, outcome.declared || is_learning))
             .chain(warnings.into_iter().chain(of_grants).map(|it| told(&it, &workspace.here)))
             .chain(flags.warnings)
             .chain(left_out)
@@ -207,6 +207,16 @@ pub(crate) fn prepare(
         made: outcome.made,
         unusual,
     })
+}
+
+/// What counts of the rules where a tool is `served` without any: what lets it read.
+fn counting(compiled: Compiled, served: bool) -> Compiled {
+    if served { compiled.for_service() } else { compiled }
+}
+
+/// A warning of rules for tools that do not count, unless there are rules that are `counted`.
+fn uncounted(layers: &Layers, options: &Options, counted: bool) -> Option<String> {
+    if counted { None } else { layers.uncounted(options.tool.as_deref(), options.service) }
 }
 
 /// A warning, with what to type where the rule that it is about is meant.

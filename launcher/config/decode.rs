@@ -188,6 +188,8 @@ pub(super) struct Decoder<'a> {
     source: &'a Rc<Source>,
     marks: Vec<Mark>,
     patterns: Vec<Written>,
+    /// See [`Resources::unsaid`].
+    pub(super) unsaid: Option<(RuleSource, String)>,
     /// A place whose line is known, and how many lines end before it: rules stand one after the
     /// other, and the text is to be read once for the lines of all of them.
     counted: (usize, usize),
@@ -198,7 +200,7 @@ const RULE_KEYS: [&str; 8] =
 
 impl<'a> Decoder<'a> {
     fn new(source: &'a Rc<Source>) -> Self {
-        Self { source, marks: Vec::new(), patterns: Vec::new(), counted: (0, 0) }
+        Self { source, marks: Vec::new(), patterns: Vec::new(), unsaid: None, counted: (0, 0) }
     }
 }
 

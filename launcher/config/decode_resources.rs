@@ -28,6 +28,8 @@ pub(crate) struct Resources {
     pub(crate) env: Option<Layered<EnvRule>>,
     pub(crate) commands: Option<Commands>,
     pub(crate) net_env: Vec<String>,
+    /// The first rule of `net` that does not say whether it allows its host, and that host.
+    pub(super) unsaid: Option<(RuleSource, String)>,
     /// The first key that says something runs are not held to, and where it stands.
     pub(super) first: Option<(String, Range<usize>)>,
 }
@@ -45,6 +47,7 @@ impl Decoder<'_> {
         match &*entry.key {
             "net" => {
                 into.net = Some(self.list("net", &NET_KEYS, &entry.value, Self::net_rule)?);
+                into.unsaid = self.unsaid.take();
             }
             "env" => {
                 into.env = Some(self.list("env", &ENV_KEYS, &entry.value, Self::env_rule)?);
@@ -59,9 +62,10 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    fn net_rule(&mut self, _: usize, node: &Node<'_>) -> Decoded<NetRule> {
+    fn net_rule(&mut self, index: usize, node: &Node<'_>) -> Decoded<NetRule> {
         let mut rule = NetRule::default();
-        for entry in self.table(node)? {
+        let entries = self.table(node)?;
+        for entry in entries {
             let value = &entry.value;
             match &*entry.key {
                 "host" => self.string(value)?.clone_into(&mut rule.host),
@@ -74,6 +78,9 @@ impl Decoder<'_> {
         }
         let wrong = Net::new(std::slice::from_ref(&rule)).err();
         self.sound(node, wrong)?;
+        if self.unsaid.is_none() && !entries.iter().any(|entry| entry.key == "allow") {
+            self.unsaid = Some((self.source_of(index, node.span.start), rule.host.clone()));
+        }
         Ok(rule)
     }
 

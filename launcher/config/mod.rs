@@ -19,6 +19,7 @@ pub(crate) mod rule_places;
 pub(crate) mod scope;
 mod tiers;
 mod toml;
+mod uncounted;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! What the files say of hosts, variables and programs, together.
 
 use jp_confine_policy::layers::{self, Layer, Layered};
+use jp_confine_policy::net::NetRule;
 use jp_confine_policy::resources::Written;
 use jp_confine_policy::warning::Warning;
 
@@ -15,6 +16,7 @@ impl Layers {
         let (net, warnings) = layers::merge(lists(self.files(), tool, |all| all.net.as_ref()));
         let mut warnings: Vec<Warning> =
             warnings.into_iter().map(|warning| warning.about("net")).collect();
+        warnings.extend(self.no_host_allowed(&net, tool));
         let (env, more) = layers::merge(lists(self.files(), tool, |all| all.env.as_ref()));
         warnings.extend(more);
         let mut written = Written { net, env, ..Written::default() };
@@ -25,6 +27,16 @@ impl Layers {
             }
         }
         (written, warnings)
+    }
+
+    /// A warning where no host is allowed and a rule does not say whether it allows its host.
+    fn no_host_allowed(&self, net: &[NetRule], tool: Option<&str>) -> Option<Warning> {
+        if net.iter().any(|rule| rule.allow) {
+            return None;
+        }
+        let mut resources = self.files().iter().flat_map(|file| of(file, tool));
+        let (rule, host) = resources.find_map(|resources| resources.unsaid.clone())?;
+        Some(Warning::NoHostAllowed { rule, host })
     }
 
     /// Refuses what a run, of `tool` if one is named, is not held to.

@@ -15,6 +15,7 @@ use crate::canonical::{self, Lookups, Op, Root};
 use crate::compile_error::{CompileError, Problem};
 use crate::external::External;
 use crate::model::{CompiledRule, FsRule, RuleSource};
+use crate::slips::{self, Earlier, Slip};
 use crate::warning::{DropReason, Warning};
 
 /// What the rules of a policy come to.
@@ -62,6 +63,7 @@ pub fn compile(
         root,
         approvals,
         lookups: Lookups::default(),
+        earlier: Earlier::default(),
         compiled: Compiled {
             grants: vec![ground],
             unapproved: Vec::new(),
@@ -92,6 +94,7 @@ struct Compiler<'a> {
     root: &'a Root,
     approvals: &'a dyn Approvals,
     lookups: Lookups,
+    earlier: Earlier,
     compiled: Compiled,
 }
 
@@ -100,13 +103,30 @@ impl Compiler<'_> {
         let lexical = rule
             .lexical_path()
             .map_err(|error| CompileError::on_path(rule, Problem::Form(error)))?;
+        let repeated = self.earlier.repeats(rule, &lexical);
+        self.compiled.warnings.extend(repeated.map(|slip| warning(rule, slip)));
         if rule.external() {
             return self.add_external(rule, &lexical);
         }
         match self.lookups.resolve(self.root, lexical.as_std_path(), Op::Content) {
-            Ok(resolved) => self.add_ordinary(rule, resolved.path),
+            Ok(resolved) => {
+                if !resolved.exists {
+                    self.look_for_slips(rule)?;
+                }
+                self.add_ordinary(rule, resolved.path)
+            }
             Err(error) => Err(CompileError::on_path(rule, Problem::Unresolvable(error))),
         }
+    }
+
+    /// Looks at a rule on a path that nothing has.
+    fn look_for_slips(&mut self, rule: &FsRule) -> Result<(), CompileError> {
+        let slip = slips::of_missing(rule);
+        if slip == Some(Slip::Pattern) && rule.capabilities().is_empty() {
+            return Err(CompileError::on_path(rule, Problem::Pattern));
+        }
+        self.compiled.warnings.extend(slip.map(|slip| warning(rule, slip)));
+        Ok(())
     }
 
     fn add_ordinary(&mut self, rule: &FsRule, target: PathBuf) -> Result<(), CompileError> {
@@ -218,6 +238,10 @@ impl Compiler<'_> {
             self.compiled.rules.push(CompiledRule::deny_all(""));
         }
     }
+}
+
+fn warning(rule: &FsRule, slip: Slip) -> Warning {
+    Warning::Slip { rule: rule.source().clone(), path: rule.path().to_string(), slip }
 }
 
 fn grant(rule: &FsRule, anchor: PathBuf, caps: Capabilities, kind: GrantKind) -> Grant {

@@ -63,7 +63,7 @@ impl CompileError {
     /// What would be right.
     #[must_use]
     pub fn help(&self) -> String {
-        self.problem.help()
+        self.problem.help(&self.path)
     }
 }
 
@@ -84,6 +84,8 @@ pub enum Problem {
         /// Where it leads.
         target: PathBuf,
     },
+    /// It has the form of a pattern, nothing has that name, and the rule grants nothing.
+    Pattern,
     /// It leads to a name that the wire form, which is JSON, cannot carry.
     NotUtf8 {
         /// Where it leads.
@@ -107,6 +109,7 @@ impl fmt::Display for Problem {
                 "is marked `external = true` but stays inside the workspace, at {}",
                 target.display()
             ),
+            Self::Pattern => out.write_str("is a literal path, and nothing has this name"),
             Self::NotUtf8 { target } => {
                 write!(out, "leads to {}, which is not UTF-8", target.display())
             }
@@ -115,7 +118,7 @@ impl fmt::Display for Problem {
 }
 
 impl Problem {
-    fn help(&self) -> String {
+    fn help(&self, path: &str) -> String {
         match self {
             Self::Form(LexicalError::Empty) => "write `.` for the workspace root".to_string(),
             Self::Form(LexicalError::Absolute | LexicalError::Escape) => {
@@ -137,6 +140,9 @@ impl Problem {
                 "remove `external = true`, or put the rule on the symbolic link that leads out"
                     .to_string()
             }
+            Self::Pattern => format!(
+                "to deny by a pattern write `deny_paths = [\"<workspace>/{path}\"]` below `[file_policy]`"
+            ),
             Self::NotUtf8 { .. } => "rename the target".to_string(),
         }
     }

@@ -139,6 +139,8 @@ pub mod received;
 #[cfg(feature = "std")]
 pub mod resources;
 #[cfg(feature = "std")]
+pub mod slips;
+#[cfg(feature = "std")]
 pub mod tiers;
 #[cfg(feature = "std")]
 pub mod vetting;

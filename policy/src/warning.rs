@@ -9,6 +9,7 @@ use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::ResolveError;
 use crate::lexical;
 use crate::model::RuleSource;
+use crate::slips::Slip;
 use crate::tiers::{TierError, Tiers};
 
 /// Something to print before the run; it never makes a policy wider than it reads.
@@ -59,6 +60,28 @@ pub enum Warning {
         field: &'static str,
         /// The link, canonical.
         link: PathBuf,
+    },
+    /// A rule counts as it is written, and that may not be what was meant.
+    #[error("{rule}: `{path}` {slip}")]
+    Slip {
+        /// The rule.
+        rule: RuleSource,
+        /// Its path as written.
+        path: String,
+        /// What looks wrong.
+        slip: Slip,
+    },
+    /// All host rules deny, and one of them does not say whether it allows its host.
+    #[error(
+        "{}: `{host}` has no `allow`, which means `allow = false`, and no other rule of access.net allows a host: \
+         programs can connect to none; write `allow = true` if it is meant to be allowed",
+        place(rule)
+    )]
+    NoHostAllowed {
+        /// The first rule without `allow`.
+        rule: RuleSource,
+        /// Its host.
+        host: String,
     },
     /// Rules name sensitive paths, which nobody is asked about for that (spec §10).
     #[error("programs may use sensitive files, because rules name them: {}", listed(rules))]
@@ -173,6 +196,14 @@ pub fn named_sensitive(grants: &[Grant], tiers: &Tiers, root: &Path) -> Option<W
 /// A warning about each pattern of `tiers` that was left out.
 pub fn left_out(tiers: &Tiers) -> impl Iterator<Item = Warning> {
     tiers.dropped.iter().cloned().map(Warning::LeftOut)
+}
+
+/// Where a rule stands: the file, and the line where that is known.
+fn place(rule: &RuleSource) -> String {
+    match rule.line {
+        Some(line) => std::format!("{}:{line}", rule.layer),
+        None => rule.layer.to_string(),
+    }
 }
 
 /// The first of `rules`, and how many more there are.

@@ -69,6 +69,7 @@ mod cli_prompts_processes;
 mod cli_prompts_sight;
 mod cli_prompts_taken;
 mod cli_report;
+mod cli_slips;
 mod cli_status;
 mod cli_vfs;
 mod cli_width;

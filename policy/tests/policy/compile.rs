@@ -7,6 +7,7 @@ use jp_confine_policy::compile::compile;
 use jp_confine_policy::compile_error::{CompileError, Problem};
 use jp_confine_policy::lexical::LexicalError;
 use jp_confine_policy::model::{FsRule, RuleSource};
+use jp_confine_policy::slips::Slip;
 use jp_confine_policy::warning::{DropReason, Warning, covered_baseline};
 
 use crate::place::{Place, letters, rules};
@@ -52,6 +53,13 @@ fn warning(place: &Place, warning: &Warning) -> String {
         Warning::NamesSensitive { .. } => "(names sensitive)".to_owned(),
         Warning::Lifted { .. } | Warning::LiftedOther { .. } => "(lifted)".to_owned(),
         Warning::LeftOut(_) => "(left out)".to_owned(),
+        Warning::Slip { slip, .. } => match slip {
+            Slip::Home => "(a home)".to_owned(),
+            Slip::Pattern => "(a pattern)".to_owned(),
+            Slip::Missing => "(no such name)".to_owned(),
+            Slip::Repeated { .. } => "(repeated)".to_owned(),
+        },
+        Warning::NoHostAllowed { .. } => "(no host)".to_owned(),
     }
 }
 
@@ -66,6 +74,7 @@ fn problem(place: &Place, error: &CompileError) -> String {
         Problem::Outside { target } => format!("outside {}", place.short(target)),
         Problem::ExternalInside { target } => format!("inside {}", place.short(target)),
         Problem::NotUtf8 { .. } => "not UTF-8".to_owned(),
+        Problem::Pattern => "a pattern".to_owned(),
     }
 }
 
@@ -92,16 +101,25 @@ rows! {
     ordinary_root: "", ".:rw" => "w:rcud";
     ordinary_missing: "", "new/dir:rc" => "w/new/dir:rc";
     ordinary_spelled_oddly: "w/src/", "./a/../src//:r" => "w/src:r";
-    ordinary_glob_is_literal: "w/a", "*:r" => "w/*:r";
+    ordinary_glob_is_literal: "w/a", "*:r" => "w/*:r (a pattern)";
+    ordinary_glob_that_is_there: "w/[id].tsx", "[id].tsx:" => "w/[id].tsx:-";
+    ordinary_glob_that_denies: "w/a.key", "*.key:" => "error: a pattern";
+    ordinary_glob_in_the_middle: "w/src/a", "src/{a,b}/c:rc" => "w/src/{a,b}/c:rc (a pattern)";
+    ordinary_bracket_alone: "", "a[b:rc" => "w/a[b:rc";
+    ordinary_home: "", "~/notes:rc" => "w/~/notes:rc (a home)";
+    ordinary_home_that_is_there: "w/~/notes", "~/notes:r" => "w/~/notes:r";
+    ordinary_name_with_a_tilde: "", "~notes:rc" => "w/~notes:rc";
+    ordinary_denied_and_missing: "", "secert:" => "w/secert:- (no such name)";
+    ordinary_missing_to_read: "w/src/", "src/mian.rs:r" => "w/src/mian.rs:r (no such name)";
     ordinary_through_inside_link: "w/real/ w/l=real", "l:r" => "w/real:r";
     ordinary_below_inside_link: "w/real/d/ w/l=real", "l/d:r" => "w/real/d:r";
-    ordinary_missing_below_inside_link: "w/real/ w/l=real", "l/new:r" => "w/real/new:r";
+    ordinary_missing_below_inside_link: "w/real/ w/l=real", "l/new:r" => "w/real/new:r (no such name)";
     ordinary_out_and_back: "o/back=@/w/src w/src/ w/l=../o/back", "l:r" => "w/src:r";
     ordinary_outside: "o/ w/l=../o", "l:r" => "error: outside o";
     ordinary_below_outside_link: "o/d/ w/l=../o", "l/d:r" => "error: outside o/d";
     ordinary_outside_by_name_alike: "ww/ w/l=../ww", "l:r" => "error: outside ww";
     ordinary_dangling_outside: "o/ w/l=../o/new", "l:r" => "error: outside o/new";
-    ordinary_dangling_inside: "w/l=new", "l:r" => "w/new:r";
+    ordinary_dangling_inside: "w/l=new", "l:r" => "w/new:r (no such name)";
     ordinary_loop: "w/l=l", "l:r" => "error: loop";
     ordinary_below_file: "w/a", "a/b:r" => "error: unresolvable";
 

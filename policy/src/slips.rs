@@ -1,0 +1,88 @@
+//! Rules that count as written and look like slips of whoever wrote them (spec §6.1). Used by `compile`.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::string::String;
+
+use camino::Utf8Path;
+
+use crate::Capabilities;
+use crate::model::{FsRule, RuleSource};
+
+/// What looks like a slip in a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Slip {
+    /// Its path begins with `~`, which stands for no home in a rule.
+    Home,
+    /// Its path has the form of a pattern, and nothing has that name.
+    Pattern,
+    /// Nothing has the name of its path, and the rule lets nobody create it.
+    Missing,
+    /// An earlier rule of the same file is on the same path.
+    Repeated {
+        /// The line of the earlier rule, from 1.
+        line: Option<u32>,
+    },
+}
+
+impl fmt::Display for Slip {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Home => out.write_str(
+                "is a directory called `~` in the workspace; to grant something in the home use `read_paths` or \
+                 `write_paths` of `[file_policy]` in the user configuration",
+            ),
+            Self::Pattern => out.write_str(
+                "is a literal path, and nothing has this name; patterns belong in `read_paths` or `write_paths` of \
+                 `[file_policy]`",
+            ),
+            Self::Missing => out.write_str("does not exist"),
+            Self::Repeated { line: Some(line) } => {
+                write!(out, "replaces the rule on line {line}, which is on the same path")
+            }
+            Self::Repeated { line: None } => {
+                out.write_str("replaces an earlier rule, which is on the same path")
+            }
+        }
+    }
+}
+
+/// What was written before a rule.
+#[derive(Debug, Default)]
+pub(crate) struct Earlier {
+    rules: HashMap<(String, String), Option<u32>>,
+}
+
+impl Earlier {
+    /// Notes a rule on a normalised path. Says where an earlier one of the same file stands on that path.
+    pub(crate) fn repeats(&mut self, rule: &FsRule, lexical: &Utf8Path) -> Option<Slip> {
+        let RuleSource { layer, line, .. } = rule.source();
+        if layer.is_empty() {
+            return None;
+        }
+        let key = (layer.as_ref().into(), lexical.as_str().into());
+        self.rules.insert(key, *line).map(|line| Slip::Repeated { line })
+    }
+}
+
+/// What looks like a slip where nothing has the name of a rule's path.
+pub(crate) fn of_missing(rule: &FsRule) -> Option<Slip> {
+    let path = rule.path();
+    let creates = rule.capabilities().contains(Capabilities::CREATE);
+    if path.starts_with("~") {
+        return Some(Slip::Home);
+    }
+    if is_pattern(path) {
+        return Some(Slip::Pattern);
+    }
+    (!creates).then_some(Slip::Missing)
+}
+
+/// Whether a path would be a pattern elsewhere.
+pub(crate) fn is_pattern(path: &Utf8Path) -> bool {
+    path.as_str().contains(['*', '?']) || has_pair(path, '[', ']') || has_pair(path, '{', '}')
+}
+
+fn has_pair(path: &Utf8Path, open: char, close: char) -> bool {
+    path.as_str().split_once(open).is_some_and(|(_, rest)| rest.contains(close))
+}
