@@ -260,9 +260,18 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// Whether somebody names an auto-run file with the grant, be it by a link of such a name.
+    /// Whether somebody names an auto-run file with the grant, be it by a link of such a name. What is ready-made names
+    /// what programs need, and options above it may widen that.
     fn names_autorun(&self, grant: &Grant, workspace: &Path) -> bool {
         let Some(tiers) = self.tiers else { return false };
+        if matches!(
+            grant.origin,
+            Origin::Baseline { .. }
+                | Origin::Profile { named: false, .. }
+                | Origin::Inherited { .. }
+        ) {
+            return false;
+        }
         let spelled = match &grant.kind {
             GrantKind::External { lexical_path } => Some(workspace.join(lexical_path)),
             _ => None,

@@ -24,9 +24,9 @@ fn rules_on_paths_that_are_meant_otherwise() {
         ("path='new'\ncreate=true", ""),
         ("path='secert'", "`secert` does not exist"),
         ("path='src/*.rs'\nread=true", "`src/*.rs` is a literal path"),
-        ("path='src/*.rs'\nread=true", "(line 5)"),
+        ("path='src/*.rs'\nread=true", "(line 6)"),
         ("path='~/notes'\nread=true", "a directory called `~` in the workspace"),
-        ("path='./'\nread=true", "replaces the rule on line 1"),
+        ("path='./'\nread=true", "replaces the rule on line 2"),
     ] {
         says(&format!("{ROOT}[[access.fs]]\n{rule}\n"), &[], expected);
     }
