@@ -99,6 +99,19 @@ impl<'a> Context<'a> {
         result
     }
 
+    /// As [`Self::check_canonical`], of creating a directory there: of an auto-run file nobody obeys the name alone.
+    #[must_use]
+    pub fn check_new_directory(&self, path: &Path) -> CheckResult {
+        let result = self.check_canonical(path, Capability::Create);
+        let request = Request::canonical(bytes(path));
+        let is_allowed = |image| decide::make_directory(image, &request) == decide::Verdict::Allow;
+        if self.reaches(path) && self.usable().is_ok_and(is_allowed) {
+            result.concluded(Ok(()))
+        } else {
+            result
+        }
+    }
+
     /// As [`Self::check`], and holds what was judged, to be used instead of the path.
     ///
     /// # Errors

@@ -196,7 +196,7 @@ impl Service<'_> {
                     _ => above.iter().rev().take_while(|dir| exists(dir)).count(),
                 };
                 let missing = above.into_iter().rev().skip(there).rev();
-                let check = |dir| self.gate.context.check_canonical(dir, Capability::Create);
+                let check = |dir| self.gate.context.check_new_directory(dir);
                 Destination { dirs: missing.map(check).collect(), target: create }
             }
             Some(_) => Destination { dirs: Vec::new(), target: update },
