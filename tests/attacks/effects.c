@@ -108,8 +108,8 @@ static int v_masks(char **a)
         close(open(name, O_WRONLY | O_CREAT, 0777));
         mode_of("open", name, -1);
         unlink(name);
-        close(open(name + 7, O_WRONLY | O_CREAT | O_EXCL, 04777));
-        mode_of("open set-user-ID", name + 7, -1);
+        close(open(name + 7, O_WRONLY | O_CREAT | O_EXCL, 01777));
+        mode_of("open sticky", name + 7, -1);
         unlink(name + 7);
         close(creat(name, 0666));
         mode_of("creat", name, -1);
