@@ -1,7 +1,7 @@
 //! Opens the files that the launcher itself reads and writes. Configuration, logs, stores and outputs go through here.
 //!
 //! The launcher is not confined, and a program of an earlier run may have left a symlink or a FIFO where a file is
-//! expected (`docs/decisions/0036-files-of-the-launcher.md`). So nothing here waits, and what the launcher writes is
+//! expected (`docs/decisions/0042-files-of-the-launcher.md`). So nothing here waits, and what the launcher writes is
 //! named in a pinned directory.
 
 mod place;

@@ -151,7 +151,7 @@ pub(crate) fn prepare(
     .assemble()?;
     left_out.extend(planted::distrust(&mut tiers, &grants, root.as_path())?);
     let ground = Ground { tiers: &tiers, exposed: exposed.as_ref(), workspace: root.as_path() };
-    let unusual = mounted.hold(ground, &mut grants, &mut left_out)?;
+    let unusual = mounted.hold(context, ground, &mut grants, &mut left_out)?;
     grants.extend(grants::inherited(&grants, root.as_path())?);
     let image = build_image(&ImageSpec {
         grants: &grants,

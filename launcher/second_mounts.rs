@@ -14,11 +14,13 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tiers::Tiers;
 
+use crate::context::Context;
 use crate::device_nodes;
 use crate::failure::Failure;
 use crate::mount_table::{Copy, KernelMount, MountTable, Mounts};
 use crate::prepare;
 use crate::report;
+use crate::spawn::HANDLES;
 
 /// The directories of a process itself, which are links: each process finds another one there.
 const OWN: [&str; 2] = ["/proc/self", "/proc/thread-self"];
@@ -77,6 +79,7 @@ impl<'t> Mounted<'t> {
     /// Where there is no image of the grants.
     pub(crate) fn hold(
         self,
+        context: &Context,
         ground: Ground<'_>,
         grants: &mut Vec<Grant>,
         warnings: &mut Vec<String>,
@@ -85,7 +88,9 @@ impl<'t> Mounted<'t> {
         let (mounts, mut added) = parts.added()?;
         warnings.extend(self.warnings.into_iter().chain(added.warnings));
         grants.append(&mut added.grants);
-        let device = device_nodes::find(grants);
+        // The run around this one looks at each open already, if there is such a node.
+        let is_inner = context.variable(HANDLES.as_ref()).is_some();
+        let device = if is_inner { None } else { device_nodes::find(grants) };
         Ok(Unusual { mounts, device, restricted: added.restricted })
     }
 }

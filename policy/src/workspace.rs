@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(told(r#"{"access": {"fs": [{"path": ".", "read": true}]}}"#), [""; 0]);
         assert_eq!(
             told(
-                r#"{"access": {"fs": [{"path": "d/.env", "read": true}]},
+                r#"{"access": {"fs": [{"path": "d/.env", "read": true, "create": true}]},
                     "file_policy": {"read_paths": ["~/x/**"]}}"#
             ),
             [

@@ -294,7 +294,10 @@ fn nothing_is_left_behind() {
     let left: Vec<_> = entries(&scratch.path("tmp"))
         .flat_map(|dir| entries(&dir).collect::<Vec<_>>())
         .filter(|path| {
-            !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("shim-"))
+            let kept = |name: &std::ffi::OsStr| {
+                name == "private-settings" || name.to_string_lossy().starts_with("shim-")
+            };
+            !path.file_name().is_some_and(kept)
         })
         .collect();
     assert!(left.is_empty(), "{left:?}");
