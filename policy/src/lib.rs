@@ -61,7 +61,6 @@
 #[cfg(feature = "std")]
 extern crate std;
 
-mod arrival;
 mod automaton;
 pub mod autorun;
 pub mod capability;

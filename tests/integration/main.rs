@@ -13,7 +13,6 @@ mod scratch;
 mod terminal;
 
 mod answers;
-mod attacks_arrivals;
 mod attacks_busybox;
 mod attacks_commands;
 mod attacks_entry;
