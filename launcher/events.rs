@@ -85,12 +85,14 @@ pub(crate) enum Reason {
     Command,
     /// The mode or the attribute would have a program run with the rights of somebody else.
     SetId,
+    /// A program in a directory that the run made, which Landlock has no rule for.
+    MadeLater,
     /// Something went wrong inside.
     Internal,
 }
 
 impl Reason {
-    const NUMBERED: [Self; 17] = [
+    const NUMBERED: [Self; 18] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -108,6 +110,7 @@ impl Reason {
         Self::Unreadable,
         Self::Near,
         Self::Refused,
+        Self::MadeLater,
     ];
 
     /// Whether it is about the network: what it names is then no path.

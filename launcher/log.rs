@@ -213,6 +213,7 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
         Reason::Foreign => "foreign_program",
         Reason::Unreadable => "unreadable_program",
         Reason::Loader => "loader_not_in_baseline",
+        Reason::MadeLater => "directory_made_in_run",
         Reason::Shim => "shim_unreachable",
         Reason::Internal => "policy_unavailable",
     }

@@ -39,7 +39,7 @@ use crate::own_folders;
 use crate::plan::bounds::Rule;
 use crate::plan::{Order, Plan};
 use crate::planted;
-use crate::ready_made::ReadyMade;
+use crate::ready_made::{self, ReadyMade};
 use crate::report;
 use crate::second_mounts::{Ground, Mounted, Unusual};
 use crate::tier_layer::{Granted, TierLayer};
@@ -125,7 +125,7 @@ pub(crate) fn prepare(
 
     let begins = matches!(stage, Stage::Run(_)) && !options.service;
     let ready_made = ReadyMade::pick(context, options, &layers, program, begins, stage.ground())?;
-    let ReadyMade { tables, profiles, mut anchors } =
+    let ReadyMade { tables, profiles, mut anchors, folders } =
         ready_made.reaching(network.without().is_none());
     let flags = Flags::resolve(context, options)?;
 
@@ -164,7 +164,7 @@ pub(crate) fn prepare(
     })?;
 
     if begins {
-        own_folders::make_where_reachable(context, &parse_image(&image)?)?;
+        make_folders(context, &root, &parse_image(&image)?, &folders)?;
     }
 
     let sensitive = warning::named_sensitive(&grants, &tiers, root.as_path());
@@ -217,6 +217,18 @@ fn counting(compiled: Compiled, served: bool) -> Compiled {
 /// A warning of rules for tools that do not count, unless there are rules that are `counted`.
 fn uncounted(layers: &Layers, options: &Options, counted: bool) -> Option<String> {
     if counted { None } else { layers.uncounted(options.tool.as_deref(), options.service) }
+}
+
+/// Makes folders that have to be there before the program starts: the launcher's own, and `builds` in the workspace.
+fn make_folders(
+    context: &Context,
+    root: &Root,
+    image: &Image<'_>,
+    builds: &[String],
+) -> Result<(), Failure> {
+    own_folders::make_where_reachable(context, image)?;
+    ready_made::make_in_workspace(root, image, builds);
+    Ok(())
 }
 
 /// A warning, with what to type where the rule that it is about is meant.

@@ -11,6 +11,7 @@
 //! | `deny` | paths to keep away from, whatever is granted above them |
 //! | `except` | `"PATH" = ["PATTERN"]`: what to leave out of the grant on PATH (`*` within a name) |
 //! | `make` | folders that a run makes before it begins, if the program is one of `programs` |
+//! | `builds` | the same in the workspace, by name, where the run may make them and nothing beside them |
 //! | `programs` | names of programs that select this profile |
 //! | `includes` | further profiles that it brings along |
 //!
@@ -76,6 +77,8 @@ pub(crate) struct Profile {
     pub(crate) except: Vec<(String, Vec<String>)>,
     /// Folders to make.
     pub(crate) make: Vec<String>,
+    /// Names of folders to make in the workspace.
+    pub(crate) builds: Vec<String>,
 }
 
 /// The profiles that may be named: the built-in ones and those of the user's own files, where a
@@ -196,6 +199,13 @@ impl Profile {
         for path in self.make.iter().filter_map(|entry| expand(context, entry)) {
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(path);
         }
+    }
+
+    /// The names of folders in the workspace that its tools make by way of another name.
+    pub(crate) fn workspace_folders(&self) -> impl Iterator<Item = &str> {
+        let is_name =
+            |name: &&String| !name.contains('/') && !matches!(name.as_str(), "" | "." | "..");
+        self.builds.iter().filter(is_name).map(String::as_str)
     }
 
     /// What this table comes to on this machine. What is denied in the hidden home looks absent

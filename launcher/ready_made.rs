@@ -4,7 +4,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::Grant;
+use jp_confine_policy::canonical::Root;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
+use rustix::fs::{Mode, mkdirat};
 
 use crate::anchors::Anchors;
 use crate::cli::Options;
@@ -23,6 +28,8 @@ pub(crate) struct ReadyMade {
     pub(crate) profiles: Vec<String>,
     /// Where the entries led.
     pub(crate) anchors: Anchors,
+    /// Folders in the workspace that its tools make by way of another name beside it.
+    pub(crate) folders: Vec<String>,
 }
 
 impl ReadyMade {
@@ -40,10 +47,13 @@ impl ReadyMade {
         let known = Profiles::with(layers.profiles())?;
         let name = program.and_then(|program| Path::new(program).file_name());
         let picked = known.pick(&options.profiles, name)?;
+        let mut folders = Vec::new();
         if begins {
             let name = name.and_then(OsStr::to_str).unwrap_or_default();
-            let own = picked.iter().filter(|profile| profile.claims(name));
-            own.for_each(|profile| profile.make_folders(context));
+            for profile in picked.iter().filter(|profile| profile.claims(name)) {
+                profile.make_folders(context);
+                folders.extend(profile.workspace_folders().map(str::to_owned));
+            }
         }
         let mut anchors = Anchors::default();
         let mut tables: Vec<Resolved> = baseline
@@ -53,7 +63,7 @@ impl ReadyMade {
             .collect();
         private_files::narrow(&mut tables, ground);
         let profiles = picked.iter().map(|profile| profile.name.clone()).collect();
-        Ok(Self { tables, profiles, anchors })
+        Ok(Self { tables, profiles, anchors, folders })
     }
 
     /// Without a network also without the sockets of services that look up names: whoever is asked for a name
@@ -67,9 +77,24 @@ impl ReadyMade {
     }
 }
 
+/// Makes these folders in the workspace at `root`, where `image` lets the run make them and no other name beside them:
+/// cargo makes `target` under a made-up name first. What is there already stays as it is.
+pub(crate) fn make_in_workspace(root: &Root, image: &Image<'_>, folders: &[String]) {
+    let may_create = |name: &str| {
+        let path = root.as_path().join(name);
+        let request = Request::canonical(path.as_os_str().as_bytes());
+        decide::access(image, &request, Capabilities::CREATE) == Verdict::Allow
+    };
+    for folder in folders.iter().filter(|folder| may_create(folder)) {
+        if !may_create(&format!("{folder}-beside")) {
+            // Where that fails the tool says so.
+            let _ = root.hold().map(|held| mkdirat(held, folder, Mode::from_raw_mode(0o777)));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use jp_confine_policy::Capabilities;
     use jp_confine_policy::build::{GrantKind, Origin};
 
     use super::*;
@@ -83,7 +108,12 @@ mod tests {
         let baseline = Profile::baseline().expect("the table");
         let listed = baseline.entries.iter().map(|(_, path)| grant(path)).collect();
         let tables = vec![Resolved { grants: listed, ..Resolved::default() }];
-        let all = ReadyMade { tables, profiles: Vec::new(), anchors: Anchors::default() };
+        let all = ReadyMade {
+            tables,
+            profiles: Vec::new(),
+            anchors: Anchors::default(),
+            folders: Vec::new(),
+        };
         let before = all.tables[0].grants.len();
         let all = all.reaching(false);
         let left: Vec<_> = all.tables[0].grants.iter().map(|grant| grant.anchor.clone()).collect();

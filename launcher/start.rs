@@ -224,6 +224,7 @@ impl Start<'_> {
         ready.supervise(Supervision {
             confined,
             bounds: bounds.as_ref(),
+            starts: plan.bounds.as_ref().filter(|_| traps.executes).map(Bounds::starts),
             filter: &filter::assemble(traps, cookie, sockets),
             withholds: plan.withholds,
             withholds_cores: plan.withholds_cores,

@@ -27,6 +27,7 @@ use crate::machine::Machine;
 use crate::mount_table::KernelMount;
 use crate::net::order::Judged;
 use crate::orphaned;
+use crate::plan::bounds::StartPlace;
 use crate::spawn::Confined;
 use crate::supervisor::counts::Count;
 use crate::supervisor::{Proc, STACK, Supervisor};
@@ -99,6 +100,8 @@ impl Report {
 pub(crate) struct Supervision<'a> {
     pub(crate) confined: Confined<'a>,
     pub(crate) bounds: Option<&'a OwnedFd>,
+    /// Where these let programs start.
+    pub(crate) starts: Option<Vec<StartPlace>>,
     pub(crate) filter: &'a [libc::sock_filter],
     pub(crate) withholds: CapabilitySet,
     pub(crate) withholds_cores: bool,
@@ -160,7 +163,7 @@ impl Supervision<'_> {
             self.page,
             Arc::clone(&consent),
             self.learning,
-            self.network,
+            (self.network, self.starts),
             Proc::open(self.machine.descriptors)?.knowing(self.kernel_mounts),
         )?;
         let supervisor = Arc::new(supervisor.counting(self.counting));

@@ -45,6 +45,9 @@ impl Advisor<'_> {
             Reason::SetId => {
                 "set-user-ID and set-group-ID bits are never set by a run: do it outside of the run"
             }
+            Reason::MadeLater => {
+                "its directory is new, and what is around it may not be read: it starts in the next run"
+            }
             Reason::Internal => "jp-confine could not judge it",
         };
         Some(words.to_owned())

@@ -7,8 +7,8 @@ use super::document::{Node, Value};
 use crate::profile::Profile;
 use crate::profile::keys::KEYS;
 
-const PROFILE_KEYS: [&str; 9] =
-    ["read", "exec", "update", "write", "deny", "except", "make", "programs", "includes"];
+const PROFILE_KEYS: [&str; 10] =
+    ["read", "exec", "update", "write", "deny", "except", "make", "builds", "programs", "includes"];
 
 impl Decoder<'_> {
     /// A table of ready-made grants (see [`Profile`]).
@@ -28,6 +28,7 @@ impl Decoder<'_> {
             }
             match &*entry.key {
                 "make" => profile.make = self.paths(&entry.value)?,
+                "builds" => profile.builds = self.strings(&entry.value)?,
                 "programs" => profile.programs = self.strings(&entry.value)?,
                 "includes" => profile.includes = self.strings(&entry.value)?,
                 "except" => {

@@ -1,5 +1,6 @@
 //! What Landlock is to allow: capabilities in its own terms.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
@@ -31,6 +32,35 @@ impl Bounds {
     pub(crate) fn scopes(&self) -> bool {
         self.version >= ABI::V6
     }
+
+    /// Where programs may start. Looks at the disk.
+    pub(crate) fn starts(&self) -> Vec<StartPlace> {
+        let rules = self.rules.iter().filter(|rule| rule.rights.contains(AccessFs::Execute));
+        rules.filter_map(|rule| StartPlace::of(&rule.path)).collect()
+    }
+}
+
+/// An object that Landlock lets programs start from, with all below it.
+#[derive(Clone, Debug)]
+pub(crate) struct StartPlace {
+    path: PathBuf,
+    /// Its file system, and its number there.
+    id: (u64, u64),
+}
+
+impl StartPlace {
+    fn of(path: &Path) -> Option<Self> {
+        id_of(path).map(|id| Self { path: path.to_owned(), id })
+    }
+
+    /// Whether the program is there, and not in something else of that name. Looks at the disk.
+    pub(crate) fn holds(&self, program: &Path) -> bool {
+        program.starts_with(&self.path) && id_of(&self.path) == Some(self.id)
+    }
+}
+
+fn id_of(path: &Path) -> Option<(u64, u64)> {
+    path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// Rights on an object and all below it.

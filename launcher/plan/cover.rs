@@ -156,7 +156,7 @@ impl<'a> Cover<'a> {
             let entry = entry.map_err(|_| excess(Obstacle::Unlisted))?;
             let kind = entry.file_type().map_err(|_| excess(Obstacle::Unlisted))?;
             if !kind.is_symlink() {
-                found |= self.entry(&mut parts, &entry.path(), kind.is_dir(), wanted)?;
+                found |= self.entry(&mut parts, &entry.path(), kind.is_dir(), caps)?;
             }
             if self.rules.len() + parts.rules.len() > LIMIT {
                 return Err(excess(Obstacle::Large));
@@ -175,15 +175,19 @@ impl<'a> Cover<'a> {
     }
 
     /// Adds the rules of one entry of a directory, and says whether something is denied there or
-    /// below that is `wanted` in the directory.
+    /// below that is wanted of the `caps` of the directory. More than these it gets by an anchor of its own alone.
     fn entry(
         &self,
         parts: &mut Parts,
         path: &Path,
         is_directory: bool,
-        wanted: Capabilities,
+        caps: Capabilities,
     ) -> Result<bool, Excess> {
-        let held = self.lookup(path).granted(self.image);
+        let wanted = caps.intersection(HELD_BY_NAMING);
+        let mut held = self.lookup(path).granted(self.image);
+        if standing::at(self.standings, path).is_none() {
+            held = held.intersection(caps);
+        }
         let lost = wanted.difference(held);
         let denied = !lost.is_empty() && !self.is_out_of_reach(path, lost);
         parts.unlisted |= denied && is_directory && lost.contains(Capabilities::READ);

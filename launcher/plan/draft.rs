@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::canonical;
-use jp_confine_policy::decide::{self, Request};
+use jp_confine_policy::decide;
 use jp_confine_policy::tier::Tier;
 use jp_confine_policy::{Capabilities, Capability};
 use landlock::{ABI, AccessFs};
@@ -13,6 +13,7 @@ use rustix::thread::CapabilitySet;
 use super::bounds::{self, Bounds, Rule};
 use super::cover::{Cover, Excess, Obstacle, PROCESSES};
 use super::holder::{Holder, Kernel};
+use super::opened::Opening;
 use super::standing::{self, Standing};
 use super::{Order, Plan};
 use crate::cli::Enforce;
@@ -163,7 +164,16 @@ impl Draft {
             return None;
         }
         let strict = order.enforce == Enforce::Strict;
-        let there = standing::around_programs(path, order.image, order.workspace, strict)?;
+        let there = standing::around_programs(path, order.image, order.workspace, strict);
+        let Some(there) = there else {
+            self.notes.push(format!(
+                "{}: programs that the run makes there start in the next run, because it {why}, and what is around \
+                 it may not be read",
+                path.display()
+            ));
+            self.inexact = self.inexact.union(Capabilities::EXECUTE);
+            return None;
+        };
         let rights = bounds::rights(Capabilities::EXECUTE, version);
         let implied = bounds::implied(Capabilities::EXECUTE);
         let granted = standing::grants_all(order.image, there, implied, strict);
@@ -187,32 +197,27 @@ impl Draft {
         ));
     }
 
-    /// Rules for what tiers open where no grant does; they are as wide as patterns are.
+    /// Rules for what tiers open where no grant does.
     fn opened(&mut self, order: &Order<'_>, version: ABI) -> Vec<Rule> {
-        let patterns = order.tiers.opening().map(|(tier, pattern)| (tier, pattern.stem()));
-        let default = order.tiers.default.filter(|&tier| tier != Tier::Deny);
-        let everywhere = default.map(|tier| (tier, PathBuf::from("/")));
         let mut rules = Vec::new();
-        for (tier, stem) in patterns.chain(everywhere) {
-            let found = decide::lookup(order.image, &Request::canonical(bytes(&stem)));
-            if !found.is_beyond_rules(order.image) {
-                continue;
-            }
-            let caps = match tier {
-                Tier::Read => Capabilities::READ.union(Capabilities::EXECUTE),
-                _ => Capabilities::ALL,
+        for opening in Opening::of(order.tiers).filter(|opening| opening.counts(order.image)) {
+            let caps = match opening.tier {
+                Tier::Prompt => Capabilities::ALL,
+                tier => tier.capabilities(),
             };
             self.inexact = self.inexact.union(caps);
-            if tier == Tier::Prompt && order.machine.supervises() {
-                // Whoever consents does so to one call, which the supervisor makes then.
+            rules.extend(opening.rules(order.image, version));
+            let stem = opening.stem.as_path();
+            if opening.tier == Tier::Prompt
+                || stem.exists()
+                || self.absent.iter().any(|it| it == stem)
+            {
                 continue;
             }
-            if stem.exists() {
-                rules.push(Rule { path: stem, rights: bounds::rights(caps, version) });
-            } else if !self.absent.contains(&stem) {
-                rules.extend(self.await_programs(order, &stem, "is not there yet", version));
-                self.absent.push(stem);
+            if opening.is_plain() && caps.contains(Capabilities::CREATE) {
+                rules.extend(self.await_programs(order, stem, "is not there yet", version));
             }
+            self.absent.push(opening.stem);
         }
         rules
     }
@@ -325,13 +330,14 @@ fn held_in_proc(order: &Order<'_>, anchor: &Path) -> Vec<String> {
     HELD_IN_PROC.iter().filter_map(behind).collect()
 }
 
-/// What of a place Landlock can say. Nothing may be changed in `/proc`, where the same name means
+/// What of a place Landlock can say: nothing that a tier denies everywhere in it. Nothing may be changed in `/proc`, where the same name means
 /// another object to each process.
 fn sayable(order: &Order<'_>, standing: &Standing<'_>) -> Capabilities {
+    let caps = standing.caps.difference(standing.denied);
     if order.is_in_proc(standing.path) {
-        return standing.caps.difference(Capabilities::WRITE);
+        return caps.difference(Capabilities::WRITE);
     }
-    standing.caps
+    caps
 }
 
 /// For which capabilities Landlock's rule at this anchor says more or less than the policy, apart
@@ -347,6 +353,7 @@ fn inexact_at(order: &Order<'_>, standing: &Standing<'_>) -> Capabilities {
         .union(entry.difference(above))
         .with_if(restrained, caps)
         .with_if(autorun, caps.intersection(Capabilities::WRITE))
+        .with_if(standing.excludes_below, caps.intersection(Capabilities::WRITE))
         .with_if(standing.may_be_replaced(), Capabilities::EXECUTE)
         .with_if(in_proc, standing.lost().union(caps.intersection(Capabilities::WRITE)))
 }

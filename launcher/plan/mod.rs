@@ -5,6 +5,9 @@ pub(crate) mod bounds;
 mod cover;
 mod draft;
 pub(crate) mod holder;
+mod opened;
+#[cfg(test)]
+mod properties;
 mod standing;
 #[cfg(test)]
 mod tests;

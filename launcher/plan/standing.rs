@@ -3,11 +3,11 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::autorun;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::decide::{self, Request};
 use jp_confine_policy::image::Image;
+use jp_confine_policy::{Capabilities, Capability};
 use rustix::fs::{Access, access};
 
 /// A place that some grant stands on.
@@ -23,6 +23,8 @@ pub(super) struct Standing<'a> {
     pub(super) asked: bool,
     /// The list of auto-run files may have somebody asked about changes below.
     pub(super) autorun: bool,
+    /// The part of it that a tier denies, here and everywhere below.
+    pub(super) denied: Capabilities,
     /// The part of it that depends on the route.
     pub(super) by_route: Capabilities,
     /// What holds at the anchors above, all together: Landlock's rules add up.
@@ -108,7 +110,8 @@ pub(super) fn of<'a>(
         let by_tier = found.withheld.difference(found.autorun_withheld());
         let withheld = !by_tier.is_empty() || found.withheld_below;
         let restrained = withheld || (strict && asked);
-        around.push((place, above.union(caps)));
+        let denied = denied_throughout(image, &first.anchor, &found);
+        around.push((place, above.union(caps.difference(denied))));
         let path = first.anchor.as_path();
         let renewed = renews_itself(path, caps, workspace);
         let reads = || {
@@ -122,6 +125,7 @@ pub(super) fn of<'a>(
             restrained,
             asked,
             autorun: autorun::may_ask_below(image, path.as_os_str().as_bytes()),
+            denied,
             by_route,
             above,
             declared: same.iter().any(|(_, grant)| is_declared(&grant.origin)),
@@ -133,6 +137,14 @@ pub(super) fn of<'a>(
         });
     }
     standings
+}
+
+/// What of `found`, which is at `path`, a tier denies there and everywhere below.
+fn denied_throughout(image: &Image<'_>, path: &Path, found: &decide::Lookup) -> Capabilities {
+    let path = path.as_os_str().as_bytes();
+    let is_denied = |one: &Capability| !decide::may_be_left(image, path, (*one).into());
+    let withheld = found.withheld.iter().filter(is_denied);
+    withheld.fold(Capabilities::NONE, |all, one| all.union(one.into()))
 }
 
 /// Whether `need` is granted in the directory and everywhere below, as far as Landlock is to say so: see [`of`].
@@ -176,23 +188,24 @@ fn renews_programs(path: &Path, caps: Capabilities, reads_around: impl Fn() -> b
 }
 
 /// The directory around `path` that Landlock is to let programs start in which are made anew there: the closest one
-/// that stays, which the run may not remove and make anew with all that is in it. For a directory it is the closest
-/// one where that may not be read, see [`renews_programs`]. Looks at the disk.
+/// that stays, which the run may not remove and make anew with all that is in it. Landlock lets start only what it lets
+/// read, so that all from there to `path` is to be read by the policy: else there is none. For a directory it is the
+/// closest one where more than that may be read around it, see [`renews_programs`]. Looks at the disk.
 pub(super) fn around_programs<'p>(
     path: &'p Path,
     image: &Image<'_>,
     workspace: &Path,
     strict: bool,
 ) -> Option<&'p Path> {
-    let stays = |dir: &&Path| {
-        let found = decide::lookup(image, &Request::canonical(spelling(dir)));
-        !renews_itself(dir, found.granted(image), workspace)
-    };
-    let mut around = path.ancestors().skip(1).filter(|dir| dir.is_dir()).peekable();
+    let found = |dir: &Path| decide::lookup(image, &Request::canonical(dir.as_os_str().as_bytes()));
+    let stays = |dir: &&Path| !renews_itself(dir, found(dir).granted(image), workspace);
+    let is_read = |dir: &&Path| found(dir).caps.contains(Capabilities::READ);
+    let around = path.ancestors().skip(1).filter(|dir| dir.is_dir());
+    let mut around = around.take_while(is_read).peekable();
     let closest = *around.peek()?;
-    let staying = around.find(stays)?;
-    let is_left = path.is_dir() && !grants_reading(image, staying, strict);
-    Some(if is_left { closest } else { staying })
+    let staying = around.find(stays);
+    let grants_reading = |dir: &&Path| grants_reading(image, dir, strict);
+    if path.is_dir() { staying.filter(grants_reading) } else { staying }.or(Some(closest))
 }
 
 /// Whether all may be read in the directory. A strict run judges reads in any case where files may be sensitive.

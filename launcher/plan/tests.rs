@@ -21,7 +21,7 @@ use crate::sys::landlock as kernel;
 
 const READ: Capabilities = Capabilities::READ;
 const RUN: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
-const NEW: Machine = Machine {
+pub(super) const NEW: Machine = Machine {
     landlock: 7,
     listener: true,
     openat2: true,
@@ -316,16 +316,60 @@ fn a_denial_that_is_not_there_yet_is_held_too() {
 }
 
 /// Programs that the run may make and start need a right on the directory that is there, which goes down to what
-/// is denied in it.
+/// is in it: so there is none where that may not be read.
 #[test]
 fn programs_to_come_open_nothing_beside_them() {
-    let scene = Scene::new(&["a/file"])
-        .grant("", RUN, &[])
-        .grant("a", Capabilities::NONE, &[])
-        .grant("a/new", Capabilities::ALL, &[]);
-    let plan = scene.plan();
-    assert!(scene.rights(&plan, "a").expect("a rule").contains(AccessFs::ReadFile));
-    assert!(traps(&plan).reads && !plan.leaves_reads);
+    for around in [Capabilities::NONE, Capabilities::CREATE, Capabilities::EXECUTE] {
+        let scene = Scene::new(&["a/file"]).grant("", RUN, &[]).grant("a", around, &[]).grant(
+            "a/new",
+            Capabilities::ALL,
+            &[],
+        );
+        let plan = scene.plan();
+        assert!(!scene.rights(&plan, "").is_some_and(|it| it.contains(AccessFs::Execute)));
+        let rights = scene.rights(&plan, "a").unwrap_or_default();
+        assert!(around.contains(Capabilities::EXECUTE) || !rights.contains(AccessFs::Execute));
+        assert!(plan.notes.iter().any(|note| note.contains("start in the next run")), "{plan:?}");
+        assert!(traps(&plan).executes, "the supervisor says why");
+    }
+}
+
+/// A name that is missing gives away nothing of the directory that it is missing in.
+#[test]
+fn what_is_missing_opens_nothing_around_it() {
+    for caps in [READ, RUN, Capabilities::ALL.difference(Capabilities::EXECUTE), Capabilities::ALL]
+    {
+        let scene = Scene::new(&["home/.ssh/key"]).grant("home/notes", caps, &[]);
+        let plan = scene.plan();
+        assert_eq!(plan.bounds.as_ref().expect("bounds").rules, [], "{caps}");
+    }
+    for tier in [Tier::Read, Tier::Write, Tier::Prompt] {
+        let scene = Scene::new(&["home/.ssh/key"]).tier(tier, "home/notes");
+        assert_eq!(scene.plan().bounds.expect("bounds").rules, [], "{tier:?}");
+    }
+}
+
+/// Of a pattern that names some of what is in a directory there are rules for these alone.
+#[test]
+fn a_pattern_opens_nothing_beside_what_it_matches() {
+    let bounds = |pattern: &str| {
+        let mut scene =
+            Scene::new(&["home/.ssh/key", "home/a.md", "home/p/bin/tool", "home/q/key"]);
+        let root = scene.root();
+        let read_paths = vec![format!("{}/{pattern}", root.display())];
+        let policy = FilePolicy { read_paths, ..FilePolicy::default() };
+        scene.tiers = Tiers::new(&policy, None, Places::without_home(&root)).expect("a pattern");
+        let rules = scene.plan().bounds.expect("bounds").rules;
+        let name = |rule: Rule| {
+            let name = rule.path.strip_prefix(&root).map(Path::to_owned).unwrap_or(rule.path);
+            name.display().to_string()
+        };
+        rules.into_iter().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(bounds("home/*.md"), ["home/a.md"]);
+    assert_eq!(bounds("home/*/bin/**"), ["home/p/bin"]);
+    assert_eq!(bounds("home/p"), ["home/p"], "to list it");
+    assert!(bounds("home/**/*.md").is_empty() && bounds("home/{a,b}.md").is_empty());
 }
 
 /// Landlock's rule stands on what is there: it goes away with it, or moves with it.

@@ -58,6 +58,7 @@ use workers::Workers;
 use crate::consent::Consent;
 use crate::learn::record::Recorder;
 use crate::net::order::Judged;
+use crate::plan::bounds::StartPlace;
 use crate::sys::interruption;
 use crate::sys::notification::Listener;
 
@@ -84,7 +85,7 @@ impl Supervisor {
     /// `image` is the compiled policy, `record` the record of denials, open for appending, `page` the
     /// page by which the processes of the run tell each other of directories that moved, `consent` who
     /// is asked. `learner`, who is told of what was allowed, makes every call a little slower. `network` is what
-    /// connections are judged by, if they are; `proc` is its own view.
+    /// connections are judged by, if they are; `starts` is where Landlock lets programs start; `proc` is its own view.
     ///
     /// # Errors
     /// Where the image is damaged.
@@ -94,11 +95,12 @@ impl Supervisor {
         page: &OwnedFd,
         consent: Arc<Consent>,
         learner: Option<Recorder>,
-        network: Option<Judged>,
+        (network, starts): (Option<Judged>, Option<Vec<StartPlace>>),
         proc: Proc,
     ) -> io::Result<Self> {
         let network = network.map(Judged::open).transpose()?;
-        let policy = Policy::new(image, record, page, consent, learner, network)?;
+        let mut policy = Policy::new(image, record, page, consent, learner, network)?;
+        policy.starts = starts;
         Ok(Self { policy: Arc::new(policy), proc: Arc::new(proc), counts: None })
     }
 

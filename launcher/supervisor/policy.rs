@@ -17,6 +17,7 @@ use crate::events;
 use crate::inherited;
 use crate::learn::record::Recorder;
 use crate::net::Network;
+use crate::plan::bounds::StartPlace;
 use crate::supervisor::calls::vetting::Vetting;
 use crate::sys::memory::Generation;
 
@@ -38,6 +39,8 @@ pub(crate) struct Policy {
     pub(crate) handed: Option<HashSet<u64>>,
     /// Who learns what the run uses, if anybody does.
     pub(crate) learner: Option<Recorder>,
+    /// Where Landlock lets programs start; `None` where it takes no part.
+    pub(crate) starts: Option<Vec<StartPlace>>,
     /// Whether the program that was typed has been started: before that nothing of the run's own runs.
     pub(crate) begun: AtomicBool,
     /// Whose turn it is to have a configuration of git vetted.
@@ -72,6 +75,7 @@ impl Policy {
             network,
             handed,
             learner,
+            starts: None,
             begun,
             vetting: Vetting::default(),
         })

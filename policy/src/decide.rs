@@ -386,6 +386,14 @@ pub fn may_grant_below(image: &Image<'_>, directory: &[u8], need: Capabilities) 
     image.levels().all(|image| lookup::may_grant_below(image, directory, need))
 }
 
+/// Whether tiers leave `need` at the canonical `directory` or anywhere below it, of what the rule there grants, be it
+/// that a person is asked. Where this says no, nobody has it there by that rule.
+#[cfg(feature = "std")]
+#[must_use]
+pub fn may_be_left(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
+    image.levels().all(|image| lookup::may_be_left(image, directory, need))
+}
+
 /// As [`grants_beneath`], with the denial where it is not.
 #[must_use]
 pub fn beneath(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Verdict {

@@ -217,6 +217,20 @@ pub(crate) fn may_grant_below(image: &Image<'_>, directory: &[u8], need: Capabil
     }
 }
 
+/// Whether tiers leave `need` at the canonical `directory` or anywhere below it, of what the rule there grants, be it
+/// that a person is asked. Of this image alone.
+#[cfg(feature = "std")]
+pub(crate) fn may_be_left(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
+    let request = Request::canonical(directory);
+    let found = lookup(image, &request);
+    if found.caps.union(found.asks).contains(need) {
+        return true;
+    }
+    let (here, winner) = granted(image, &request);
+    let (Some((rule, _)), Some(tiers)) = (winner, image.tiers()) else { return false };
+    here.caps.contains(need) && tiers.may_leave_below(directory, rule, here, need)
+}
+
 /// Whether `need` may be done at `request` as [`lookup`] has it, and nothing else of it: where there are no tiers
 /// that takes a part of the time, and where nothing is to be changed less.
 pub(crate) fn permits(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> bool {

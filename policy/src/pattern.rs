@@ -235,6 +235,13 @@ impl Pattern {
     pub fn stem(&self) -> PathBuf {
         stem(self.globs.last().map_or("", Glob::glob))
     }
+
+    /// The glob behind its [`Self::stem`]: empty where it matches that path alone, `**` where it matches all below.
+    #[must_use]
+    pub fn below_stem(&self) -> &str {
+        let glob = self.globs.last().map_or("", Glob::glob);
+        glob.strip_prefix(literal_part(glob)).unwrap_or_default()
+    }
 }
 
 /// What a pattern is made of: classes in brackets, and characters.

@@ -245,6 +245,23 @@ impl<'a> Tiers<'a> {
         self.automaton.any_below(directory, |here| left(here).contains(need))
     }
 
+    /// As [`Self::leave_below`], be it that a person is asked.
+    #[cfg(feature = "std")]
+    pub(crate) fn may_leave_below(
+        &self,
+        directory: &[u8],
+        rule: &Rule,
+        granted: Lookup,
+        need: Capabilities,
+    ) -> bool {
+        let seen = self.automaton.look(directory);
+        let left = |here| self.meet(Reach::of(rule), here, seen, granted);
+        self.automaton.any_below(directory, |here| {
+            let left = left(here);
+            left.caps.union(left.asks).contains(need)
+        })
+    }
+
     /// What the spelling matches, where it is another. Of the path `rest` follows the anchor of the rule that grants
     /// it, if one does.
     fn spelled(&self, image: &Image<'_>, request: &Request<'_>, rest: Option<&[u8]>) -> Marks {

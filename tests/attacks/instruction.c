@@ -8,7 +8,9 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -176,6 +178,53 @@ static int v_exec(char **a)
     return done(call(SYS_execve, (long)a[0], (long)line, (long)environ, 0, 0));
 }
 
+/* Whether a program starts, with no environment and so without the library. */
+static int starts(char *path)
+{
+    char *line[] = {path, NULL}, *nothing[] = {NULL};
+    int status = 1;
+    pid_t child = fork();
+    if (child == 0) {
+        call(SYS_execve, (long)path, (long)line, (long)nothing, 0, 0);
+        _exit(1);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+/* Whether the calls can open a file so, or make it. */
+static int opens(const char *path, int flags)
+{
+    long fd = at(SYS_openat, path, flags | O_NONBLOCK, 0644);
+    return fd >= 0 && close((int)fd) == 0;
+}
+/* What can be done to each path of a list, a letter for each capability; the last thing is to remove it. */
+static int v_sweep(char **a)
+{
+    char path[4096], inner[4200];
+    FILE *list = fopen(a[0], "r");
+    if (!list)
+        return FAILED;
+    while (fgets(path, sizeof path, list)) {
+        struct stat is;
+        path[strcspn(path, "\n")] = 0;
+        int directory = lstat(path, &is) == 0 && S_ISDIR(is.st_mode);
+        snprintf(inner, sizeof inner, "%s/new", path);
+        printf("%s ", path);
+        if (opens(path, O_RDONLY | (directory ? O_DIRECTORY : 0)))
+            putchar('r');
+        if (directory && (opens(inner, O_WRONLY | O_CREAT | O_EXCL) || at(SYS_mkdirat, inner, 0755, 0) == 0))
+            putchar('c');
+        if (!directory && opens(path, O_WRONLY))
+            putchar('u');
+        if (!directory && starts(path))
+            putchar('x');
+        if (!directory && at(SYS_unlinkat, path, 0, 0) == 0)
+            putchar('d');
+        putchar('\n');
+    }
+    fclose(list);
+    return DONE;
+}
+
 static int v_unshare(char **a) { (void)a; return done(call(SYS_unshare, CLONE_NEWNS, 0, 0, 0, 0)); }
 
 #else
@@ -212,6 +261,7 @@ static int v_unshare(char **a) { (void)a; return done(call(SYS_unshare, CLONE_NE
 #define v_mq_use absent
 #define v_mq_open absent
 #define v_exec absent
+#define v_sweep absent
 #define v_unshare absent
 #endif
 
@@ -253,6 +303,7 @@ const struct verb instruction_verbs[] = {
     {"i_mq_use", 1, v_mq_use},
     {"i_mq_unlink", 1, v_mq_unlink},
     {"i_exec", 1, v_exec},
+    {"i_sweep", 1, v_sweep},
     {"i_unshare", 0, v_unshare},
     {0},
 };

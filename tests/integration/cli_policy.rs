@@ -504,3 +504,36 @@ fn a_home_may_be_spelled_by_way_of_another_directory() {
     run.assert_code(1).assert_stdout("f");
     assert!(!run.stdout.contains('K'), "{run}");
 }
+
+/// What Landlock has no rule for the library has the supervisor do.
+#[test]
+fn a_directory_that_was_not_there_is_like_any_other() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "ws/jp-confine.toml",
+        "[[access.fs]]\npath = '.'\nread = true\n
+         [[access.fs]]\npath = 'target'\nread = true\nwrite = true\n",
+    );
+    let script = "set -e; cd ..; for d in ws/target out/new/deep; do \
+                  mkdir -p $d/a/b; echo text > $d/f; mv $d/f $d/a/b/g; ln $d/a/b/g $d/h; ln -s h $d/l; \
+                  cat $d/l; ls $d/a/b; rm $d/h; chmod 600 $d/a/b/g; rm -r $d; mkdir $d; \
+                  echo anew > $d/f; cat $d/f; rm -r $d; done";
+    let run = product(&scratch, &["-w", "../out/new", "-r", "..", "--", "sh", "-c", script]).run();
+    assert_eq!(run.stdout, "text\ng\nanew\ntext\ng\nanew\n", "{run}");
+    run.assert_ok();
+}
+
+/// A rule of Landlock's for programs to come would let the whole home be read.
+#[test]
+fn programs_start_in_the_next_run_where_nothing_around_may_be_read() {
+    let scratch = Scratch::new();
+    let out = scratch.expand("$HOME/out");
+    scratch.copy_program(std::path::Path::new("/bin/true"), "ws/program");
+    let script = scratch.expand("mkdir -p $HOME/out; cp program $HOME/out; $HOME/out/program");
+    let args = ["-w", &out, "-x", &out, "--", "sh", "-c", &script];
+    let first = product(&scratch, &args).run();
+    first.assert_code(126).assert_stderr("it starts in the next run");
+    let planned = product(&scratch, &["-w", &out, "-x", &out, "--dry-run", "--", "true"]).run();
+    planned.assert_ok();
+    product(&scratch, &args).run().assert_ok();
+}

@@ -168,3 +168,26 @@ fn a_fork_beside_the_workspace() {
     cargo(&scratch, &["run", "-q"]).flags(mount).run().assert_ok().assert_stdout("ours");
     assert!(!scratch.path("out/fork/target").exists());
 }
+
+/// The commonest rule of all, in a fresh checkout: the build makes the directory, and starts programs in it.
+#[test]
+fn a_build_where_only_its_directory_may_change() {
+    let scratch = Scratch::new();
+    scratch.write("ws/Cargo.toml", "[package]\nname = 'app'\nversion = '0.1.0'\n");
+    scratch.write(
+        "ws/Cargo.lock",
+        "version = 4\n\n[[package]]\nname = \"app\"\nversion = \"0.1.0\"\n",
+    );
+    let text = "fn main() { println!(\"cargo::rustc-env=SEASON=autumn\"); }\n";
+    scratch.write("ws/build.rs", text);
+    scratch.write("ws/src/main.rs", "fn main() { println!(\"{}\", env!(\"SEASON\")); }\n");
+    let rules = "[[access.fs]]\npath = '.'\nread = true\n\n\
+                 [[access.fs]]\npath = 'target'\nread = true\nwrite = true\nexecute = true\n";
+    scratch.write("ws/jp-confine.toml", rules);
+    let run = || cargo(&scratch, &["run", "-q", "--locked"]).run();
+    run().assert_ok().assert_stdout("autumn");
+    cargo(&scratch, &["clean"]).run().assert_ok();
+    run().assert_ok().assert_stdout("autumn");
+    let touched = Run::sh(&scratch, "echo changed > src/main.rs").run();
+    assert_ne!(touched.code(), 0, "{touched}");
+}

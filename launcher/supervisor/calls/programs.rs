@@ -3,7 +3,7 @@
 //! changes the path or the arguments meanwhile is left with what Landlock lets be executed. While a person is asked
 //! there is all the time in the world for that: so all of it is looked for and judged once more after a yes.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -84,13 +84,25 @@ fn start(
             task.learn(How::Used, path, Capabilities::EXECUTE);
         }
         judge_words(task, &object, words)?;
+        judge_place(task, &object)?;
         return admit(task, object);
     }
     let argument = Argument::of_text(task.caller, dirfd, text)?;
     let _acting = task.begin()?;
     let object = find(task, &argument, flags & libc::AT_SYMLINK_NOFOLLOW != 0, judge)?;
     judge_words(task, &object, words)?;
+    judge_place(task, &object)?;
     admit(task, object)
+}
+
+/// Says that a program is where Landlock lets none start, which the caller's own call would fail for without a word.
+fn judge_place(task: &Task<'_>, program: &Object) -> Result<(), Errno> {
+    let (Some(starts), Some(path)) = (&task.policy.starts, program.path()) else { return Ok(()) };
+    let place = Path::new(OsStr::from_bytes(path));
+    if starts.iter().any(|start| start.holds(place)) {
+        return Ok(());
+    }
+    Err(task.refused(Reason::MadeLater, Subject::new(path)))
 }
 
 /// Whether the rules about programs let it start with these words (spec §11.3).

@@ -152,7 +152,8 @@ impl Ground {
         let page = memfd_create("page", MemfdFlags::CLOEXEC).expect("a page");
         File::from(page.try_clone().expect("cloned")).set_len(4096).expect("long");
         let proc = Proc::open(true).expect("/proc");
-        let supervisor = Supervisor::new(self.image(), append, &page, nobody(), None, None, proc);
+        let supervisor =
+            Supervisor::new(self.image(), append, &page, nobody(), None, (None, None), proc);
         (record, Arc::new(supervisor.expect("made").counting(counting)))
     }
 

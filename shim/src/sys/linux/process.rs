@@ -82,16 +82,19 @@ pub(crate) fn execute(
 ) -> Errno {
     let path = path.as_ptr().expose_provenance();
     let (argv, envp) = (argv.expose_provenance(), envp.expose_provenance());
-    let make = if judged { only_judged } else { unjudged };
-    let outcome = if dirfd == libc::AT_FDCWD && flags == 0 {
-        make(libc::SYS_execve, [path, argv, envp, 0, 0])
+    let (number, words) = if dirfd == libc::AT_FDCWD && flags == 0 {
+        (libc::SYS_execve, [path, argv, envp, 0, 0])
     } else {
-        make(libc::SYS_execveat, [word(dirfd), path, argv, envp, word(flags)])
+        (libc::SYS_execveat, [word(dirfd), path, argv, envp, word(flags)])
     };
-    if !judged {
-        // Whoever waits for a start to come about hears that it failed: the next one may be judged here alone.
-        let _ = unjudged(libc::SYS_execve, [0; 5]);
+    let outcome = if judged { only_judged(number, words) } else { Err(Errno::EACCES) };
+    if outcome != Err(Errno::EACCES) {
+        return outcome.err().unwrap_or(Errno::EACCES);
     }
+    // What Landlock refuses the supervisor reports.
+    let outcome = unjudged(number, words);
+    // Whoever waits for a start to come about hears that it failed: the next one may be judged here alone.
+    let _ = unjudged(libc::SYS_execve, [0; 5]);
     outcome.err().unwrap_or(Errno::EACCES)
 }
 

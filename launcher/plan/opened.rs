@@ -1,0 +1,117 @@
+//! Landlock's rules for what patterns of tiers open where no grant does. Used by `draft`.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::tier::Tier;
+use jp_confine_policy::tiers::Tiers;
+use landlock::{ABI, AccessFs};
+
+use super::bounds::{self, Rule};
+
+/// One pattern looks at no more entries than this: the supervisor serves the rest.
+const LIMIT: usize = 2000;
+
+/// A name that stands for every name in a directory.
+const ANY: &str = "jp-confine-any-name";
+
+/// One pattern that opens something, or the default.
+#[derive(Debug)]
+pub(super) struct Opening<'a> {
+    pub(super) tier: Tier,
+    /// The directory below which it matches, or the one path.
+    pub(super) stem: PathBuf,
+    /// The components behind the stem, as globs.
+    rest: &'a str,
+}
+
+impl<'a> Opening<'a> {
+    /// What `tiers` open.
+    pub(super) fn of(tiers: &'a Tiers) -> impl Iterator<Item = Self> {
+        let patterns = tiers.opening().map(|(tier, pattern)| {
+            let (stem, rest) = (pattern.stem(), pattern.below_stem());
+            Self { tier, stem, rest }
+        });
+        let default = tiers.default.filter(|&tier| tier != Tier::Deny);
+        let everywhere = default.map(|tier| Self { tier, stem: PathBuf::from("/"), rest: "**" });
+        patterns.chain(everywhere)
+    }
+
+    /// Whether it extends what is granted at its stem.
+    pub(super) fn counts(&self, image: &Image<'_>) -> bool {
+        lookup(image, &self.stem).is_beyond_rules(image)
+    }
+
+    /// Whether it names all below its stem, or the stem alone.
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(self.rest, "" | "**")
+    }
+
+    /// Rules for what is there of it, on the disk. Where its places are too many to name there are none: the
+    /// supervisor serves those, and nothing starts there.
+    pub(super) fn rules(&self, image: &Image<'_>, version: ABI) -> Vec<Rule> {
+        // Whoever consents does so to one call, which the supervisor makes then.
+        if self.tier == Tier::Prompt {
+            return Vec::new();
+        }
+        let (names, is_tree) = match self.rest.strip_suffix("**") {
+            Some(names) => (names.trim_end_matches('/'), true),
+            None => (self.rest, false),
+        };
+        let rule = |path: PathBuf| self.rule(image, version, path, is_tree);
+        places(&self.stem, names).into_iter().filter_map(rule).collect()
+    }
+
+    /// The rule for a place that may be meant: the evaluator says whether it is.
+    fn rule(&self, image: &Image<'_>, version: ABI, path: PathBuf, is_tree: bool) -> Option<Rule> {
+        let is_directory = path.symlink_metadata().ok()?.is_dir();
+        let found = if is_tree { lookup(image, &path.join(ANY)) } else { lookup(image, &path) };
+        if !found.is_beyond_rules(image) || is_tree && !is_directory {
+            return None;
+        }
+        let caps = self.tier.capabilities().intersection(found.caps);
+        let mut rights = bounds::rights(caps, version);
+        if is_tree && !lookup(image, &path).caps.contains(Capabilities::READ) {
+            rights.remove(AccessFs::ReadDir);
+        }
+        if is_directory && !is_tree {
+            // What is in it is not opened by that.
+            rights &= AccessFs::ReadDir;
+        }
+        (!rights.is_empty()).then_some(Rule { path, rights })
+    }
+}
+
+/// What is there below `stem` that globs of components may mean; nothing where they take too long to find.
+fn places(stem: &Path, names: &str) -> Vec<PathBuf> {
+    // Alternatives and classes may hold separators, two stars stand for any number of them.
+    let is_known = !names.contains("**") && !names.contains(['{', '}']);
+    let mut found = if is_known { vec![stem.to_owned()] } else { Vec::new() };
+    let mut looked_at = 0;
+    for name in names.split('/').filter(|name| !name.is_empty()) {
+        if !name.contains(['*', '?', '[', ']']) {
+            for directory in &mut found {
+                directory.push(name);
+            }
+            continue;
+        }
+        let entries = found.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten();
+        let entries = entries.flatten().take(LIMIT + 1 - looked_at);
+        let entries: Vec<_> = entries.collect();
+        looked_at += entries.len();
+        if looked_at > LIMIT {
+            return Vec::new();
+        }
+        let is_real = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| !kind.is_symlink());
+        found = entries.iter().filter(|entry| is_real(entry)).map(fs::DirEntry::path).collect();
+    }
+    found
+}
+
+fn lookup(image: &Image<'_>, path: &Path) -> decide::Lookup {
+    decide::lookup(image, &Request::canonical(path.as_os_str().as_bytes()))
+}
