@@ -9,16 +9,11 @@ use arbitrary::{Arbitrary as _, Result, Unstructured};
 use jp_confine_fuzz::policy::Policy;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, OpenRequest, OpenVerdict, Request, Verdict};
+use jp_confine_policy::image::offsets::{CHECKSUM, COVERED, END};
 use jp_confine_policy::image::{Image, Text, checksum};
 use jp_confine_policy::invocation::{self, Admission, Invocation};
 use jp_confine_policy::variables;
 use libfuzzer_sys::fuzz_target;
-
-/// Where the header keeps the checksum, where what it covers begins, and where the header says
-/// that it ends.
-const CHECKSUM: usize = 16;
-const COVERED: usize = 24;
-const END: usize = 196;
 
 fuzz_target!(|data: &[u8]| {
     let _ = judge(&mut Unstructured::new(data));
@@ -39,7 +34,7 @@ fn judge(u: &mut Unstructured<'_>) -> Result<()> {
     let mut bytes = intact.clone();
     if damage != Damage::Raw {
         repair(&mut bytes);
-        assert_eq!(bytes, intact, "the constants above are those of the header");
+        assert_eq!(bytes, intact, "an intact image needs no repair");
     }
     if damage != Damage::None {
         while !u.is_empty() {

@@ -88,6 +88,18 @@ impl Header {
     pub(crate) const SUMMED: usize = core::mem::offset_of!(Self, session);
 }
 
+/// Where a test that damages an image finds what the reader checks: offsets in bytes.
+pub mod offsets {
+    use super::Header;
+
+    /// The [`checksum`](super::checksum), a little-endian `u64`.
+    pub const CHECKSUM: usize = core::mem::offset_of!(Header, checksum);
+    /// The first byte that the checksum covers.
+    pub const COVERED: usize = Header::SUMMED;
+    /// The offset, a little-endian `u32`, of the JSON text, where what the checksum covers ends.
+    pub const END: usize = core::mem::offset_of!(Header, json);
+}
+
 /// Only programs that the image lists may be started.
 pub(crate) const LISTED: u32 = 1;
 /// External rules stand on one anchor, and are told apart by the spelling (spec §5.1, tie (a)).
