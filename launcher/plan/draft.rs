@@ -23,7 +23,8 @@ use crate::sys::child;
 
 /// Exclusions of the baseline from `/proc`, and that other layers hold them: Landlock lets nobody look
 /// into processes outside the run, and the program has no capability for the kernel's memory.
-const HELD_IN_PROC: [&str; 5] = ["*/mem", "*/environ", "*/task/*/mem", "*/task/*/environ", "kcore"];
+const HELD_IN_PROC: [&str; 6] =
+    ["*/mem", "*/environ", "*/task/*/mem", "*/task/*/environ", "kcore", "kmsg"];
 
 /// What comes together while the anchors are gone through.
 #[derive(Debug, Default)]

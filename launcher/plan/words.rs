@@ -68,8 +68,8 @@ impl Plan {
             format!("not there yet, so only through the layers before it: {}", paths.join(", "))
         });
         let withheld = self.withholds.contains(child::WITHHELD).then(|| {
-            "CAP_SYS_RAWIO, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF and CAP_SYS_TIME are dropped, with which \
-             root reads the memory of all and sets the clock".to_owned()
+            "CAP_SYS_RAWIO, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF, CAP_SYSLOG and CAP_SYS_TIME are dropped, \
+             with which root reads the memory of all and the kernel's log, and sets the clock".to_owned()
         });
         let of_network = self.withholds.contains(child::NETWORK).then(|| {
             "CAP_NET_ADMIN and CAP_NET_RAW are dropped, with which root goes around rules about hosts"

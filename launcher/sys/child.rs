@@ -24,12 +24,13 @@ const SHELL: &CStr = c"/bin/sh";
 /// What gives a program the memory of others by ways that no path rule holds, and Landlock does not
 /// either: `CAP_SYS_RAWIO` all of it, by `/proc/kcore` (`proc_pid_kcore(5)`); `CAP_PERFMON`, and
 /// `CAP_SYS_ADMIN` in its stead, the environment and the maps of every process, whoever may trace it
-/// (Linux 6.14); `CAP_BPF` programs inside the kernel. And what sets the machine's clock: `CAP_SYS_TIME`, by calls
-/// that may also only read it (`adjtimex(2)`).
+/// (Linux 6.14); `CAP_BPF` programs inside the kernel; `CAP_SYSLOG` the kernel's log, by `/proc/kmsg`. And what sets
+/// the machine's clock: `CAP_SYS_TIME`, by calls that may also only read it (`adjtimex(2)`).
 pub(crate) const WITHHELD: CapabilitySet = CapabilitySet::SYS_RAWIO
     .union(CapabilitySet::SYS_ADMIN)
     .union(CapabilitySet::PERFMON)
     .union(CapabilitySet::BPF)
+    .union(CapabilitySet::SYSLOG)
     .union(CapabilitySet::SYS_TIME);
 
 /// What goes around the judging of connections: to change where addresses lead, to write packets by hand.

@@ -20,6 +20,22 @@ attacks! {
     log_whatever_is_granted: "", "-r /dev -- klog 10" => "EPERM";
 }
 
+/// It is opened only: to read it would wait for the next message.
+#[test]
+fn the_log_is_no_file_either() {
+    if fs::File::open("/proc/kmsg").is_err() {
+        return skip("the kernel denies it to this user");
+    }
+    for name in ["/proc/kmsg", "/proc/self/../kmsg", "/proc/thread-self/root/proc/kmsg"] {
+        for shell in ["sh", "busybox sh"] {
+            let scratch = arena(Scratch::new());
+            let script = format!("{shell} -c 'exec 3<{name} && echo opened'");
+            let run = Run::sh(&scratch, &script).run();
+            assert_eq!(run.stdout, "", "{script}: {run}");
+        }
+    }
+}
+
 /// Ordinary users may listen to those of devices, and the kernel lets them say nothing.
 #[test]
 fn root_hears_and_tells_nothing_as_the_kernel() {

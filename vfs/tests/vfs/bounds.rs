@@ -1,7 +1,6 @@
 //! What a request may take of time and memory, and what is no request.
 
-use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jp_confine_vfs::Code;
 use jp_confine_vfs::message::{Incoming, Request, parse};
@@ -12,9 +11,6 @@ use serde_json::{Value, json};
 use crate::both::{POLICY, Place, answer, answer_in_full, rows};
 
 const PARAMS: i32 = -32602;
-
-/// So long nothing here takes, on a busy machine and in a build for tests.
-const SOON: Duration = Duration::from_secs(20);
 
 /// A pattern that fits, and for which each byte of [`noise`] costs hundreds of steps.
 const SLOW: &str = "(?-u)a[ab]{400}[c-z]";
@@ -56,11 +52,9 @@ fn patterns_and_lists_have_limits() {
         named("paths", 10_001),
         named("extensions", 10_001),
     ];
-    let begun = Instant::now();
     for params in refused {
         rows(POLICY, &[("fs.grep", params, json!(PARAMS))]);
     }
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     let place = Place::on_disk(POLICY);
     let mut nobody = Nobody;
     let mut service = place.service(&mut nobody);
@@ -81,31 +75,25 @@ fn a_search_that_takes_too_long_is_given_up() {
     let place = large();
     for path in ["rw/lines", "rw/one", "rw"] {
         let mut nobody = Nobody;
-        let mut service = place.service(&mut nobody).with_search_limit(Duration::ZERO);
-        let begun = Instant::now();
+        let mut service = place.service(&mut nobody).with_search_limit(Duration::from_millis(1));
         let asked = request(&json!({"pattern": SLOW, "paths": [path]}));
         let fault = service.answer(&asked, &mut Patient).expect_err("it takes long");
         assert_eq!(fault.code, Code::Timeout, "{path}: {fault}");
         assert!(fault.message.contains("narrow the paths"), "{fault}");
-        assert!(begun.elapsed() < SOON, "{path}: {:?}", begun.elapsed());
         // The session goes on.
         let read = answer(&mut service, "fs.read", &json!({"path": "rw/seasons"}));
         assert_eq!(read["content"], "spring\nsummer\n");
     }
 }
 
-/// Waits for a tenth of a second.
-struct Impatient(Instant);
-
-impl fmt::Debug for Impatient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Impatient")
-    }
-}
+/// Goes away after it was looked for so many times.
+#[derive(Debug)]
+struct Impatient(u32);
 
 impl Caller for Impatient {
     fn is_gone(&mut self) -> bool {
-        self.0.elapsed() > Duration::from_millis(100)
+        self.0 = self.0.saturating_sub(1);
+        self.0 == 0
     }
 
     fn told_to_wait(&mut self, _: &str) {}
@@ -116,11 +104,9 @@ fn a_search_that_nobody_waits_for_ends() {
     let place = large();
     let mut nobody = Nobody;
     let mut service = place.service(&mut nobody);
-    let begun = Instant::now();
     let asked = request(&json!({"pattern": SLOW}));
-    let answer = service.answer(&asked, &mut Impatient(Instant::now())).map(|_| ());
+    let answer = service.answer(&asked, &mut Impatient(3)).map(|_| ());
     assert_eq!(answer.map_err(|fault| fault.code), Err(Code::Cancelled));
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 }
 
 /// Large files are searched in parts: what is found is the same.
