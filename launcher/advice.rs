@@ -48,7 +48,7 @@ use crate::config::rule_places::RulePlaces;
 use crate::context::Context;
 use crate::denials::{Denials, of_any_process};
 use crate::events::{Denial, Reason};
-use crate::grants;
+use crate::grants::Ceilings;
 use crate::here::Here;
 use crate::mounts::idle::Idle;
 use crate::net;
@@ -301,25 +301,21 @@ impl<'a> Advisor<'a> {
     /// The step as a rule of the workspace, where rules are declared, it is inside, or all that an external rule is for,
     /// and no person's denial outweighs them. It takes nothing away that a person consented to.
     fn rule_for(&self, step: &Step) -> Option<(String, Capabilities)> {
-        let is_rule = self.declared && !step.by_default && !self.is_denied(&step.place);
+        let caps = step.held.union(self.consented_at(&step.place));
+        let is_rule = self.declared && !step.by_default && !self.is_denied(&step.place, caps);
         let inside = canonical::below(self.workspace, &step.place).filter(|_| is_rule);
         let path = match inside {
             Some(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
             Some(inside) => inside.to_str()?.to_owned(),
             None => self.link_to(step).filter(|_| is_rule)?,
         };
-        Some((path, step.held.union(self.consented_at(&step.place))))
+        Some((path, caps))
     }
 
-    /// Whether rules on the place yield to what a person denied.
-    fn is_denied(&self, place: &Path) -> bool {
-        let is_own =
-            |origin: &Origin| matches!(origin, Origin::Flag { .. } | Origin::Profile { .. });
-        let denied =
-            self.grants.iter().filter(|grant| grant.caps.is_empty() && is_own(&grant.origin));
-        denied
-            .map(|grant| &grant.anchor)
-            .any(|denied| grants::yields(place, denied, self.workspace))
+    /// Whether rules on the place cannot grant all these, for what a person denied.
+    fn is_denied(&self, place: &Path, caps: Capabilities) -> bool {
+        let left = Ceilings::of(self.grants, self.workspace).left_of_rules(place);
+        left.is_some_and(|left| !left.contains(caps))
     }
 
     fn consented_at(&self, place: &Path) -> Capabilities {

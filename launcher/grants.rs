@@ -1,6 +1,8 @@
 //! All grants of a run in the order that the image gives meaning to: of two on one anchor the last
 //! wins, else the one with the longest anchor.
 
+mod ceilings;
+mod flags;
 mod home;
 mod own;
 
@@ -11,12 +13,15 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
-use jp_confine_policy::canonical::{self, Op, Root};
+use jp_confine_policy::canonical::{self, Root};
 use jp_confine_policy::control;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
+pub(crate) use self::ceilings::Ceilings;
+use self::flags::Flag;
+pub(crate) use self::flags::Flags;
 use crate::anchors::Anchors;
 use crate::cli::Options;
 use crate::context::Context;
@@ -26,117 +31,6 @@ use crate::prepare;
 use crate::profile::Resolved;
 use crate::sys::child;
 use crate::workspace::Workspace;
-
-/// Paths that flags name, resolved: what they add, or that they deny.
-#[derive(Debug)]
-pub(crate) struct Flags {
-    paths: BTreeMap<PathBuf, Flag>,
-    /// Those that grant something elsewhere than they are spelled.
-    led: Vec<Led>,
-    /// What looks like a slip.
-    pub(crate) warnings: Vec<String>,
-}
-
-#[derive(Debug, Default)]
-struct Flag {
-    caps: Capabilities,
-    deny: bool,
-    text: String,
-}
-
-impl Flags {
-    /// Resolves the paths of `-r`, `-w`, `-x` and `--deny` from the working directory. On one path
-    /// they add up, and a denial outweighs them, in whatever order they were typed.
-    pub(crate) fn resolve(context: &Context, options: &Options) -> Result<Self, Failure> {
-        let read = Capabilities::READ;
-        let lists: [(&str, Option<Capabilities>, &[PathBuf]); 4] = [
-            ("-r", Some(read), &options.read),
-            ("-w", Some(read.union(Capabilities::WRITE)), &options.write),
-            ("-x", Some(read.union(Capabilities::EXECUTE)), &options.exec),
-            ("--deny", None, &options.deny),
-        ];
-        let mut flags = Self { paths: BTreeMap::new(), led: Vec::new(), warnings: Vec::new() };
-        for (name, caps, paths) in lists {
-            for path in paths {
-                let text = format!("{name} {}", path.display());
-                if path.as_os_str().is_empty() {
-                    return Err(Failure::advised(
-                        format!("{name} names the empty path"),
-                        "the working directory is `.`",
-                    ));
-                }
-                let resolved = canonical::resolve(&context.cwd, path, Op::Content)
-                    .map_err(|error| Failure::own(format!("{text}: {error}")))?;
-                let creates = caps.is_none_or(|caps| caps.contains(Capabilities::CREATE));
-                if !resolved.exists && !creates {
-                    flags.warnings.push(format!("{text}: there is no such file"));
-                }
-                if let Some(caps) = caps.filter(|_| !resolved.steps.is_empty()) {
-                    let origin = Origin::Flag { text: text.clone() };
-                    let grant = Grant::new(resolved.path.clone(), caps, GrantKind::Plain, origin);
-                    flags.led.push(Led { grant, spelled: context.cwd.join(path) });
-                }
-                flags.add(resolved.path, caps, &text);
-            }
-        }
-        Ok(flags)
-    }
-
-    /// Whether a flag grants something.
-    pub(crate) fn grant(&self) -> bool {
-        self.grant_at(|_| true)
-    }
-
-    /// Whether one grants something at such a place.
-    fn grant_at(&self, is_meant: impl Fn(&Path) -> bool) -> bool {
-        self.paths.iter().any(|(anchor, flag)| !flag.caps.is_empty() && is_meant(anchor))
-    }
-
-    fn add(&mut self, anchor: PathBuf, caps: Option<Capabilities>, text: &str) {
-        let flag = self.paths.entry(anchor).or_default();
-        let Some(caps) = caps else {
-            // It outweighs the others, and is what to leave out where that shall not be.
-            if !flag.deny {
-                *flag = Flag { deny: true, text: text.to_owned(), ..Flag::default() };
-            }
-            return;
-        };
-        flag.caps = flag.caps.union(caps);
-        if !flag.text.is_empty() {
-            flag.text.push(' ');
-        }
-        flag.text.push_str(text);
-    }
-
-    /// Applies the flags to a ready-made grant below one of their paths: what a person typed counts
-    /// for more than what nobody wrote. `None` where they deny it.
-    fn apply(&self, mut grant: Grant) -> Option<Grant> {
-        if self.paths.is_empty() {
-            return Some(grant);
-        }
-        for dir in grant.anchor.ancestors() {
-            let Some(flag) = self.paths.get(dir) else { continue };
-            if flag.deny {
-                return None;
-            }
-            if !grant.caps.is_empty() {
-                grant.caps = grant.caps.union(flag.caps);
-            }
-        }
-        Some(grant)
-    }
-
-    /// What was typed to be denied.
-    fn denied(&self) -> impl Iterator<Item = &Path> {
-        self.paths.iter().filter(|(_, flag)| flag.deny).map(|(path, _)| path.as_path())
-    }
-}
-
-/// Whether a rule on `anchor` yields to what a person denied on `denied`. Where that is around the workspace at
-/// `root`, the workspace was not meant.
-pub(crate) fn yields(anchor: &Path, denied: &Path, root: &Path) -> bool {
-    anchor.starts_with(denied) && (denied == root || !root.starts_with(denied))
-}
 
 /// What the grants of a run are made from.
 #[derive(Debug)]
@@ -169,6 +63,7 @@ impl Parts<'_> {
         let led = self.flags.led.iter().chain(self.tables.iter().flat_map(|table| &table.led));
         let planted = planted::planted(led, &grants, self.tiers, root)?;
         let mut warnings = Vec::from_iter(self.idle(&grants)?);
+        warnings.extend(self.denied_whole());
         if planted.is_empty() {
             return Ok((grants, warnings));
         }
@@ -203,20 +98,14 @@ impl Parts<'_> {
         // The workspace's rules decide inside it; nothing ready-made narrows or widens them. A person's denials do
         // narrow them, as they would typed.
         grants.retain(|grant| canonical::below(root, &grant.anchor).is_none());
+        let ceilings = self.ceilings();
         let mut grants: Vec<Grant> =
-            grants.into_iter().filter_map(|grant| flags.apply(grant)).collect();
+            grants.into_iter().filter_map(|grant| flags.apply(grant, &ceilings)).collect();
         grants.extend(self.temporary());
-        grants.extend(self.home(&grants));
-        let denied: Vec<Grant> =
-            self.denied_inside().filter_map(|denial| flags.apply(denial)).collect();
-        let outweighs = |rule: &Grant| {
-            let own = denied.iter().map(|denial| denial.anchor.as_path());
-            !rule.caps.is_empty()
-                && flags.denied().chain(own).any(|denied| yields(&rule.anchor, denied, root))
-        };
-        grants.extend(self.rules.iter().filter(|rule| !outweighs(rule)).cloned());
-        grants.extend(denied);
-        self.add_flags(&mut grants, left_out)?;
+        grants.extend(self.home(&grants, &ceilings));
+        grants.extend(self.rules.iter().cloned().filter_map(|rule| ceilings.narrow(rule)));
+        grants.extend(self.denied_inside().filter_map(|denial| ceilings.narrow(denial)));
+        self.add_flags(&mut grants, left_out, &ceilings)?;
         grants.extend(self.shim.map(|shim| {
             let origin = Origin::Product { why: "the preload library".to_owned() };
             Grant::new(shim.to_owned(), Capabilities::READ, GrantKind::Plain, origin)
@@ -231,7 +120,7 @@ impl Parts<'_> {
 
     fn temporary(&self) -> Option<Grant> {
         let (path, caps, origin) = if self.options.share_tmp {
-            let path = Path::new("/tmp").canonicalize().ok()?;
+            let path = self.flags.shared.clone()?;
             (path, Capabilities::ALL, Origin::Flag { text: "--share-tmp".to_owned() })
         } else {
             let why = "the private TMPDIR of this run".to_owned();
@@ -242,7 +131,12 @@ impl Parts<'_> {
 
     /// Flags add to what holds at their path, they take nothing away: `-x .` keeps the workspace
     /// writable. What holds there may be what a flag on a directory above leaves.
-    fn add_flags(&self, grants: &mut Vec<Grant>, left_out: &[&Led]) -> Result<(), Failure> {
+    fn add_flags(
+        &self,
+        grants: &mut Vec<Grant>,
+        left_out: &[&Led],
+        ceilings: &Ceilings<'_>,
+    ) -> Result<(), Failure> {
         let is_left_out = |anchor: &Path| {
             left_out.iter().any(|led| led.grant.anchor == anchor && self.flags.led.contains(led))
         };
@@ -254,7 +148,7 @@ impl Parts<'_> {
             let is_below =
                 |anchor: &Path| anchor.ancestors().skip(1).any(|dir| anchors.contains(dir));
             let (below, above) = rest.into_iter().partition(|(anchor, _)| is_below(anchor));
-            self.add_beside(grants, above)?;
+            self.add_beside(grants, above, ceilings)?;
             rest = below;
         }
         Ok(())
@@ -265,6 +159,7 @@ impl Parts<'_> {
         &self,
         grants: &mut Vec<Grant>,
         flags: Vec<(&Path, &Flag)>,
+        ceilings: &Ceilings<'_>,
     ) -> Result<(), Failure> {
         let anchors: Vec<&Path> = flags.iter().map(|(anchor, _)| *anchor).collect();
         let before = image_over(grants, None, &anchors, &self.workspace.root)?;
@@ -275,7 +170,11 @@ impl Parts<'_> {
             let added = held.difference(asked).union(flag.caps);
             let caps = if flag.deny { Capabilities::NONE } else { added };
             let origin = Origin::Flag { text: flag.text.clone() };
-            grants.push(Grant::new(anchor.to_owned(), caps, GrantKind::Plain, origin));
+            let mut grant = Grant::new(anchor.to_owned(), caps, GrantKind::Plain, origin);
+            if !flag.deny && ceilings.left(anchor).is_some() {
+                grant.carve_outs = self.excepted(anchor);
+            }
+            grants.push(grant);
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use jp_confine_policy::Capabilities;
+
 use super::{Advisor, Means, Trial};
 use crate::asked::Asked;
 use crate::mounts::idle::Idle;
@@ -12,7 +14,8 @@ impl Advisor<'_> {
     pub(super) fn by_mount(&self, asked: Asked<'_>) -> Option<Vec<(&'static str, PathBuf)>> {
         let is_behind = |target: &Path| asked.paths().all(|path| path.starts_with(target));
         // What is typed by `-r` outweighs these; a mount is a rule.
-        if asked.paths().any(|path| self.is_denied(path) || self.tiers.is_sensitive(path)) {
+        let is_denied = |path: &Path| self.is_denied(path, Capabilities::READ);
+        if asked.paths().any(|path| is_denied(path) || self.tiers.is_sensitive(path)) {
             return None;
         }
         let allows = |idle: &&Idle| {

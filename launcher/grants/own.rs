@@ -8,7 +8,8 @@ use crate::failure::Failure;
 use crate::report;
 
 impl Parts<'_> {
-    fn own_inside(&self) -> impl Iterator<Item = &Grant> {
+    /// What these profiles say of places inside the workspace.
+    pub(super) fn own_inside(&self) -> impl Iterator<Item = &Grant> {
         let own = self.tables.iter().filter(|table| table.own).flat_map(|table| &table.grants);
         own.filter(|grant| canonical::below(&self.workspace.root, &grant.anchor).is_some())
     }

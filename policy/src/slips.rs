@@ -72,17 +72,18 @@ pub(crate) fn of_missing(rule: &FsRule) -> Option<Slip> {
     if path.starts_with("~") {
         return Some(Slip::Home);
     }
-    if is_pattern(path) {
+    if is_pattern(path.as_str()) {
         return Some(Slip::Pattern);
     }
     (!creates).then_some(Slip::Missing)
 }
 
 /// Whether a path would be a pattern elsewhere.
-pub(crate) fn is_pattern(path: &Utf8Path) -> bool {
-    path.as_str().contains(['*', '?']) || has_pair(path, '[', ']') || has_pair(path, '{', '}')
+#[must_use]
+pub fn is_pattern(path: &str) -> bool {
+    path.contains(['*', '?']) || has_pair(path, '[', ']') || has_pair(path, '{', '}')
 }
 
-fn has_pair(path: &Utf8Path, open: char, close: char) -> bool {
-    path.as_str().split_once(open).is_some_and(|(_, rest)| rest.contains(close))
+fn has_pair(path: &str, open: char, close: char) -> bool {
+    path.split_once(open).is_some_and(|(_, rest)| rest.contains(close))
 }
