@@ -74,7 +74,7 @@ const RULES: [&str; 7] = [
     "secret",
     "src/deep write",
 ];
-const OPTIONS: [&str; 7] = [
+const OPTIONS: [&str; 9] = [
     "-r $HOME/notes",
     "-w $HOME/gone -x $HOME/gone",
     "-x $OUT/dir",
@@ -82,6 +82,8 @@ const OPTIONS: [&str; 7] = [
     "--deny $HOME/notes/sub",
     "-r $HOME/.private -x $OUT/tool",
     "-w $OUT/empty",
+    "--deny $HOME -r $HOME/notes/sub",
+    "--deny src -w src/deep",
 ];
 const CONFIGS: [&str; 5] = [
     "read_paths = ['~/notes', '~/notes/**']",
