@@ -9,7 +9,7 @@ use crate::shim_binary::inspect;
 
 /// Of the 16 KiB of `PTHREAD_STACK_MIN` glibc leaves 11,900 bytes to a thread's first function. What libc
 /// itself needs for the call is not counted: it comes when the judging is done.
-const LIMIT: u64 = 11_888;
+const LIMIT: u64 = 11_776;
 
 /// A function: what it puts on the stack, and where it goes.
 #[derive(Default)]

@@ -14,8 +14,8 @@ use crate::resolve;
 use crate::sys::Object;
 use crate::sys::process::Strings;
 
-/// Longer than any name of a file.
-const NAME: usize = 512;
+/// Longer than any name of a file (`NAME_MAX`).
+const NAME: usize = 264;
 
 /// Judges the start of the held `program` with the words `argv`: by which rules it is allowed.
 ///

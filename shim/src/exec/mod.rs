@@ -271,13 +271,12 @@ fn admit(
     program: Executable,
 ) -> Result<Sight, Errno> {
     let mut program = program;
-    let mut interpreter = None;
+    // One buffer for all names: what a thread has of stack is little.
+    let mut next = Interpreter::new();
     for _ in 0..=SCRIPT_DEPTH {
-        let mut next = Interpreter::new();
         let reason = match program::inspect(&program, &mut next) {
             Ok(Kind::Script) => {
                 program = find(image, call, libc::AT_FDCWD, next.as_bytes(), false)?;
-                interpreter = Some(next);
                 continue;
             }
             #[cfg(target_os = "linux")]
@@ -312,7 +311,7 @@ fn admit(
             Err(Errno::ENAMETOOLONG) => Reason::Loader,
             Err(errno) => return Err(errno),
         };
-        let named = interpreter.as_ref().map_or(named, |it| (libc::AT_FDCWD, it.as_bytes()));
+        let named = if next.len() == 0 { named } else { (libc::AT_FDCWD, next.as_bytes()) };
         return Err(refuse(image, call, &program.object, named, reason));
     }
     Err(Errno::ELOOP)

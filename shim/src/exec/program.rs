@@ -115,7 +115,7 @@ pub(crate) const FLAGS: c_int =
     libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NOCTTY | libc::O_NONBLOCK;
 
 /// Looks into the program. Afterwards `next` is the path of the interpreter of a script, or
-/// of the loader of a dynamic program.
+/// of the loader of a dynamic program; it stays as it is for other programs.
 ///
 /// # Errors
 /// `ELOOP` for a link, `EACCES` for what else is no regular file, or may not be read; `ENAMETOOLONG` for a
@@ -132,7 +132,10 @@ pub(crate) fn inspect(program: &Executable, next: &mut Interpreter) -> Result<Ki
     if let Some(line) = found.strip_prefix(b"#!") {
         let room = LINE.saturating_sub(2);
         return match interpreter(line.get(..line.len().min(room)).unwrap_or(&[]), room) {
-            Some(path) => next.push(path).map(|()| Kind::Script),
+            Some(path) => {
+                next.clear();
+                next.push(path).map(|()| Kind::Script)
+            }
             None => Ok(Kind::Other),
         };
     }

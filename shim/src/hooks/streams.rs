@@ -99,6 +99,7 @@ type Open = extern "C" fn(*const c_char, *const c_char) -> *mut c_void;
 static FOPEN: Original = Original::new(c"fopen");
 
 /// A stream on `opened` with the character set of its mode; null, with libc's error, where there is none of that name.
+#[inline(never)] // the stack that it needs is no part of an ordinary open
 fn converting(opened: &Fd, wanted: &Mode) -> Result<*mut c_void, Errno> {
     let original = FOPEN.address().ok_or(Errno::EACCES)?;
     // SAFETY: the address is that of libc's function of this name and type.

@@ -59,6 +59,7 @@ fn loader(
     if !(2..=CAPACITY).contains(&left) {
         return Ok(Kind::Other);
     }
+    next.clear();
     let mut at = offset;
     let mut ended = false;
     let mut last = 0;
