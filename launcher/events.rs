@@ -87,12 +87,14 @@ pub(crate) enum Reason {
     SetId,
     /// A program in a directory that the run made, which Landlock has no rule for.
     MadeLater,
+    /// A loader with words by which it may start a program that nobody could judge.
+    LoaderWords,
     /// Something went wrong inside.
     Internal,
 }
 
 impl Reason {
-    const NUMBERED: [Self; 18] = [
+    const NUMBERED: [Self; 19] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -111,6 +113,7 @@ impl Reason {
         Self::Near,
         Self::Refused,
         Self::MadeLater,
+        Self::LoaderWords,
     ];
 
     /// Whether it is about the network: what it names is then no path.

@@ -214,6 +214,7 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
         Reason::Unreadable => "unreadable_program",
         Reason::Loader => "loader_not_in_baseline",
         Reason::MadeLater => "directory_made_in_run",
+        Reason::LoaderWords => "loader_words",
         Reason::Shim => "shim_unreachable",
         Reason::Internal => "policy_unavailable",
     }

@@ -113,8 +113,8 @@ impl Judge<'_> {
             Kind::Script(_) => Err(Refusal::Unfit("interpreters in a circle".to_owned())),
             // No magic number: the C library runs it with the shell (`exec(3)`, ENOEXEC).
             Kind::Other => self.program(Path::new("/bin/sh"), canonical, 0).map(drop),
-            Kind::Static if self.image.behind().other_programs => Ok(()),
-            Kind::Static => {
+            Kind::Static | Kind::Loader(_) if self.image.behind().other_programs => Ok(()),
+            Kind::Static | Kind::Loader(_) => {
                 Err(self.unheld("it is statically linked, so the library cannot be in it"))
             }
             Kind::Foreign => Err(Refusal::Unfit(

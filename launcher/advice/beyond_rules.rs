@@ -45,6 +45,9 @@ impl Advisor<'_> {
             Reason::SetId => {
                 "set-user-ID and set-group-ID bits are never set by a run: do it outside of the run"
             }
+            Reason::LoaderWords => {
+                "it is a loader: name its program with a slash behind options that ld.so(8) knows, or start that itself"
+            }
             Reason::MadeLater => {
                 "its directory is new, and what is around it may not be read: it starts in the next run"
             }

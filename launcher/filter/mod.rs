@@ -51,6 +51,9 @@ pub(crate) struct Traps {
     pub(crate) writes: bool,
     /// The starting of programs.
     pub(crate) executes: bool,
+    /// The same where Landlock holds it exactly, for what a loader starts that is a program (ld.so(8)): to Landlock that
+    /// only reads.
+    pub(crate) loaders: bool,
     /// Reaching into other processes, where Landlock does not keep those outside of the run apart. Most of it
     /// is refused, not judged.
     pub(crate) processes: bool,
@@ -71,6 +74,7 @@ impl Traps {
         contents: false,
         writes: true,
         executes: true,
+        loaders: true,
         processes: false,
         namespaces: false,
         hiding: false,
@@ -178,7 +182,7 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
         (true, calls::OF_WHAT_IS_OPEN),
         (traps.contents, calls::CONTENTS),
         (traps.writes, calls::WRITES),
-        (traps.executes, calls::EXECUTES),
+        (traps.executes || traps.loaders, calls::EXECUTES),
     ];
     for (_, numbers) in groups.into_iter().filter(|(trapped, _)| *trapped) {
         for &number in numbers {

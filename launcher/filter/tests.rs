@@ -13,8 +13,14 @@ const COOKIE: u64 = 0x1234_5678_9abc_def0;
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const NOTIFY: u32 = libc::SECCOMP_RET_USER_NOTIF;
 
-const NOTHING: Traps =
-    Traps { reads: false, listings: false, writes: false, executes: false, ..Traps::ALL };
+const NOTHING: Traps = Traps {
+    reads: false,
+    listings: false,
+    writes: false,
+    executes: false,
+    loaders: false,
+    ..Traps::ALL
+};
 const LISTINGS: Traps = Traps { listings: true, ..NOTHING };
 const WRITES: Traps = Traps { writes: true, ..NOTHING };
 const EVERYTHING: Traps = Traps::ALL;

@@ -15,10 +15,10 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capability;
-use jp_confine_policy::build::Grant;
+use jp_confine_policy::build::{Grant, Origin};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tiers::Tiers;
+use jp_confine_policy::{Capabilities, Capability};
 use rustix::process::Uid;
 use rustix::thread::CapabilitySet;
 
@@ -64,6 +64,21 @@ impl Order<'_> {
     pub(crate) fn is_in_proc(&self, path: &Path) -> bool {
         let elsewhere = |mount: &KernelMount| mount.has_processes && path.starts_with(&mount.at);
         path.starts_with(PROCESSES) || self.kernel_mounts.iter().any(elsewhere)
+    }
+
+    /// Whether a person lets something be read and not executed. Elsewhere nobody gains by a loader: what may be read is
+    /// the system's, or may be executed.
+    fn keeps_from_executing(&self) -> bool {
+        let only_reads = |grant: &Grant| {
+            let by_person = match grant.origin {
+                Origin::Rule { .. } | Origin::Flag { .. } => true,
+                Origin::Profile { named, .. } => named,
+                _ => false,
+            };
+            let caps = grant.caps;
+            by_person && caps.contains(Capabilities::READ) && !caps.contains(Capabilities::EXECUTE)
+        };
+        self.grants.iter().any(only_reads)
     }
 }
 

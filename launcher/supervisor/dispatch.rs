@@ -6,6 +6,7 @@ use rustix::io::Errno;
 
 use super::calls::attributes::Unit;
 use super::calls::open::How;
+use super::calls::programs::Given;
 use super::calls::xattrs::At;
 use super::calls::{
     attributes, denials, directories, entries, links, listening, loopback, messages, network, open,
@@ -78,8 +79,8 @@ mod recent {
 mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
-        AT_FDCWD, At, Errno, How, Unit, attributes, denials, directories, entries, filter, links,
-        listening, loopback, messages, network, open, openat2, processes, programs, queues,
+        AT_FDCWD, At, Errno, Given, How, Unit, attributes, denials, directories, entries, filter,
+        links, listening, loopback, messages, network, open, openat2, processes, programs, queues,
         receptions, refused, renames, sockets, telling, terminals, watches, xattrs,
     };
 
@@ -87,10 +88,10 @@ mod common {
         libc::SYS_openat => "openat", open::open(task, a.int(0), a.word(1), How::new(a.int(2), a.unsigned(3)));
         libc::SYS_openat2 => "openat2", openat2::open(task, a.int(0), a.word(1), a.word(2), a.word(3));
         libc::SYS_execve => "execve", programs::execute(
-            task, AT_FDCWD, a.word(0), a.word(1), 0,
+            task, AT_FDCWD, a.word(0), Given { argv: a.word(1), envp: a.word(2) }, 0,
         );
         libc::SYS_execveat => "execveat", programs::execute(
-            task, a.int(0), a.word(1), a.word(2), a.int(4),
+            task, a.int(0), a.word(1), Given { argv: a.word(2), envp: a.word(3) }, a.int(4),
         );
 
         libc::SYS_getdents64 => "getdents64", directories::list(task, a.int(0));

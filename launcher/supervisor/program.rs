@@ -2,6 +2,7 @@
 
 use std::os::fd::AsFd;
 
+use jp_confine_policy::loader::{ENTRY, is_glibcs, is_loader};
 use jp_confine_policy::script::interpreter;
 use rustix::io::{Errno, pread};
 
@@ -14,7 +15,12 @@ const FILE_HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
 /// What the kernel accepts as a table of program headers (`load_elf_phdrs`).
 const TABLE_LIMIT: usize = 65536;
+const PT_DYNAMIC: u64 = 2;
 const PT_INTERP: u64 = 3;
+/// `ET_DYN`, the type of what can stand anywhere in memory.
+const MOVABLE: u64 = 3;
+/// More than any loader has of its dynamic section.
+const DYNAMIC: usize = 48 * ENTRY;
 /// `ELFCLASS64`, `ELFDATA2LSB`.
 const CLASS_AND_ORDER: &[u8] = &[2, 1];
 /// The longest path of a loader.
@@ -25,6 +31,14 @@ const MACHINE: u64 = 62;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u64 = 183;
 
+/// Whose loader it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Libc {
+    Glibc,
+    /// musl, or one that is not known.
+    Other,
+}
+
 /// A kind of executable file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -34,6 +48,8 @@ pub(crate) enum Kind {
     Dynamic(Vec<u8>),
     /// A binary of this machine without a loader.
     Static,
+    /// A loader itself, which starts whatever its words say.
+    Loader(Libc),
     /// A binary of another machine or word size.
     Foreign,
     /// Nothing that the kernel itself can run.
@@ -97,10 +113,29 @@ fn binary(
         return Ok(Kind::Other);
     }
     let (headers, _) = headers.as_chunks::<PROGRAM_HEADER>();
-    match headers.iter().find(|header| number(&header[..], 0, 4) == PT_INTERP) {
-        Some(header) => loader(number(header, 8, 8), number(header, 32, 8), read),
+    let segment = |wanted: u64| headers.iter().find(|header| number(&header[..], 0, 4) == wanted);
+    if let Some(header) = segment(PT_INTERP) {
+        return loader(number(header, 8, 8), number(header, 32, 8), read);
+    }
+    match segment(PT_DYNAMIC).filter(|_| number(head, 16, 2) == MOVABLE) {
+        Some(header) => of_dynamic(number(header, 8, 8), number(header, 32, 8), read),
         None => Ok(Kind::Static),
     }
+}
+
+/// Whether a binary without a loader is one itself, by its dynamic section.
+fn of_dynamic(
+    offset: u64,
+    size: u64,
+    read: impl Fn(u64, &mut [u8]) -> Result<usize, Errno>,
+) -> Result<Kind, Errno> {
+    let mut section = vec![0; usize::try_from(size).unwrap_or(usize::MAX).min(DYNAMIC)];
+    let length = read(offset, &mut section)?;
+    section.truncate(length);
+    if !is_loader(&section) {
+        return Ok(Kind::Static);
+    }
+    Ok(Kind::Loader(if is_glibcs(&section) { Libc::Glibc } else { Libc::Other }))
 }
 
 /// Reads the path of the loader, with the kernel's conditions on it (`load_elf_binary`).

@@ -71,6 +71,7 @@ pub mod device;
 pub mod existing;
 pub mod image;
 pub mod invocation;
+pub mod loader;
 mod lookup;
 pub mod moves;
 pub mod planted;

@@ -84,6 +84,7 @@ mod policy_commands;
 mod policy_denials;
 mod policy_environment;
 mod policy_externals;
+mod policy_loaders;
 mod policy_mounts;
 mod policy_nested;
 mod policy_planted;

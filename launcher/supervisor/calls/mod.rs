@@ -10,6 +10,7 @@ pub(super) mod directories;
 pub(super) mod entries;
 pub(super) mod links;
 pub(super) mod listening;
+mod loaders;
 pub(super) mod loopback;
 pub(super) mod messages;
 mod netlink;

@@ -17,6 +17,7 @@ use jp_confine_policy::telling;
 use rustix::fs::{Access, AtFlags, FileType, OFlags, accessat};
 use rustix::io::Errno;
 
+use super::loaders;
 use crate::events::Reason;
 use crate::learn::record::How;
 use crate::supervisor::found::{Found, Object};
@@ -36,7 +37,7 @@ pub(crate) fn execute(
     task: &Task<'_>,
     dirfd: i32,
     path: u64,
-    argv: u64,
+    given: Given,
     flags: i32,
 ) -> Result<Answer, Errno> {
     let begun = &task.policy.begun;
@@ -46,14 +47,21 @@ pub(crate) fn execute(
     let judge = |image: &Image<'_>, request: &Request<'_>| may_execute_typed(image, request, typed);
     loop {
         let consents = task.consents();
-        let words = if is_judged { Some(words::read(&task.caller, argv)?) } else { None };
-        let image = start(task, dirfd, path, (words.as_deref(), &judge), flags)?;
+        let words = if is_judged { Some(words::read(&task.caller, given.argv)?) } else { None };
+        let image = start(task, dirfd, path, (words.as_deref(), &judge, given), flags)?;
         if task.consents() == consents {
             task.begin_start(&image);
             begun.store(true, Ordering::Release);
             return Ok(Answer::Continue);
         }
     }
+}
+
+/// Where the words and the environment of the new program are in the caller's memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Given {
+    pub(crate) argv: u64,
+    pub(crate) envp: u64,
 }
 
 /// Says of a program whether it may be executed.
@@ -64,7 +72,7 @@ fn start(
     task: &Task<'_>,
     dirfd: i32,
     path: u64,
-    (words, judge): (Option<&[Vec<u8>]>, Judge<'_>),
+    (words, judge, given): (Option<&[Vec<u8>]>, Judge<'_>, Given),
     flags: i32,
 ) -> Result<Object, Errno> {
     if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
@@ -85,14 +93,14 @@ fn start(
         }
         judge_words(task, &object, words)?;
         judge_place(task, &object)?;
-        return admit(task, object);
+        return admit(task, object, given);
     }
     let argument = Argument::of_text(task.caller, dirfd, text)?;
     let _acting = task.begin()?;
     let object = find(task, &argument, flags & libc::AT_SYMLINK_NOFOLLOW != 0, judge)?;
     judge_words(task, &object, words)?;
     judge_place(task, &object)?;
-    admit(task, object)
+    admit(task, object, given)
 }
 
 /// Says that a program is where Landlock lets none start, which the caller's own call would fail for without a word.
@@ -121,7 +129,7 @@ fn judge_words(task: &Task<'_>, program: &Object, words: Option<&[Vec<u8>]>) -> 
     Err(task.refused(Reason::Command, Subject::by_route(path, &line)))
 }
 
-fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
+pub(super) fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     decide::access(image, request, Capabilities::EXECUTE)
 }
 
@@ -132,7 +140,7 @@ fn may_execute_typed(image: &Image<'_>, request: &Request<'_>, typed: Option<&Pa
     if is_meant { may_execute(image, &request.consented()) } else { may_execute(image, request) }
 }
 
-fn find(
+pub(super) fn find(
     task: &Task<'_>,
     argument: &Argument<'_>,
     stops: bool,
@@ -154,9 +162,9 @@ fn is_absent(task: &Task<'_>, argument: &Argument<'_>) -> bool {
 }
 
 /// Follows the program to the binary that is executed then.
-fn admit(task: &Task<'_>, program: Object) -> Result<Object, Errno> {
+fn admit(task: &Task<'_>, program: Object, given: Given) -> Result<Object, Errno> {
     let mut program = program;
-    for _ in 0..=SCRIPT_DEPTH {
+    for scripts in 0..=SCRIPT_DEPTH {
         match inspect(task, &program)? {
             Kind::Script(interpreter) => {
                 let argument = named(task, interpreter)?;
@@ -164,6 +172,10 @@ fn admit(task: &Task<'_>, program: Object) -> Result<Object, Errno> {
             }
             Kind::Dynamic(loader) => return admit_loader(task, loader).map(|()| program),
             Kind::Static => return Ok(program),
+            Kind::Loader(libc) => {
+                let words = (scripts == 0).then_some(given);
+                return loaders::judge(task, &program, libc, words).map(|()| program);
+            }
             Kind::Foreign => {
                 let path = program.path().unwrap_or_default();
                 return Err(task.refused(Reason::Foreign, Subject::new(path)));
@@ -192,7 +204,7 @@ fn inspect(task: &Task<'_>, program: &Object) -> Result<Kind, Errno> {
 }
 
 /// What a program names to be started by; the empty path is the working directory to the kernel.
-fn named<'a>(task: &Task<'a>, path: Vec<u8>) -> Result<Argument<'a>, Errno> {
+pub(super) fn named<'a>(task: &Task<'a>, path: Vec<u8>) -> Result<Argument<'a>, Errno> {
     let path = if path.is_empty() { b".".to_vec() } else { path };
     let path = CString::new(path).map_err(|_| Errno::NOEXEC)?;
     let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;

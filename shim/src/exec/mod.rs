@@ -60,7 +60,8 @@ pub(crate) fn execute(
 pub(crate) enum Sight {
     /// All that it consists of: interpreter and loader, too.
     Whole,
-    /// The program alone, which nobody could look into here; the other layers are to judge the call.
+    /// The program alone, which nobody could look into here, or which starts another; the other layers are to judge the
+    /// call.
     Outside,
 }
 
@@ -297,6 +298,11 @@ fn admit(
             Ok(Kind::Other) => return Err(not_a_program(&program.object)),
             // The kernel holds it.
             Ok(Kind::Static) if image.holds_other_programs() => return Ok(Sight::Whole),
+            // The supervisor judges the program that it is to start.
+            #[cfg(target_os = "linux")]
+            Ok(Kind::Loader) if image.holds_other_programs() => return Ok(Sight::Outside),
+            #[cfg(target_os = "linux")]
+            Ok(Kind::Loader) => Reason::StaticProgram,
             Ok(Kind::Static) => Reason::StaticProgram,
             Ok(Kind::Foreign) => Reason::ForeignProgram,
             // No program for anybody.

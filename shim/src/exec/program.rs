@@ -37,6 +37,9 @@ pub(crate) enum Kind {
     Dynamic,
     /// A binary of this machine without a loader: nothing can be preloaded into it.
     Static,
+    /// A loader itself, which starts whatever its words say.
+    #[cfg(target_os = "linux")]
+    Loader,
     /// A binary of another machine or word size.
     Foreign,
     /// A binary into which the system preloads nothing.

@@ -1,6 +1,8 @@
 //! ELF files (elf(5)).
 
-use super::{Interpreter, Kind, fetch, number};
+use jp_confine_policy::loader::{ENTRY, is_loader};
+
+use super::{Interpreter, Kind, fetch, number, read_at};
 use crate::buffer::CAPACITY;
 use crate::errno::Errno;
 use crate::sys::Fd;
@@ -10,7 +12,12 @@ const FILE_HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
 /// What the kernel accepts as a table of program headers (`load_elf_phdrs`).
 const TABLE_LIMIT: usize = 65536;
+const PT_DYNAMIC: u64 = 2;
 const PT_INTERP: u64 = 3;
+/// `ET_DYN`, the type of what can stand anywhere in memory.
+const MOVABLE: u64 = 3;
+/// More than any loader has of its dynamic section.
+const DYNAMIC: usize = 48 * ENTRY;
 /// `ELFCLASS64`, `ELFDATA2LSB`.
 const CLASS_AND_ORDER: &[u8] = &[2, 1];
 
@@ -19,7 +26,7 @@ const MACHINE: u64 = 62;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u64 = 183;
 
-/// Looks for `PT_INTERP` in an ELF file that begins with `head`.
+/// Looks for `PT_INTERP` in an ELF file that begins with `head`, and else whether it is a loader.
 pub(super) fn binary(file: &Fd, head: &[u8], next: &mut Interpreter) -> Result<Kind, Errno> {
     if !head.starts_with(b"\x7fELF") || head.len() < FILE_HEADER {
         return Ok(Kind::Other);
@@ -34,18 +41,34 @@ pub(super) fn binary(file: &Fd, head: &[u8], next: &mut Interpreter) -> Result<K
     {
         return Ok(Kind::Other);
     }
+    let mut dynamic = None;
     for index in 0..count {
         let offset = table.saturating_add(index.saturating_mul(PROGRAM_HEADER) as u64);
         let mut header = [0_u8; PROGRAM_HEADER];
         if !fetch(file, head, offset, &mut header)? {
             return Ok(Kind::Other);
         }
-        if number(&header, 0, 4) == PT_INTERP {
-            let place = (number(&header, 8, 8), number(&header, 32, 8));
-            return loader(file, head, place, next);
+        let place = (number(&header, 8, 8), number(&header, 32, 8));
+        match number(&header, 0, 4) {
+            PT_INTERP => return loader(file, head, place, next),
+            PT_DYNAMIC if number(head, 16, 2) == MOVABLE => dynamic = Some(place),
+            _ => {}
         }
     }
-    Ok(Kind::Static)
+    match dynamic {
+        Some(place) if starts_programs(file, place)? => Ok(Kind::Loader),
+        _ => Ok(Kind::Static),
+    }
+}
+
+/// Whether a binary without a loader is one itself, by its dynamic section.
+#[inline(never)]
+fn starts_programs(file: &Fd, (offset, size): (u64, u64)) -> Result<bool, Errno> {
+    let mut section = [0_u8; DYNAMIC];
+    let size = usize::try_from(size).unwrap_or(usize::MAX).min(DYNAMIC);
+    let Some(room) = section.get_mut(..size) else { return Ok(false) };
+    let length = read_at(file, room, offset)?;
+    Ok(is_loader(section.get(..length).unwrap_or(&[])))
 }
 
 /// Reads the path of the loader, with the kernel's conditions on it (`load_elf_binary`).
