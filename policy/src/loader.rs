@@ -20,16 +20,16 @@ pub const ENTRY: usize = 16;
 /// statically and can stand anywhere in memory are such objects, too.
 #[must_use]
 pub fn is_loader(dynamic: &[u8]) -> bool {
-    let (mut named, mut names) = (false, 0);
+    let (mut is_library, mut names) = (false, 0);
     for (tag, value) in entries(dynamic) {
         match tag {
             FLAGS_1 if value & IS_PROGRAM != 0 => return false,
-            SONAME => named = true,
+            SONAME => is_library = true,
             STRINGS_SIZE => names = value,
             _ => {}
         }
     }
-    named || names > FEW_NAMES
+    is_library || names > FEW_NAMES
 }
 
 /// Whether a loader is glibc's, whose symbols have versions; those of musl have none.
@@ -49,7 +49,7 @@ fn entries(dynamic: &[u8]) -> impl Iterator<Item = (u64, u64)> {
     entries.take_while(|&(tag, _)| tag != 0)
 }
 
-/// What a loader does with the words that it gets.
+/// The effect of a loader's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start<'w> {
     /// It only prints something: no program runs.
@@ -78,7 +78,7 @@ const TAKES: [&[u8]; 7] = [
 /// The options of musl's, which also take `NAME=VALUE`.
 const MUSL_TAKES: [&[u8]; 3] = [b"--library-path", b"--preload", b"--argv0"];
 
-/// What glibc's loader does with the `words` behind its own name (`rtld.c`). It looks for a name without a slash where it
+/// Reads the `words` behind the name of glibc's loader (`rtld.c`). It looks for a name without a slash where it
 /// looks for libraries, which is not followed here.
 #[must_use]
 pub fn of_glibc<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> Start<'w> {
@@ -103,7 +103,7 @@ pub fn of_glibc<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> Start<'w> {
     Start::Nothing
 }
 
-/// What musl's loader does with the `words` behind its own name (`dynlink.c`). A name is a path to it.
+/// Reads the `words` behind the name of musl's loader (`dynlink.c`). A name is a path to it.
 #[must_use]
 pub fn of_musl<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> Start<'w> {
     let mut words = words.into_iter();
@@ -136,6 +136,8 @@ pub fn of_musl<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> Start<'w> {
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use super::*;
 
     fn words(line: &str) -> Vec<&[u8]> {
