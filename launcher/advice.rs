@@ -3,6 +3,7 @@
 
 mod already;
 mod approval;
+mod below;
 mod beside;
 mod beyond_rules;
 mod commands;
@@ -215,6 +216,9 @@ impl<'a> Advisor<'a> {
         if let Some(programs) = self.programs_about(denial) {
             return Some(report::path(&programs.rule(denial)));
         }
+        if let Some(words) = self.narrower_below(denial) {
+            return Some(words);
+        }
         let words = if let Some(restraint) = denial.restraint {
             let (path, route) = (path_of(&denial.path), path_of(&denial.route));
             self.tiers.described(restraint, path, route)
@@ -251,6 +255,9 @@ impl<'a> Advisor<'a> {
             return Err(Box::new(programs.advise(denial)));
         }
         let never = |reason: &str| Err(Box::new(Advice::Never(reason.to_owned())));
+        if let Some(instead) = self.instead_of_names_below(denial) {
+            return never(&instead);
+        }
         if let Some(reason) = self.beyond_rules(denial) {
             return never(&reason);
         }

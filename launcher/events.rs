@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read as _;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::telling::{COMMAND, FULL, Flags, SET_ID};
+use jp_confine_policy::telling::{COMMAND, COPIED, FULL, Flags, SET_ID};
 use jp_confine_policy::tier::Restraint;
 use rustix::fs::fstatvfs;
 
@@ -225,6 +225,11 @@ impl Denial {
             && !self.missing.intersects(NEW)
             && !self.path.starts_with(b"/memfd:")
             && absent() == Some(std::io::ErrorKind::NotFound)
+    }
+
+    /// Whether the program was told to copy instead (`EXDEV`).
+    pub(crate) fn is_copied(&self) -> bool {
+        self.call == COPIED.to_bytes()
     }
 
     /// The record of this denial, as [`Record`] reads it.

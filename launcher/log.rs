@@ -195,9 +195,9 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
         Reason::Rule | Reason::Once | Reason::ThisRun | Reason::Refused => match denial.restraint {
             Some(Restraint::Sensitive) => "sensitive_refused",
             Some(Restraint::Autorun) => "autorun_refused",
+            Some(Restraint::Below) | None => "denied",
             Some(_) if denial.question => "tier_prompt_refused",
             Some(_) => "tier_deny",
-            None => "denied",
         },
         Reason::Namespace
         | Reason::OtherProcess

@@ -1,5 +1,5 @@
 //! Moves of folders: whatever may go elsewhere, nothing in it is had there that was not had before, nor with
-//! less of a question (spec §4.2, R5).
+//! less of a question (spec §4.2, R5). Nor is there a name that may be created here and may not be there (R31).
 
 #![no_main]
 
@@ -65,6 +65,10 @@ impl Ends for Folder {
     fn is_directory(&self) -> bool {
         true
     }
+
+    fn is_symlink(&self) -> bool {
+        false
+    }
 }
 
 fuzz_target!(|policy: Tiered| {
@@ -90,6 +94,8 @@ fn compare(image: &Image<'_>, from: &str, to: &str, name: &str) {
     for need in NEEDS {
         let [old, new] = [&before, &after].map(|path| rank(image, path, need));
         assert!(new <= old, "{need}: {before} goes to {after}");
+        let is_narrower = need == Capabilities::CREATE && !name.is_empty() && new < 2;
+        assert!(!is_narrower || old < 2, "{before} brings {after} along");
     }
 }
 

@@ -204,16 +204,17 @@ impl Trial<'_> {
 /// The directory of a move that tiers keep in its place, and where it would go.
 fn kept<'d>(image: &Image<'_>, asked: Asked<'d>, gone: Gone) -> Option<[Request<'d>; 2]> {
     let Asked::Rename { from, to, destination } = asked else { return None };
-    // A link moves alone, and what it leads to stays.
-    let is_directory = |path: &Path| {
-        path.symlink_metadata().map_or(gone == Gone::Directory, |found| found.is_dir())
-    };
     // Two entries change places whatever they are.
     let is_exchange = destination == Destination::Exchange;
     let stays = |[from, to]: &[Request<'_>; 2]| {
-        (is_exchange || is_directory(path_of(from.path)))
+        (is_exchange || is_directory(path_of(from.path), gone))
             && decide::relocate(image, from, to) != Verdict::Allow
     };
     let back = is_exchange.then_some([to, from]);
     std::iter::once([from, to]).chain(back).find(stays)
+}
+
+/// Whether a directory is or was there. A symlink moves alone, and its target stays.
+pub(super) fn is_directory(path: &Path, gone: Gone) -> bool {
+    path.symlink_metadata().map_or(gone == Gone::Directory, |found| found.is_dir())
 }

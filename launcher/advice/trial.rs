@@ -197,6 +197,10 @@ impl<'a> Trial<'a> {
                 self.take(&mut steps, step, asked).map_err(|why| never(&why))?;
                 continue;
             }
+            if granted && let Some(step) = self.to_fill(&image, asked, gone) {
+                self.take(&mut steps, step, asked).map_err(|why| never(&why))?;
+                continue;
+            }
             let Verdict::Deny(denied) = verdict else {
                 let outside = "the policy allows it now; a run around this one may not";
                 return if is_first { Err(never(outside)) } else { Ok(steps) };

@@ -32,7 +32,8 @@ fn way_out(restraint: Restraint, to_consent: Option<&'static str>) -> Option<&'s
             "no option and no rule outweighs it; have read_paths leave it out"
         }
         // A pattern outweighs it.
-        (Restraint::Default, None) | (Restraint::Sensitive | Restraint::Autorun, _) => return None,
+        (Restraint::Default, None)
+        | (Restraint::Sensitive | Restraint::Autorun | Restraint::Below, _) => return None,
         (Restraint::Prompt | Restraint::Read | Restraint::Default, Some(way)) => way,
     })
 }

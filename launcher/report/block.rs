@@ -118,11 +118,13 @@ fn missed(about: Circumstances<'_>) -> String {
 
 /// The denials that are worth a word. That a program looked for what is not there, or would have removed a directory
 /// that is not empty, kept nothing from it, and if it did its work all the same nobody misses that; `why --last` tells
-/// of it.
+/// of it. A program that was told to copy did so if it ended well.
 fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
     let is_idle = |denial: &Denial| {
-        let is_nothing = || denial.is_of_nothing() || about.advisor.is_in_vain(denial);
-        about.succeeded && !about.verbose && !about.advisor.is_spent() && is_nothing()
+        let advisor = about.advisor;
+        let is_nothing =
+            || denial.is_of_nothing() || denial.is_copied() || advisor.is_in_vain(denial);
+        about.succeeded && !about.verbose && !advisor.is_spent() && is_nothing()
     };
     about.denials.open().iter().filter(|(denial, _)| !is_idle(denial)).collect()
 }

@@ -58,6 +58,13 @@ impl Marks {
         self.0 & other.0 != 0
     }
 
+    /// Whether these take away nothing that `other` does not, and open all that it opens.
+    pub(crate) const fn takes_no_more_than(self, other: Self) -> bool {
+        let opens = Self::WRITE.union(Self::OUTSPOKEN).union(Self::RELEASED);
+        let takes = opens.complement();
+        self.intersection(takes).0 & !other.0 == 0 && other.intersection(opens).0 & !self.0 == 0
+    }
+
     pub(crate) const fn complement(self) -> Self {
         Self(!self.0)
     }
@@ -94,7 +101,7 @@ impl Seen {
 }
 
 /// So many pairs of states are compared, for which there is room on a stack.
-const PAIRS: usize = 256;
+const PAIRS: usize = 224;
 
 /// A table that is part of an image.
 #[derive(Clone, Copy, Debug)]
@@ -141,19 +148,46 @@ impl Automaton<'_> {
         if is_like && self.alike_below(one, other) {
             return true;
         }
-        self.starts.is_empty() && self.walk_pairs([one, other], is_like, holds).is_some()
+        let ends = || Some([self.inside(0, one)?, self.inside(0, other)?]);
+        let walk = |ends| self.walk_pairs(ends, is_like, holds);
+        self.starts.is_empty() && ends().and_then(walk).is_some()
+    }
+
+    /// As [`Self::all_below`], of directories whose paths are given in parts. With several automata it holds if `is_like`
+    /// and each of them says no more below the first that takes away, and no less that opens.
+    pub(crate) fn all_below_parts(
+        &self,
+        parts: [&[&[u8]]; 2],
+        is_like: bool,
+        holds: impl Fn(Marks, Marks) -> bool,
+    ) -> bool {
+        let ends = |start: u16| {
+            let [one, other] = parts.map(|parts| self.inside_parts(start, parts));
+            Some([one?, other?])
+        };
+        let is_same = |start| ends(start).is_some_and(|[one, other]| one == other);
+        let starts = || core::iter::once(0).chain(self.starts.iter().map(|start| start.get()));
+        if is_like && starts().all(is_same) {
+            return true;
+        }
+        if self.starts.is_empty() {
+            return ends(0).and_then(|ends| self.walk_pairs(ends, is_like, holds)).is_some();
+        }
+        let takes_no_more = |one: Marks, other: Marks| one.takes_no_more_than(other);
+        let walk = |ends| self.walk_pairs(ends, true, takes_no_more);
+        is_like && starts().all(|start| is_same(start) || ends(start).and_then(walk).is_some())
     }
 
     /// As [`Self::all_below`], by the pairs of states that the same bytes lead to. None where it does not hold.
     #[cold]
     fn walk_pairs(
         &self,
-        [one, other]: [&[u8]; 2],
+        ends: [u16; 2],
         is_like: bool,
         holds: impl Fn(Marks, Marks) -> bool,
     ) -> Option<()> {
         let slash = self.sole_class(b'/')?;
-        let mut pairs = [([self.inside(0, one)?, self.inside(0, other)?], true); PAIRS];
+        let mut pairs = [(ends, true); PAIRS];
         let (mut at, mut known) = (0, 1);
         while at < known {
             let ([one, other], is_behind_slash) = *pairs.get(at)?;
@@ -237,6 +271,12 @@ impl Automaton<'_> {
     fn inside(&self, start: u16, directory: &[u8]) -> Option<u16> {
         let directory = if directory == b"/" { b"" } else { directory };
         self.run(self.run(start, directory)?, b"/")
+    }
+
+    /// As [`Self::inside`], of a directory whose path is in parts.
+    fn inside_parts(&self, start: u16, parts: &[&[u8]]) -> Option<u16> {
+        let run = |at, &part: &&[u8]| self.run(at, if part == b"/" { b"" } else { part });
+        self.run(parts.iter().try_fold(start, run)?, b"/")
     }
 
     /// The class of a byte that has one of its own.

@@ -63,6 +63,60 @@ pub fn asks_more_below(image: &Image<'_>, one: &[u8], other: &[u8]) -> bool {
     asks_more_by_list(image, one, other) || asks_more_by_pattern(image, one, other)
 }
 
+/// Whether a name below the directory of `to` is an auto-run file that below `from`, by the same name, is none; without
+/// `from`, that is none below an ordinary directory of the workspace. By the built-in list. Of this image alone.
+pub(crate) fn asks_more_at(image: &Image<'_>, to: End<'_>, from: Option<End<'_>>) -> bool {
+    if to.is_free() {
+        return false;
+    }
+    let holds_base = |(_, base): (Place, &[u8])| base != to.path && leads_to(to.path, base);
+    let is_asked_before = |at: Active| {
+        let is_behind = |tail| Positions::behind(at.entry.pattern, tail).contains(at.at);
+        let Some(from) = from else {
+            return at.place == Place::Top && is_behind(b"\x01") && is_behind(b"\x01/\x01");
+        };
+        let is_it = |(place, tail)| {
+            let (place, tail) = within_directory(place, tail);
+            place == at.place && is_behind(tail)
+        };
+        !from.is_free() && from.places(image).any(is_it)
+    };
+    let asks = |(place, tail)| active(place, tail).any(|at| !is_asked_before(at));
+    image.bases().any(holds_base) || to.places(image).any(asks)
+}
+
+/// A directory, with the rule that decides there and what of the path follows its anchor.
+#[derive(Clone, Copy)]
+pub(crate) struct End<'e> {
+    pub(crate) path: &'e [u8],
+    pub(crate) winner: Option<(&'e Rule, &'e [u8])>,
+}
+
+impl<'e> End<'e> {
+    /// Whether nobody is asked there about auto-run files.
+    fn is_free(self) -> bool {
+        self.winner.is_some_and(|(rule, _)| is_free(rule))
+    }
+
+    /// Which parts of the list begin above the directory, or there, and what of the path follows.
+    fn places(self, image: &'e Image<'e>) -> impl Iterator<Item = (Place, &'e [u8])> {
+        let by_base = move |(place, base): (Place, &[u8])| Some((place, below(base, self.path)?));
+        let is_outside = |rule: &Rule| {
+            let counts = Reach::of(rule).is_declared() && !image.autorun().is_empty();
+            counts && !leads_to(image.text(Text::Workspace), self.path)
+        };
+        let anchor = self.winner.filter(|(rule, _)| is_outside(rule));
+        let by_anchor = anchor
+            .map(|(_, tail)| (anchored(self.path, tail), tail.strip_prefix(b"/").unwrap_or(tail)));
+        image.bases().filter_map(by_base).chain(by_anchor)
+    }
+}
+
+/// Whether nobody is asked about auto-run files that this rule grants.
+pub(crate) fn is_free(rule: &Rule) -> bool {
+    rule.names_autorun != 0 || Reach::of(rule) == Reach::Own
+}
+
 /// What is left of `found` without a question: of an auto-run file nothing that changes it. `winner` is the rule that
 /// decides, and what of the path follows its anchor.
 pub(crate) fn restrain(
@@ -95,7 +149,6 @@ pub(crate) fn asks(
     if image.autorun().is_empty() && image.tiers().is_none() {
         return false;
     }
-    let is_free = |rule: &Rule| rule.names_autorun != 0 || Reach::of(rule) == Reach::Own;
     if winner.is_some_and(|(rule, _)| is_free(rule)) {
         return false;
     }

@@ -4,6 +4,7 @@
 //! Invariants: pure, total, no allocation, no I/O, no panic. Paths are bytes, absolute and
 //! canonical: no `.`, `..`, empty component or trailing slash (the root is `/`).
 
+pub use crate::arrival::{admit_contents, admit_symlink, link_symlink, symlink};
 use crate::autorun;
 use crate::capability::Capabilities;
 use crate::image::{Image, RuleId};
@@ -417,7 +418,7 @@ fn holds_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> boo
 
 /// What the policies say, from the innermost run outwards: the first refusal that nobody can lift, else
 /// the first question.
-fn at_each_level(image: &Image<'_>, judge: impl Fn(&Image<'_>) -> Verdict) -> Verdict {
+pub(crate) fn at_each_level(image: &Image<'_>, judge: impl Fn(&Image<'_>) -> Verdict) -> Verdict {
     let levels = (0..=u8::MAX).zip(image.levels());
     worst(levels.map(|(level, image)| match judge(image) {
         Verdict::Allow => Verdict::Allow,
@@ -426,7 +427,7 @@ fn at_each_level(image: &Image<'_>, judge: impl Fn(&Image<'_>) -> Verdict) -> Ve
 }
 
 /// The first verdict that refuses for good, else the first that asks, else allowance.
-fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+pub(crate) fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
     let mut worst = Verdict::Allow;
     for verdict in verdicts {
         match verdict {
@@ -473,7 +474,7 @@ pub(crate) fn not_named(image: &Image<'_>, request: &Request<'_>, need: Capabili
 }
 
 /// The one constructor of a denial: a change is refused openly even where the area is hidden.
-fn denial(found: &Lookup, missing: Capabilities) -> Denial {
+pub(crate) fn denial(found: &Lookup, missing: Capabilities) -> Denial {
     Denial {
         rule: found.rule,
         missing,
@@ -523,7 +524,7 @@ fn asked(found: &Lookup) -> Capabilities {
     found.asks.union(found.caps).intersection(found.withheld)
 }
 
-fn on_second(verdict: Verdict) -> Verdict {
+pub(crate) fn on_second(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Allow => Verdict::Allow,
         Verdict::Deny(denial) => Verdict::Deny(Denial { second: true, ..denial }),

@@ -52,7 +52,9 @@ impl Reason {
             Some(Restraint::Sensitive) if denial.ask => Self::SensitiveRefused,
             Some(Restraint::Autorun) if denial.ask => Self::AutorunRefused,
             // A rule that names it allows it; nobody is asked.
-            Some(Restraint::Sensitive | Restraint::Autorun) | None => Self::Denied,
+            Some(Restraint::Sensitive | Restraint::Autorun | Restraint::Below) | None => {
+                Self::Denied
+            }
             Some(_) if denial.ask => Self::TierPromptRefused,
             Some(_) => Self::TierDeny,
         }

@@ -15,11 +15,15 @@ pub fn is_told(image: &Image<'_>, entry: &Request<'_>, denial: &Denial) -> bool 
 }
 
 /// Whether who is denied to remove or to move `entry` may hear that it is missing, if it is: instead of a question,
-/// and wherever its removal alone is one. Who may not remove it at all does not, as with opening.
+/// wherever its removal alone is one, and where only something below it is to stay. Who may not remove it at all does
+/// not, as with opening.
 #[must_use]
 pub fn is_told_missing(image: &Image<'_>, entry: &Request<'_>, denial: &Denial) -> bool {
-    let is_question = |verdict| matches!(verdict, Verdict::Deny(Denial { ask: true, .. }));
-    (denial.ask || is_question(decide::remove(image, entry))) && shows(image, entry)
+    let removal = || decide::remove(image, entry);
+    let is_question = || matches!(removal(), Verdict::Deny(Denial { ask: true, .. }));
+    let may_remove = || decide::access(image, entry, Capabilities::DELETE) == Verdict::Allow;
+    let is_kept_below = || may_remove() && removal() != Verdict::Allow;
+    (denial.ask || is_question() || is_kept_below()) && shows(image, entry)
 }
 
 /// Whether who is denied to link something there, or to move it and to replace nothing, may hear that `entry`

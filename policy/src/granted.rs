@@ -11,6 +11,7 @@ use crate::canonical::Op;
 use crate::capability::Capability;
 use crate::check::{CheckResult, Context, FsAccessError, Reason, Verdict, bytes};
 use crate::decide::{self, Request};
+use crate::moves::Movable;
 #[cfg(target_os = "linux")]
 use crate::pin::{HeldRoot, Pin};
 
@@ -26,7 +27,7 @@ pub struct Granted {
 pub enum Going {
     /// What takes nothing along: a directory would be judged otherwise below its new name, whatever was seen under
     /// the old one before.
-    Alone,
+    Alone(Movable),
     /// Whatever it is, with all that is in it.
     Whole,
 }
@@ -157,7 +158,15 @@ impl Context<'_> {
         if !is_allowed(decide::gains_nothing(image, &from, &to)) {
             return None;
         }
-        let goes_whole = is_allowed(decide::relocate(image, &from, &to));
-        Some(if goes_whole { Going::Whole } else { Going::Alone })
+        let is_admitted = is_allowed(decide::admit_contents(image, &from, &to));
+        if is_admitted && is_allowed(decide::relocate(image, &from, &to)) {
+            return Some(Going::Whole);
+        }
+        let is_symlink_admitted = is_admitted || is_allowed(decide::admit_symlink(image, &to));
+        Some(Going::Alone(if is_symlink_admitted {
+            Movable::NoDirectory
+        } else {
+            Movable::NoSymlink
+        }))
     }
 }

@@ -61,6 +61,7 @@
 #[cfg(feature = "std")]
 extern crate std;
 
+mod arrival;
 mod automaton;
 pub mod autorun;
 pub mod capability;

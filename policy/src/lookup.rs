@@ -251,7 +251,7 @@ pub(crate) fn is_hidden(image: &Image<'_>, request: &Request<'_>) -> bool {
 
 /// What the rules grant, whatever tiers say; the winner, and what of the path follows its anchor.
 #[inline]
-fn granted<'a, 'p>(
+pub(crate) fn granted<'a, 'p>(
     image: &Image<'a>,
     request: &Request<'p>,
 ) -> (Lookup, Option<(&'a Rule, &'p [u8])>) {

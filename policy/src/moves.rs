@@ -3,6 +3,7 @@
 
 use core::mem;
 
+use crate::arrival::are_siblings;
 use crate::autorun;
 use crate::capability::Capabilities;
 use crate::config_mode;
@@ -40,6 +41,8 @@ pub trait Ends {
     fn exists(&self) -> bool;
     /// Whether it is a directory that is to go.
     fn is_directory(&self) -> bool;
+    /// Whether it is a symlink that is to go.
+    fn is_symlink(&self) -> bool;
 }
 
 /// What of a move is allowed.
@@ -53,6 +56,9 @@ pub enum Plan {
     /// As long as the kernel is made to refuse a directory: whatever was there when it was looked at, another thread
     /// may have put one in its place by now.
     Alone(Alone),
+    /// Nothing, and the program may copy what is there instead, each name of which is judged (`EXDEV`). The denial is for
+    /// the record.
+    Copy(Denial),
     /// Nothing, since the destination exists and is to stay, see [`existing`]: to be said once the source is found.
     Exists,
     /// Nothing.
@@ -63,16 +69,53 @@ pub enum Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alone {
     /// For a directory.
-    pub directory: Denial,
+    pub directory: Stays,
+    /// For a symlink, if that must not go either.
+    pub symlink: Option<Denial>,
     /// For a destination that exists, if that must not be replaced.
     pub exists: Option<Denial>,
+}
+
+/// Which entries take nothing along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Movable {
+    /// All but directories.
+    NoDirectory,
+    /// Neither directories nor symlinks, which lend the names below their targets.
+    NoSymlink,
+}
+
+impl Alone {
+    /// What may go.
+    #[must_use]
+    pub const fn movable(&self) -> Movable {
+        if self.symlink.is_some() { Movable::NoSymlink } else { Movable::NoDirectory }
+    }
+}
+
+/// Why a directory stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stays {
+    /// What is in it must not leave its place.
+    Denied(Denial),
+    /// The program may copy it, see [`Plan::Copy`].
+    Copied(Denial),
+}
+
+impl Stays {
+    const fn plan(self) -> Plan {
+        match self {
+            Self::Denied(denial) => Plan::Refuse(denial),
+            Self::Copied(denial) => Plan::Copy(denial),
+        }
+    }
 }
 
 /// What of a move is allowed.
 #[must_use]
 pub fn plan(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
     match judged(image, asked, ends) {
-        Plan::Refuse(_) if is_kept(image, asked, ends) => Plan::Exists,
+        Plan::Refuse(_) | Plan::Copy(_) if is_kept(image, asked, ends) => Plan::Exists,
         plan => plan,
     }
 }
@@ -84,16 +127,69 @@ fn is_kept(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> bool {
 
 /// As [`plan`], also of what it never comes to since the destination stays.
 fn judged(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
-    match relocation(image, asked) {
-        None => entry(image, asked, ends),
-        // Two entries change places in one step, in which the kernel refuses no kind of them.
-        Some(directory) if asked.kind == Kind::Exchange => Plan::Refuse(directory),
-        Some(directory) if ends.is_directory() => Plan::Refuse(directory),
-        Some(directory) => match entry(image, asked, ends) {
-            Plan::Go => Plan::Alone(Alone { directory, exists: None }),
-            Plan::OnlyNew(denial) => Plan::Alone(Alone { directory, exists: Some(denial) }),
-            plan => plan,
-        },
+    let left = relocation(image, asked).map(Stays::Denied);
+    // Two entries change places in one step, in which the kernel refuses no kind of them.
+    let is_one_step = asked.kind == Kind::Exchange;
+    if let Some(directory) = left.filter(|_| is_one_step || ends.is_directory()) {
+        return directory.plan();
+    }
+    let fresh = match entry(image, asked, ends) {
+        Plan::Refuse(denial) if !denial.ask => return Plan::Refuse(denial),
+        plan => plan,
+    };
+    let arrival = arrival(image, asked, &fresh);
+    let is_elsewhere = !are_siblings(asked.from.path, asked.to.path);
+    let symlink = Some(()).filter(|()| arrival.is_some() || is_elsewhere);
+    let symlink = symlink.and_then(|()| self::symlink(image, asked));
+    if let Some(denial) = symlink.filter(|_| arrival.is_none() && ends.is_symlink()) {
+        return Plan::Refuse(denial);
+    }
+    let symlink = symlink.filter(|_| arrival.is_some());
+    let Some(directory) = left.or(arrival.map(Stays::Copied)) else { return fresh };
+    match symlink.filter(|_| ends.is_symlink()) {
+        Some(symlink) => return Plan::Refuse(symlink),
+        None if is_one_step || ends.is_directory() => return directory.plan(),
+        // Without the right to create there is nothing to link: the entry takes the place of what exists in one step.
+        None if left.is_none() && symlink.is_some() && replaces_only(image, asked) => return fresh,
+        None => {}
+    }
+    match fresh {
+        Plan::Go => Plan::Alone(Alone { directory, symlink, exists: None }),
+        Plan::OnlyNew(denial) => Plan::Alone(Alone { directory, symlink, exists: Some(denial) }),
+        plan => plan,
+    }
+}
+
+/// What is against a directory's coming to its destination, for the names that it brings along. A person who is asked
+/// about the destination is asked about what is below as well.
+fn arrival(image: &Image<'_>, asked: &Move<'_>, entry: &Plan) -> Option<Denial> {
+    let is_question = matches!(entry, Plan::Refuse(Denial { ask: true, .. }));
+    let ends = [asked.from, asked.to];
+    let [from, to] = ends.map(|end| if is_question { end.consented() } else { end });
+    let against = |from, to| denied(decide::admit_contents(image, from, to));
+    let back = || against(&to, &from).map(|denial| Denial { second: false, ..denial });
+    against(&from, &to).or_else(|| (asked.kind == Kind::Exchange).then(back).flatten())
+}
+
+/// Whether an entry may only take the place of one that exists.
+fn replaces_only(image: &Image<'_>, asked: &Move<'_>) -> bool {
+    let fresh = decide::rename(image, &asked.from, &asked.to, Destination::Missing);
+    asked.kind == Kind::Replace && fresh != Verdict::Allow
+}
+
+/// What is against a symlink's coming to its destination.
+fn symlink(image: &Image<'_>, asked: &Move<'_>) -> Option<Denial> {
+    let against = |second, to| {
+        denied(decide::admit_symlink(image, to)).map(|denial| Denial { second, ..denial })
+    };
+    let back = || against(false, &asked.from);
+    against(true, &asked.to).or_else(|| (asked.kind == Kind::Exchange).then(back).flatten())
+}
+
+const fn denied(verdict: Verdict) -> Option<Denial> {
+    match verdict {
+        Verdict::Deny(denial) => Some(denial),
+        Verdict::Allow => None,
     }
 }
 

@@ -1,11 +1,17 @@
 //! Moving what takes nothing along: by link(2) and unlink(2), which the kernel refuses for a directory whatever stood
 //! under a name when it was looked at.
 
-use std::os::fd::BorrowedFd;
+use std::format;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 
-use rustix::fs::{AtFlags, FileType, RenameFlags, Stat, linkat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fstat, linkat, openat, statat,
+    unlinkat,
+};
 use rustix::io::Errno;
 use rustix::path::Arg;
+
+use crate::moves::Movable;
 
 /// A name in a directory that is held: one component, in bytes.
 pub type Entry<'a, N> = (BorrowedFd<'a>, N);
@@ -14,12 +20,18 @@ pub type Entry<'a, N> = (BorrowedFd<'a>, N);
 /// both names for a moment, or no destination where one is replaced.
 ///
 /// # Errors
-/// The kernel's; `EISDIR` where a directory would go, and `EXDEV` where no such link is made, upon which programs copy.
+/// The kernel's; `EISDIR` where a directory would go, `ELOOP` where a symlink would that must not, and `EXDEV` where no
+/// such link is made, upon which programs copy.
 pub fn move_alone<N: Arg + Copy>(
     source: Entry<'_, N>,
     target: Entry<'_, N>,
     flags: RenameFlags,
+    movable: Movable,
 ) -> Result<(), Errno> {
+    let link = |source, target| match movable {
+        Movable::NoDirectory => link(source, target),
+        Movable::NoSymlink => link_pinned(source, target),
+    };
     let mut linked = link(source, target);
     let replaces = linked == Err(Errno::EXIST) && flags.is_empty();
     if replaces {
@@ -68,6 +80,19 @@ fn without_link<N: Arg + Copy>(source: Entry<'_, N>, errno: Errno) -> Errno {
 
 fn link<N: Arg>((from, old): Entry<'_, N>, (to, new): Entry<'_, N>) -> Result<(), Errno> {
     linkat(from, old, to, new, AtFlags::empty())
+}
+
+/// As [`link`], of what is no symlink, whatever stands under the name by then: the object gets the name.
+fn link_pinned<N: Arg>((from, old): Entry<'_, N>, (to, new): Entry<'_, N>) -> Result<(), Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let pinned = openat(from, old, flags, Mode::empty())?;
+    match FileType::from_raw_mode(fstat(&pinned)?.st_mode) {
+        FileType::Symlink => return Err(Errno::LOOP),
+        FileType::Directory => return Err(Errno::ISDIR),
+        _ => {}
+    }
+    let link = format!("/proc/self/fd/{}", pinned.as_raw_fd());
+    linkat(CWD, link, to, new, AtFlags::SYMLINK_FOLLOW)
 }
 
 fn unlink<N: Arg>((directory, name): Entry<'_, N>) -> Result<(), Errno> {

@@ -195,8 +195,8 @@ impl Pin {
     ///
     /// # Errors
     /// The kernel's, or `PermissionDenied`: `EEXIST` where there is something to replace, and that was
-    /// not asked for. Of what goes alone also `EISDIR` for a directory, and `EXDEV` where the kernel makes no such
-    /// link: then it is to be copied.
+    /// not asked for. Of what goes alone also `EISDIR` for a directory, `ELOOP` for a symlink that must not go, and
+    /// `EXDEV` where the kernel makes no such link: then it is to be copied.
     ///
     /// [`Context::going`]: crate::check::Context::going
     /// [`Granted::pin_entry`]: crate::granted::Granted::pin_entry
@@ -208,7 +208,9 @@ impl Pin {
         };
         let (from, to) = (self.entry()?, to.entry()?);
         Ok(match going {
-            Going::Alone => move_alone((from.0.as_fd(), from.1), (to.0.as_fd(), to.1), flags),
+            Going::Alone(movable) => {
+                move_alone((from.0.as_fd(), from.1), (to.0.as_fd(), to.1), flags, movable)
+            }
             Going::Whole => renameat_with(from.0, from.1, to.0, to.1, flags),
         }?)
     }

@@ -31,6 +31,9 @@ pub const LINE: usize = 512;
 /// What a rename is called in a record by which two entries were to change places.
 pub const EXCHANGE: &CStr = c"renameat2 RENAME_EXCHANGE";
 
+/// What a rename is called in a record upon which the program may copy (`EXDEV`).
+pub const COPIED: &CStr = c"rename EXDEV";
+
 /// What an open is called in a record that was to make a file of a name that nothing has, and nothing else.
 pub const EXCLUSIVE: &CStr = c"open O_EXCL";
 

@@ -76,6 +76,8 @@ pub enum Restraint {
     Sensitive = 5,
     /// The list of auto-run files.
     Autorun = 6,
+    /// Something on names below, which a directory would bring along or a symlink lend (R31).
+    Below = 7,
 }
 
 impl Restraint {
@@ -89,6 +91,7 @@ impl Restraint {
             4 => Some(Self::Default),
             5 => Some(Self::Sensitive),
             6 => Some(Self::Autorun),
+            7 => Some(Self::Below),
             _ => None,
         }
     }

@@ -94,7 +94,7 @@ impl List {
             Restraint::Read => Some(Self::Tier(Tier::Read)),
             Restraint::Sensitive => Some(Self::Sensitive),
             Restraint::Autorun => Some(Self::Autorun),
-            Restraint::Default => None,
+            Restraint::Default | Restraint::Below => None,
         }
     }
 

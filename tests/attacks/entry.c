@@ -45,8 +45,8 @@ static void *swap_entries(void *names)
     return NULL;
 }
 
-/* The key of a directory that went in place of a file: `rename_swapped FILE DIRECTORY TO`, while other threads
- * have FILE and DIRECTORY change places; every other time TO is there already. */
+/* The key of a directory, or of what a symlink leads to, that went in place of a file:
+ * `rename_swapped FILE DIRECTORY TO`, while other threads have FILE and DIRECTORY change places; every other time TO is there already. */
 static int v_rename_swapped(char **a)
 {
     pthread_t threads[SWAPPERS];
@@ -62,7 +62,7 @@ static int v_rename_swapped(char **a)
             close(open(a[2], O_CREAT | O_WRONLY, 0644));
         if (rename(a[0], a[2]) == 0)
             moved++;
-        else if (errno == EACCES)
+        else if (errno == EACCES || errno == EXDEV)
             refused++;
         fd = open(key, O_RDONLY);
         rename(a[2], a[0]);

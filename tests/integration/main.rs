@@ -13,6 +13,7 @@ mod scratch;
 mod terminal;
 
 mod answers;
+mod attacks_arrivals;
 mod attacks_bounds;
 mod attacks_busybox;
 mod attacks_commands;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::policy_truth::kernel_answers;
-use crate::truth_rows::{Grid, Row, above, between, one_rule, opening};
+use crate::truth_rows::{Grid, Row, above, between, one_rule, onto, opening};
 
 const INTRODUCTION: &str = "# The truth table
 
@@ -38,6 +38,9 @@ fn document() -> String {
     text += "\n## A directory above a rule\n\nThe directory lies below one rule; further down in it \
              is the anchor of another.\n\n";
     pair_tables(&mut text, &above());
+    text += "\n## A name above a rule\n\nThe name lies below one rule; further down is the anchor of another. EXDEV \
+             makes a program copy, so that each name is judged. For patterns below the name the same holds.\n\n";
+    pair_tables(&mut text, &onto());
     text
 }
 
@@ -45,7 +48,9 @@ fn document() -> String {
 fn table(text: &mut String, rows: &[Row]) {
     *text += "| call | state | needs | answer |\n|---|---|---|---|\n";
     for (row, answer) in rows.iter().zip(kernel_answers(rows)) {
-        let _ = writeln!(text, "| {} | {} | {} | {answer} |", row.what, row.state, row.needs);
+        let copied = if row.copied { "; EXDEV if only the first grants c" } else { "" };
+        let (what, state, needs) = (&row.what, row.state, row.needs);
+        let _ = writeln!(text, "| {what} | {state} | {needs} | {answer}{copied} |");
     }
 }
 
@@ -56,9 +61,10 @@ fn pair_tables(text: &mut String, rows: &[Row]) {
         let (what, state) = (&row.what, row.state);
         let _ = write!(
             text,
-            "\n{what}, {state} (down: the first rule; across: the second; `+` is granted):\n\n\
+            "\n{what}, {state} (down: the first rule; across: the second; `+` is granted{}):\n\n\
              ```\n{}```\n",
-            Grid(&row.needs)
+            if row.copied { ", `c` is EXDEV" } else { "" },
+            Grid(row)
         );
     }
 }

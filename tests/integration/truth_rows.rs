@@ -39,6 +39,19 @@ pub(crate) struct Row {
     pub(crate) needs: Needs,
     /// Whether all pairs of sets are shown in the document.
     pub(crate) gridded: bool,
+    /// Whether a program is told to copy (`EXDEV`) where only the first rule grants to create.
+    pub(crate) copied: bool,
+}
+
+impl Row {
+    /// The answer with these sets, where `kernel` is what the kernel gives.
+    pub(crate) fn answer<'a>(&self, first: u8, second: u8, kernel: &'a str) -> &'a str {
+        match self.needs.are_met(first, second) {
+            false => "EACCES",
+            true if self.copied && first & C != 0 && second & C == 0 => "EXDEV",
+            true => kernel,
+        }
+    }
 }
 
 /// What must be granted.
@@ -103,14 +116,19 @@ impl fmt::Display for Needs {
 }
 
 /// All pairs of sets.
-pub(crate) struct Grid<'a>(pub(crate) &'a Needs);
+pub(crate) struct Grid<'a>(pub(crate) &'a Row);
 
 impl fmt::Display for Grid<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for at in SETS {
             write!(f, "{:>5} ", letters(at))?;
             for to in SETS {
-                f.write_str(if self.0.are_met(at, to) { "+" } else { "." })?;
+                let mark = match self.0.answer(at, to, "ok") {
+                    "ok" => "+",
+                    "EXDEV" => "c",
+                    _ => ".",
+                };
+                f.write_str(mark)?;
             }
             f.write_str("\n")?;
         }
@@ -220,6 +238,7 @@ fn opening_states(flags: &str, access: u8) -> [Row; 6] {
         make,
         needs: Needs::One(needs),
         gridded: false,
+        copied: false,
     };
     [
         row("file", "file", file, existing),
@@ -233,7 +252,8 @@ fn opening_states(flags: &str, access: u8) -> [Row; 6] {
 
 fn one(call: &str, state: &'static str, make: fn(&Path, &Path), needs: u8) -> Row {
     let what = format!("`{}`", call.replace("{1}/", "").replace("{1}", "dir"));
-    Row { what, state, call: call.to_owned(), make, needs: Needs::One(needs), gridded: false }
+    let needs = Needs::One(needs);
+    Row { what, state, call: call.to_owned(), make, needs, gridded: false, copied: false }
 }
 
 /// What makes, removes, moves or changes something below one rule.
@@ -302,11 +322,15 @@ fn two(call: &str, state: &'static str, make: fn(&Path, &Path), needs: [u8; 2], 
     let what = format!("`{}`", call.replace("{1}", "first").replace("{2}", "second"));
     let [first, second] = needs;
     let needs = Needs::Two { first, second, gain };
-    Row { what, state, call: call.to_owned(), make, needs, gridded: false }
+    Row { what, state, call: call.to_owned(), make, needs, gridded: false, copied: false }
 }
 
 fn gridded(row: Row) -> Row {
     Row { gridded: true, ..row }
+}
+
+fn copied(row: Row) -> Row {
+    Row { copied: true, ..row }
 }
 
 /// What moves something from below one rule to below another, or leads there.
@@ -318,7 +342,7 @@ pub(crate) fn between() -> Vec<Row> {
         gridded(two("rename {1}/file {2}/other", "file", two_files, [D, U], NotInSecond)),
         two("rename {1}/file {2}/other", "dangling link", file_and_dangling, [D, U], NotInSecond),
         two("rename {1}/dir {2}/new", "missing", full_directory, [D, C], NotInSecond),
-        two("rename {1}/dir {2}/other", "directory", two_directories, [D, U], NotInSecond),
+        copied(two("rename {1}/dir {2}/other", "directory", two_directories, [D, U], NotInSecond)),
         two("rename {1}/link {2}/new", "missing", dangling, [D, C], NotInSecond),
         two("rename_noreplace {1}/file {2}/new", "missing", file, [D, C], NotInSecond),
         two("rename_noreplace {1}/file {2}/other", "file", two_files, [0, 0], Any),
@@ -343,6 +367,27 @@ pub(crate) fn above() -> Vec<Row> {
         gridded(two("rmdir {1}/dir", "directory", directory, [D, D], Any)),
         two("exchange {1}/dir {1}/file", "file", exchange_above, [D | U, D], None),
     ]
+}
+
+/// What comes to a name below which is another rule's anchor.
+#[rustfmt::skip]
+pub(crate) fn onto() -> Vec<Row> {
+    use Gain::{Any, NotInSecond};
+    vec![
+        gridded(copied(two("rename {1}/old {1}/dir", "a directory moves", old_directory, [D | C, 0], NotInSecond))),
+        two("rename {1}/file {1}/dir", "a file moves", file, [D | C, 0], NotInSecond),
+        two("rename {1}/link {1}/dir", "a symlink moves", dangling, [D | C, C], NotInSecond),
+        two("link {1}/file {1}/dir", "a file is linked", file, [C, 0], NotInSecond),
+        two("link {1}/link {1}/dir", "a symlink is linked", dangling, [C, C], NotInSecond),
+        gridded(two("symlink text {1}/dir", "missing", nothing, [C, C], Any)),
+        two("mkdir {1}/dir", "missing", nothing, [C, 0], Any),
+        two("bind {1}/dir", "missing", nothing, [C, 0], Any),
+    ]
+}
+
+fn old_directory(at: &Path, _: &Path) {
+    fs::create_dir(at.join("old")).expect("a directory");
+    fs::write(at.join("old/inner"), "inside\n").expect("a file");
 }
 
 fn exchange_above(at: &Path, to: &Path) {

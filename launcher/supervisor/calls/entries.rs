@@ -7,7 +7,9 @@ use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::telling::{PRIVATE_DIRECTORY, is_private_directory};
 use jp_confine_policy::{Capabilities, set_id};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, symlinkat, unlinkat};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, statat, symlinkat, unlinkat,
+};
 use rustix::io::Errno;
 
 use crate::events::Reason;
@@ -94,6 +96,12 @@ pub(super) fn is_directory(entry: &Entry) -> bool {
     openat(&entry.directory, &entry.name, flags, Mode::empty()).is_ok()
 }
 
+/// Whether an entry is a symlink.
+pub(super) fn is_symlink(entry: &Entry) -> bool {
+    statat(&entry.directory, &entry.name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
+}
+
 /// mkdir(2), mkdirat(2).
 pub(crate) fn make_directory(
     task: &Task<'_>,
@@ -158,7 +166,10 @@ pub(crate) fn make_symlink(
     }
     let argument = task.argument(dirfd, path)?;
     let _acting = task.begin()?;
-    on_entry(task, &argument, Errno::EXIST, may_create, |entry| {
+    let judge = |image: &Image<'_>, entry: &Request<'_>| {
+        decide::symlink(image, entry, || target.as_bytes())
+    };
+    on_entry(task, &argument, Errno::EXIST, judge, |entry| {
         symlinkat(&target, &entry.directory, &entry.name)
     })
 }

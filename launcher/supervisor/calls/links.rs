@@ -6,7 +6,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
-use rustix::fs::{AtFlags, linkat};
+use rustix::fs::{AtFlags, FileType, linkat};
 use rustix::io::Errno;
 
 use super::entries::{exists, is_making_what_exists, may_create, no_entry};
@@ -52,7 +52,7 @@ pub(crate) fn make_link(
         Err(errno) => return Err(task.nowhere(&new, may_create, errno)),
     };
     let path = task.judged_path(&object)?;
-    settle(task, path, &entry)?;
+    settle(task, path, object.kind(), &entry)?;
     let name = name_of(object.file.as_fd());
     let outcome = linkat(HERE, name, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW);
     task.learn_link(&entry);
@@ -68,7 +68,12 @@ pub(crate) fn make_link(
 ///
 /// # Errors
 /// `EEXIST` where that is a name already, and it is told.
-fn settle(task: &Task<'_>, path: Option<&[u8]>, entry: &Entry) -> Result<(), Errno> {
+fn settle(
+    task: &Task<'_>,
+    path: Option<&[u8]>,
+    kind: FileType,
+    entry: &Entry,
+) -> Result<(), Errno> {
     let (image, target) = (task.image(), entry.request());
     let Some(path) = path else {
         let verdict = may_create(image, &target);
@@ -78,7 +83,10 @@ fn settle(task: &Task<'_>, path: Option<&[u8]>, entry: &Entry) -> Result<(), Err
         return task.settle(verdict, Subject::new(&entry.path));
     };
     let source = Request::canonical(path);
-    let verdict = decide::link(image, &source, &target);
+    let verdict = match kind {
+        FileType::Symlink => decide::link_symlink(image, &source, &target),
+        _ => decide::link(image, &source, &target),
+    };
     if verdict != Verdict::Allow && existing::shows(image, &target) && exists(entry) {
         refuse_hidden(task, &source)?;
         return Err(Errno::EXIST);

@@ -4,13 +4,13 @@ use std::os::fd::AsFd as _;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Verdict};
-use jp_confine_policy::moves::{self, Alone, Ends, Kind, Move, Plan};
+use jp_confine_policy::moves::{self, Ends, Kind, Movable, Move, Plan, Stays};
 use jp_confine_policy::moves_alone::move_alone;
-use jp_confine_policy::telling::EXCHANGE;
+use jp_confine_policy::telling::{COPIED, EXCHANGE};
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::entries::{exists, is_directory, is_told_missing, may_create, no_entry};
+use super::entries::{exists, is_directory, is_symlink, is_told_missing, may_create, no_entry};
 use super::links::{refuse_by_spelling, refuse_hidden, settle_pair, settle_pair_changing};
 use super::vetting;
 use crate::learn::record::How;
@@ -65,29 +65,42 @@ pub(crate) fn rename(
         }
         settle_pair_changing(task, Verdict::Deny(denial), pair, also, &changes)
     })?;
-    let (directory, if_exists) = match plan {
+    let refuse_in = |task: &Task<'_>, denial| {
+        let denial = Verdict::Deny(Denial { ask: false, ..denial });
+        settle_pair(task, denial, pair, Capabilities::NONE).err().unwrap_or(Errno::ACCESS)
+    };
+    let refuse = |denial| refuse_in(task, denial);
+    let have_copied = |denial| {
+        refuse_in(&task.called(COPIED.to_str().unwrap_or(task.call)), denial);
+        Errno::XDEV
+    };
+    let (alone, if_exists) = match plan {
         Plan::Go => (None, None),
         Plan::OnlyNew(denial) => (None, Some(denial)),
-        Plan::Alone(Alone { directory, exists }) => (Some(directory), exists),
+        Plan::Alone(alone) => (Some(alone), alone.exists),
+        Plan::Copy(denial) => return Err(have_copied(denial)),
         Plan::Exists => {
             refuse_hidden(task, &asked.from)?;
             return Err(if exists(&source) { Errno::EXIST } else { Errno::NOENT });
         }
         Plan::Refuse(_) => return Err(Errno::ACCESS),
     };
-    let refuse = |denial| {
-        let denial = Verdict::Deny(Denial { ask: false, ..denial });
-        settle_pair(task, denial, pair, Capabilities::NONE).err().unwrap_or(Errno::ACCESS)
-    };
     let flags = if if_exists.is_some() { flags | RenameFlags::NOREPLACE } else { flags };
     let how = learnt(task, &target, flags);
     let link = || [&source, &target].into_iter().for_each(|entry| task.learn_link(entry));
     link();
-    let outcome = match directory {
+    let outcome = match alone {
         None => {
             renameat_with(&source.directory, &source.name, &target.directory, &target.name, flags)
         }
-        Some(denial) => move_file(&source, &target, flags, || refuse(denial)),
+        Some(alone) => {
+            let stays = || match alone.directory {
+                Stays::Denied(denial) => refuse(denial),
+                Stays::Copied(denial) => have_copied(denial),
+            };
+            let lends = || alone.symlink.map_or(Errno::LOOP, refuse);
+            move_file((&source, &target), flags, alone.movable(), stays, lends)
+        }
     };
     task.policy.generation.advance();
     link();
@@ -105,23 +118,25 @@ pub(crate) fn rename(
     }
 }
 
-/// Moves what is no directory. `refuse` says that a directory must stay.
+/// Moves what is no directory. `stays` says that one must stay, `lends` that a symlink must.
 fn move_file(
-    source: &Entry,
-    target: &Entry,
+    (source, target): (&Entry, &Entry),
     flags: RenameFlags,
-    refuse: impl Fn() -> Errno,
+    movable: Movable,
+    stays: impl Fn() -> Errno,
+    lends: impl Fn() -> Errno,
 ) -> Result<(), Errno> {
     // A whiteout takes the place of what goes in one step only.
     if !RenameFlags::NOREPLACE.contains(flags) {
-        return Err(refuse());
+        return Err(stays());
     }
     if target.slash {
         return Err(if exists(source) { Errno::NOTDIR } else { Errno::NOENT });
     }
     let [from, to] = [source, target].map(|one| (one.directory.as_fd(), one.name.as_c_str()));
-    move_alone(from, to, flags).map_err(|errno| match errno {
-        Errno::ISDIR if is_directory(source) => refuse(),
+    move_alone(from, to, flags, movable).map_err(|errno| match errno {
+        Errno::ISDIR if is_directory(source) => stays(),
+        Errno::LOOP => lends(),
         errno => errno,
     })
 }
@@ -158,6 +173,10 @@ impl Ends for Held<'_> {
 
     fn is_directory(&self) -> bool {
         is_directory(self.source)
+    }
+
+    fn is_symlink(&self) -> bool {
+        is_symlink(self.source)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The policy library from outside: one topic per module, table rows where a table says it best.
 
 mod apart;
+mod arrival;
 mod authorize;
 #[allow(dead_code, reason = "it has a `main` of its own")]
 #[path = "../../examples/authorize.rs"]

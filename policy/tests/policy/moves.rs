@@ -30,6 +30,10 @@ impl Ends for Known {
     fn is_directory(&self) -> bool {
         self.directory
     }
+
+    fn is_symlink(&self) -> bool {
+        false
+    }
 }
 
 fn kind(word: &str) -> Kind {
@@ -65,6 +69,7 @@ fn answer(rules: &str, prompts: &str, word: &str, ends: Known, consents: bool) -
         Ok(Plan::Alone(Alone { exists: Some(denial), .. })) => {
             format!("alone and new, else {}", letters(denial.missing.iter()))
         }
+        Ok(Plan::Copy(_)) => "copy".to_owned(),
         Ok(Plan::Exists) => "exists".to_owned(),
         Ok(Plan::Refuse(_)) | Err(()) => "no".to_owned(),
     };
@@ -145,6 +150,10 @@ impl Ends for Swapped {
 
     fn is_directory(&self) -> bool {
         self.0.get()
+    }
+
+    fn is_symlink(&self) -> bool {
+        false
     }
 }
 

@@ -1,5 +1,6 @@
 //! Making, moving and removing directory entries. None of them follows a link at the end.
 
+use core::cell::OnceCell;
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
 use jp_confine_policy::decide::{self, Denial, Request, Verdict};
@@ -15,6 +16,7 @@ use crate::far::Far;
 #[cfg(target_os = "linux")]
 use crate::hooks::attributes::path_of;
 use crate::hooks::renames::move_entry;
+use crate::memory::Text;
 use crate::path::{Last, NAME, Spelling};
 use crate::report::{self, Other, Reason, Subject};
 use crate::resolve::{self, Entry};
@@ -222,9 +224,28 @@ fn refuse_device(call: &CStr, at: Argument) -> Errno {
 }
 
 fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> Result<(), Errno> {
-    on_entry(call, at, exists_already, may_create, |dirfd, name| {
+    let copied = OnceCell::new();
+    let judge = |image: &Image<'_>, entry: &Request<'_>| {
+        decide::symlink(image, entry, || text_of(target, &copied))
+    };
+    on_entry(call, at, exists_already, judge, |dirfd, name| {
+        let target = copied.get().map_or(target, |text: &Far<PathBuffer>| text.c_str(0).as_ptr());
         sys::symlinkat(target, dirfd, name)
     })
+}
+
+/// What a symlink is to hold, copied once: the kernel gets what was judged. Nothing where that is no path.
+#[cold]
+#[inline(never)]
+fn text_of(target: *const c_char, copied: &OnceCell<Far<PathBuffer>>) -> &[u8] {
+    if copied.get().is_none() {
+        let Ok(mut text) = Far::<PathBuffer>::blank() else { return &[] };
+        if Text::at(target).and_then(|at| at.copy_to(&mut text)).is_err() {
+            return &[];
+        }
+        let _ = copied.set(text);
+    }
+    copied.get().map_or(&[], |text| text.as_bytes())
 }
 
 fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<(), Errno> {
@@ -257,7 +278,8 @@ fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<
     #[cfg(target_os = "linux")]
     let Some(named) = path_of(old.dirfd, old.path, flags)? else {
         resolve::locate(old.dirfd, &mut path)?;
-        return link_object(image, call, &path, new, |dirfd, name| {
+        let is_symlink = sys::is_symlink_descriptor(old.dirfd);
+        return link_object(image, call, (&path, is_symlink), new, |dirfd, name| {
             sys::link_descriptor(old.dirfd, dirfd, name)
         });
     };
@@ -265,7 +287,8 @@ fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<
     let old = Argument { path: named, ..old };
     let follow = flags & libc::AT_SYMLINK_FOLLOW != 0;
     let held = hold(image, call, old, if follow { 0 } else { libc::O_NOFOLLOW }, &mut path)?;
-    link_object(image, call, &path, new, |dirfd, name| sys::link(&held, dirfd, name))
+    let old = (&path, sys::is_held_symlink(&held));
+    link_object(image, call, old, new, |dirfd, name| sys::link(&held, dirfd, name))
 }
 
 /// Holds an object that is to get another name.
@@ -289,7 +312,7 @@ fn hold(
 fn link_object(
     image: &Image<'_>,
     call: &CStr,
-    path: &PathBuffer,
+    (path, is_symlink): (&PathBuffer, bool),
     new: Argument,
     act: impl FnOnce(c_int, &CStr) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
@@ -311,7 +334,11 @@ fn link_object(
         }
         verdict
     } else {
-        let verdict = decide::link(image, &old, &new);
+        let verdict = if is_symlink {
+            decide::link_symlink(image, &old, &new)
+        } else {
+            decide::link(image, &old, &new)
+        };
         if verdict != Verdict::Allow && existing::shows(image, &new) && exists(&entry) {
             refuse_hidden(image, call, &old)?;
             return Err(Errno::EEXIST);

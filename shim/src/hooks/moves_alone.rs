@@ -3,11 +3,16 @@
 
 use core::ffi::{CStr, c_int, c_uint};
 
+use jp_confine_policy::moves::Movable;
+
 use crate::errno::Errno;
 use crate::sys;
 
 /// No error of the system's: it is a directory. To report that from here takes stack.
 pub(super) const STAYS: Errno = Errno(0);
+
+/// No error of these calls: it is a symlink, and must not go either.
+pub(super) const LENDS: Errno = Errno::ELOOP;
 
 /// The two names of a move, in directories that are held.
 pub(super) struct Names<'a> {
@@ -19,10 +24,10 @@ pub(super) struct Names<'a> {
 /// both names for a moment, or no destination where one is replaced.
 ///
 /// # Errors
-/// [`STAYS`]; else the kernel's, `EXDEV` where it makes no such link, upon which programs copy.
+/// [`STAYS`], [`LENDS`]; else the kernel's, `EXDEV` where it makes no such link, upon which programs copy.
 #[cold]
 #[inline(never)]
-pub(super) fn move_alone(names: &Names<'_>, flags: c_uint) -> Result<(), Errno> {
+pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, movable: Movable) -> Result<(), Errno> {
     let Names { old: (old_dir, old), new: (new_dir, new) } = *names;
     // A whiteout takes the place of what goes in one step only.
     if flags & !sys::RENAME_NOREPLACE != 0 {
@@ -31,13 +36,17 @@ pub(super) fn move_alone(names: &Names<'_>, flags: c_uint) -> Result<(), Errno> 
     if new.to_bytes().ends_with(b"/") {
         return Err(sys::find(old_dir, old).err().unwrap_or(Errno::ENOTDIR));
     }
-    let mut linked = sys::link_entry(names.old, names.new);
+    let link = match movable {
+        Movable::NoDirectory => sys::link_entry,
+        Movable::NoSymlink => sys::link_plain,
+    };
+    let mut linked = link(names.old, names.new);
     let replaces = linked == Err(Errno::EEXIST) && flags == 0;
     if replaces {
         if !make_way(names)? {
             return Ok(());
         }
-        linked = sys::link_entry(names.old, names.new);
+        linked = link(names.old, names.new);
     }
     linked.map_err(|errno| without_link(names, errno))?;
     sys::unlinkat(old_dir, old, 0).map_err(|errno| {

@@ -5,14 +5,14 @@ use core::ffi::{CStr, c_uint};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::moves::{self, Alone, Ends, Kind, Move, Plan};
-use jp_confine_policy::telling::EXCHANGE;
+use jp_confine_policy::moves::{self, Ends, Kind, Move, Plan, Stays};
+use jp_confine_policy::telling::{COPIED, EXCHANGE};
 
 use super::entries::{
     Argument, as_spelled, exists, is_told_missing, may_create, no_entry, nowhere,
     refuse_by_spelling, refuse_hidden, settle_pair,
 };
-use super::moves_alone::{Names, STAYS, move_alone};
+use super::moves_alone::{LENDS, Names, STAYS, move_alone};
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::resolve::{self, Entry};
@@ -81,9 +81,14 @@ fn move_by(
         }
         settle_pair(image, call, Verdict::Deny(denial), pair, also)
     })?;
-    let refuse = |denial| {
+    let refuse_as = |call, denial| {
         let denial = Verdict::Deny(Denial { ask: false, ..denial });
         settle_pair(image, call, denial, pair, Capabilities::NONE).err().unwrap_or(Errno::EACCES)
+    };
+    let refuse = |denial| refuse_as(call, denial);
+    let have_copied = |denial| {
+        refuse_as(COPIED, denial);
+        Errno::EXDEV
     };
     let names =
         Names { old: (source.dirfd(), source.name()), new: (target.dirfd(), target.name()) };
@@ -91,13 +96,18 @@ fn move_by(
     let (outcome, if_exists) = match plan {
         Plan::Go => (by_name(flags), None),
         Plan::OnlyNew(denial) => (by_name(flags | sys::RENAME_NOREPLACE), Some(denial)),
-        Plan::Alone(Alone { directory, exists }) => {
-            let only_new = exists.map_or(0, |_| sys::RENAME_NOREPLACE);
-            match move_alone(&names, flags | only_new) {
-                Err(STAYS) => return Err(refuse(directory)),
-                outcome => (outcome, exists),
+        Plan::Alone(alone) => {
+            let only_new = alone.exists.map_or(0, |_| sys::RENAME_NOREPLACE);
+            let outcome = move_alone(&names, flags | only_new, alone.movable());
+            match (outcome, alone.directory, alone.symlink) {
+                (Err(STAYS), Stays::Copied(denial), _) => return Err(have_copied(denial)),
+                (Err(STAYS), Stays::Denied(denial), _) | (Err(LENDS), _, Some(denial)) => {
+                    return Err(refuse(denial));
+                }
+                (outcome, ..) => (outcome, alone.exists),
             }
         }
+        Plan::Copy(denial) => return Err(have_copied(denial)),
         Plan::Exists => {
             refuse_hidden(image, call, &asked.from)?;
             return Err(if exists(&source) { Errno::EEXIST } else { Errno::ENOENT });
@@ -124,6 +134,10 @@ impl Ends for Held<'_> {
 
     fn is_directory(&self) -> bool {
         sys::is_directory(self.source.dirfd(), self.source.name())
+    }
+
+    fn is_symlink(&self) -> bool {
+        sys::is_symlink(self.source.dirfd(), self.source.name())
     }
 }
 

@@ -297,6 +297,11 @@ fn not_renamed(from: &str, error: &io::Error) -> Fault {
     if error.kind() == ErrorKind::CrossesDevices {
         fault.message.push_str("; read it, write it at its new place and delete it here");
     }
+    if error.raw_os_error() == Some(LOOP) {
+        fault.message = format!(
+            "cannot rename {from}: it is a symlink, and the policy is narrower below its new name"
+        );
+    }
     fault
 }
 
@@ -316,6 +321,9 @@ mod tests {
         assert!(
             crosses.message.ends_with("; read it, write it at its new place and delete it here")
         );
+        let symlink = not_renamed("a", &io::Error::from_raw_os_error(LOOP));
+        assert_eq!(symlink.code, Code::Denied);
+        assert!(symlink.message.contains("it is a symlink"), "{symlink}");
         let directory = told(ErrorKind::IsADirectory);
         assert_eq!(directory.code, Code::BadParams);
         assert!(!directory.message.contains("write it"), "{directory}");

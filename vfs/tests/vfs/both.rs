@@ -26,6 +26,11 @@ pub(crate) const STAYING: &str = r#"{
     "access": {"fs": [{"path": ".", "read": true, "write": true}]},
     "file_policy": {"deny_paths": ["<workspace>/rw/*/.env"]}}"#;
 
+/// A symlink called `up` would lend the name `up/in/name`.
+pub(crate) const LENDING: &str = r#"{
+    "access": {"fs": [{"path": ".", "read": true, "write": true}]},
+    "file_policy": {"deny_paths": ["<workspace>/up/in/name"]}}"#;
+
 /// What is there first.
 pub(crate) const FILES: [(&str, &[u8]); 12] = [
     ("a.txt", b"spring\nsummer\nautumn\n"),

@@ -8,7 +8,7 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::both::{POLICY, Place, STAYING};
+use crate::both::{LENDING, POLICY, Place, STAYING};
 
 fn linked() -> Place {
     let place = Place::on_disk(POLICY);
@@ -137,6 +137,19 @@ fn a_race_gains_nothing() {
     let names = std::fs::read_dir(&outside).expect("a folder").count();
     assert_eq!(names, 1, "nothing came to be outside");
     assert_eq!(std::fs::read(outside.join("file")).expect("a file"), b"secret");
+}
+
+/// A symlink would lend names that the policy denies to create.
+#[test]
+fn no_symlink_is_renamed_to_a_name_above_a_denied_one() {
+    let place = Place::on_disk(LENDING);
+    symlink("rw/sub", place.root().join("link")).expect("a symlink");
+    let rename = |from: &str, to: &str| place.ask("fs.rename", &json!({"from": from, "to": to}));
+    assert_eq!(rename("link", "up"), json!(-32001));
+    assert!(place.root().join("link").is_symlink() && !place.root().join("up").is_symlink());
+    assert_eq!(rename("link", "other"), json!({}));
+    assert_eq!(rename("a.txt", "up"), json!({}));
+    assert!(place.root().join("other").is_symlink() && place.root().join("up").is_file());
 }
 
 /// A file and a folder take each other's place all the time; the file is renamed to where the folder may not go.

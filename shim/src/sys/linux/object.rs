@@ -186,6 +186,32 @@ pub(crate) fn link_entry(from: (c_int, &CStr), to: (c_int, &CStr)) -> Result<(),
     judged(libc::SYS_linkat, args).map(|_| ())
 }
 
+/// As [`link_entry`], of what is neither a directory (`EPERM`) nor a symlink (`ELOOP`), whatever has the name by then.
+pub(crate) fn link_plain(from: (c_int, &CStr), to: (c_int, &CStr)) -> Result<(), Errno> {
+    let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    let pinned = openat(from.0, from.1, flags, 0)?;
+    match fstat(pinned.raw())?.st_mode & libc::S_IFMT {
+        libc::S_IFLNK => Err(Errno::ELOOP),
+        libc::S_IFDIR => Err(Errno::EPERM),
+        _ => link_descriptor(pinned.raw(), to.0, to.1),
+    }
+}
+
+/// Whether the entry of that name is a symlink.
+pub(crate) fn is_symlink(dirfd: c_int, name: &CStr) -> bool {
+    look(dirfd, name).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
+}
+
+/// Whether a descriptor stands for a symlink itself.
+pub(crate) fn is_symlink_descriptor(fd: c_int) -> bool {
+    fstat(fd).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
+}
+
+/// Whether what is held is a symlink itself.
+pub(crate) fn is_held_symlink(object: &Object) -> bool {
+    status(object).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
+}
+
 /// Gives the object another name.
 pub(crate) fn link(object: &Object, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     link_descriptor(object.raw(), dirfd, name)

@@ -298,6 +298,31 @@ pub(crate) fn link_entry(from: (c_int, &CStr), to: (c_int, &CStr)) -> Result<(),
     outcome(unsafe { libc::linkat(from.0, old, to.0, new, 0) }).map(|_| ())
 }
 
+/// As [`link_entry`], of what is neither a directory (`EPERM`) nor a symlink (`ELOOP`). The system cannot pin an object, so
+/// that a symlink has the new name for a moment where one takes the place of a file.
+pub(crate) fn link_plain(from: (c_int, &CStr), to: (c_int, &CStr)) -> Result<(), Errno> {
+    if is_symlink(from.0, from.1) {
+        return Err(Errno::ELOOP);
+    }
+    link_entry(from, to)?;
+    if is_symlink(to.0, to.1) {
+        unlinkat(to.0, to.1, 0)?;
+        return Err(Errno::ELOOP);
+    }
+    Ok(())
+}
+
+/// Whether the entry of that name is a symlink.
+pub(crate) fn is_symlink(dirfd: c_int, name: &CStr) -> bool {
+    look(dirfd, name).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
+}
+
+/// Whether what is held is a symlink itself.
+pub(crate) fn is_held_symlink(object: &Object) -> bool {
+    let (dirfd, name) = object.at();
+    is_symlink(dirfd, name)
+}
+
 /// Gives the object another name.
 pub(crate) fn link(object: &Object, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     link_entry(object.at(), (dirfd, name))

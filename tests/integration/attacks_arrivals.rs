@@ -1,0 +1,211 @@
+//! Names that the policy denies to create, or asks about, do not come into being by a move, a symlink or a link above
+//! them (spec §5.2, R31).
+
+use crate::attack::{answer, arena_with, call, linkings, set_up};
+use crate::run::{Mode, Run, have, skip};
+use crate::scratch::Scratch;
+
+/// Patterns and rules, each with names that are narrower than those above them.
+const POLICIES: [&str; 7] = [
+    "[file_policy]\ndeny_paths = ['<workspace>/up/in/name']\n",
+    "[file_policy]\ndeny_paths = ['**/up/in/**']\n",
+    "[file_policy]\nprompt_paths = ['<workspace>/up/in/name']\n",
+    "[file_policy]\nread_paths = ['<workspace>/up/in/**']\n",
+    "[file_policy]\ndefault = 'write'\ndeny_paths = ['<workspace>/{up,down}/**/name']\n",
+    "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n
+     [[access.fs]]\npath = 'up/in'\nread = true\n",
+    "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n
+     [[access.fs]]\npath = 'up/in/name'\n",
+];
+
+const SETUP: &str = "rm -rf up d e f l s m; mkdir -p d/in e; echo x >d/in/name; echo f >f; ln -s d l; ln -s $WS/d m";
+
+/// A call, its answer, and what holds of the files then.
+const ROWS: [(&str, &str, &str); 23] = [
+    ("rename d up", "EXDEV", "test -f d/in/name && test ! -e up"),
+    ("sys_rename d up", "EXDEV", "test -f d/in/name && test ! -e up"),
+    ("rename d/ up", "EXDEV", "test -f d/in/name && test ! -e up"),
+    ("rename d up/", "EXDEV", "test -f d/in/name && test ! -e up"),
+    ("rename d ./e/../up", "EXDEV", "test -f d/in/name && test ! -e up"),
+    ("rename_noreplace d up", "EXDEV", "test -f d/in/name && test ! -e up"),
+    ("rename e up", "EXDEV", "test -d e && test ! -e up"),
+    ("rename l up", "EACCES", "test -L l && test ! -L up"),
+    ("sys_rename m up", "EACCES", "test -L m && test ! -L up"),
+    ("rename_noreplace l up", "EACCES", "test -L l && test ! -L up"),
+    ("rename l up/", "EACCES|ENOTDIR", "test -L l && test ! -L up"),
+    ("symlink d up", "EACCES", "test ! -L up"),
+    ("symlink $WS/d up", "EACCES", "test ! -L up"),
+    ("symlink /proc/self/cwd/d up", "EACCES", "test ! -L up"),
+    ("symlink nowhere up", "EACCES", "test ! -L up"),
+    ("symlinkat d up", "EACCES", "test ! -L up"),
+    ("link l up", "EACCES", "test ! -L up"),
+    ("rename f up", "ok", "grep -q f up && test ! -e f"),
+    ("link f up", "ok", "grep -q f up && test -e f"),
+    ("rename d u", "ok", "test -f u/in/name; rm -rf u"),
+    ("symlink d e/s", "ok", "test -L e/s"),
+    ("rename l e/up2", "ok", "test -L e/up2"),
+    ("rename d/in e/in", "ok", "test -f e/in/name"),
+];
+
+/// Runs a call under the policy; the attack program's answer.
+fn seen(scratch: &Scratch, policy: &str, line: &str) -> String {
+    let path = scratch.path("policy.toml");
+    std::fs::write(&path, policy).expect("a policy");
+    let line = format!("--non-interactive -p {} -- {line}", path.display());
+    answer(&call(scratch, Mode::under_test(), &line)).to_owned()
+}
+
+#[test]
+fn no_denied_name_comes_by_a_directory_or_a_symlink_above() {
+    for &linking in linkings() {
+        let scratch = arena_with(linking, Scratch::new());
+        for policy in POLICIES {
+            for (line, expected, holds) in ROWS {
+                set_up(&scratch, &scratch.expand(SETUP));
+                let seen = seen(&scratch, policy, line);
+                // Several automata are not compared: nothing leaves what they may say something about.
+                let is_unknown = policy.contains('{') && expected == "EXDEV" && seen == "EACCES";
+                let is_expected = is_unknown || expected.split('|').any(|one| one == seen);
+                assert!(is_expected, "{line}: {seen}, {linking:?}, {policy}");
+                set_up(&scratch, holds);
+            }
+        }
+    }
+}
+
+/// Two entries change places in one step, so that neither is let go.
+#[test]
+fn no_denied_name_comes_by_an_exchange() {
+    for &linking in linkings() {
+        let scratch = arena_with(linking, Scratch::new());
+        for policy in POLICIES {
+            for line in ["exchange d up", "exchange up d", "exchange l up", "exchange up l"] {
+                set_up(&scratch, &scratch.expand(SETUP));
+                set_up(&scratch, "mkdir up");
+                let seen = seen(&scratch, policy, line);
+                assert!(["EACCES", "EXDEV"].contains(&seen.as_str()), "{line}: {seen}, {policy}");
+                set_up(
+                    &scratch,
+                    "test -f d/in/name && test -L l && test ! -e up/in && test ! -L up",
+                );
+            }
+        }
+    }
+}
+
+/// Nor in place of a file that stood there when the move was judged.
+#[test]
+fn no_denied_name_comes_in_place_of_a_file() {
+    for &linking in linkings() {
+        let scratch = arena_with(linking, Scratch::new());
+        let policy = "[file_policy]\ndeny_paths = ['<workspace>/up/key']\n";
+        for other in ["d", "l"] {
+            set_up(
+                &scratch,
+                "rm -rf up d f l; mkdir d; cp $OUT/secret d/key; echo f >f; ln -s d l",
+            );
+            let line = format!("rename_swapped f {other} up");
+            assert_eq!(seen(&scratch, policy, &line), "EACCES", "{line}, {linking:?}");
+        }
+    }
+}
+
+/// Makes the workspace a repository in which somebody commits.
+const REPOSITORY: &str = "git init -q; git config user.name n; git config user.email e";
+
+/// By several steps, and by the tools that people use.
+#[test]
+fn no_denied_name_comes_by_several_steps() {
+    for (needs, script) in [
+        ("mv", "mkdir -p a/b; echo x >a/b/tasks.json; mv a/b .vscode"),
+        ("mv", "mkdir -p a/.vscode; echo x >a/.vscode/tasks.json; mv a/.vscode ."),
+        ("mv", "mkdir v w; echo x >v/tasks.json; mv -T v .vscode"),
+        ("mv", "mkdir v; echo x >v/tasks.json; ln -s v l; mv l .vscode"),
+        ("ln", "mkdir v; echo x >v/tasks.json; ln -s v .vscode"),
+        ("ln", "mkdir v; echo x >v/tasks.json; ln -s v l; ln l .vscode"),
+        ("ln", "mkdir v; echo x >v/tasks.json; ln -sfn $PWD/v .vscode; ln -sT v .vscode"),
+        (
+            "tar",
+            "mkdir v; echo x >v/tasks.json; ln -s v .vscode2; tar cf t --transform 's/.vscode2/.vscode/' .vscode2; tar xf t",
+        ),
+        (
+            "python3",
+            "mkdir v; echo x >v/tasks.json; python3 -c 'import shutil; shutil.move(\"v\", \".vscode\")'",
+        ),
+        (
+            "python3",
+            "mkdir v; echo x >v/tasks.json; python3 -c 'import os; os.replace(\"v\", \".vscode\")'",
+        ),
+        ("git", "mkdir v; echo x >v/tasks.json; git add v; git mv v .vscode"),
+        ("rsync", "mkdir v; echo x >v/tasks.json; rsync -a v/ .vscode/"),
+        ("cp", "mkdir v; echo x >v/tasks.json; cp -a v .vscode"),
+        ("busybox", "mkdir v; echo x >v/tasks.json; busybox mv v .vscode"),
+        ("busybox", "mkdir v; echo x >v/tasks.json; busybox ln -s v .vscode"),
+    ] {
+        if !have(needs) {
+            skip(needs);
+            continue;
+        }
+        let scratch = Scratch::new();
+        set_up(&scratch, REPOSITORY);
+        let outcome = Run::sh(&scratch, script).flags(&["--deny", ".vscode/tasks.json"]).run();
+        let denied = scratch.ws().join(".vscode/tasks.json");
+        assert!(!denied.exists(), "{script}: {outcome}");
+    }
+}
+
+/// What is no denied name goes on: by a copy where the directory is above one.
+#[test]
+fn other_names_come_as_before() {
+    for (needs, script, holds) in [
+        (
+            "mv",
+            "mkdir v; echo x >v/notes.txt; mv v .vscode",
+            "test -f .vscode/notes.txt && test ! -e v",
+        ),
+        ("mv", "mkdir -p v/a/b; echo x >v/a/b/c; mv v u; mv u/a .", "test -f a/b/c"),
+        (
+            "python3",
+            "mkdir v; echo x >v/s; python3 -c 'import shutil; shutil.move(\"v\", \".vscode\")'",
+            "test -f .vscode/s && test ! -e v",
+        ),
+        (
+            "busybox",
+            "mkdir v; echo x >v/s; busybox mv v .vscode",
+            "test -f .vscode/s && test ! -e v",
+        ),
+        (
+            "tar",
+            "mkdir -p p/.vscode; echo x >p/.vscode/notes.txt; ln -s p q; tar cf t p q; rm -rf p q; tar xf t",
+            "test -f p/.vscode/notes.txt && test -L q",
+        ),
+        (
+            "git",
+            "mkdir d; echo x >d/f; ln -s d l; git add .; git commit -qm m; rm -rf d l; git checkout -q .; git mv d e",
+            "test -f e/f && test -L l",
+        ),
+        (
+            "python3",
+            "python3 -m venv --without-pip venv && venv/bin/python -c 0",
+            "test -L venv/bin/python",
+        ),
+        (
+            "ln",
+            "mkdir -p packages/x node_modules/.bin; ln -s ../packages/x node_modules/x; ln -s ../x/cli.js node_modules/.bin/x; mv node_modules nm",
+            "test -L nm/x",
+        ),
+    ] {
+        if !have(needs) {
+            skip(needs);
+            continue;
+        }
+        let scratch = Scratch::new();
+        set_up(&scratch, REPOSITORY);
+        let own =
+            "[file_policy]\ndeny_paths = ['**/.git/hooks/own-*']\nprompt_paths = ['**/.envrc']\n";
+        scratch.write("home/.config/jp-confine/config.toml", own);
+        let flags = ["--deny", ".vscode/tasks.json"];
+        Run::sh(&scratch, script).flags(&flags).run().assert_ok();
+        set_up(&scratch, holds);
+    }
+}
