@@ -2,6 +2,7 @@
 //! them (spec §5.2, R31).
 
 use crate::attack::{answer, arena_with, call, linkings, set_up};
+use crate::layers::Holder;
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
 
@@ -93,6 +94,9 @@ fn no_denied_name_comes_by_an_exchange() {
     }
 }
 
+/// How often a race is run until it was one.
+const TRIES: usize = 8;
+
 /// Nor in place of a file that stood there when the move was judged.
 #[test]
 fn no_denied_name_comes_in_place_of_a_file() {
@@ -105,7 +109,10 @@ fn no_denied_name_comes_in_place_of_a_file() {
                 "rm -rf up d f l; mkdir d; cp $OUT/secret d/key; echo f >f; ln -s d l",
             );
             let line = format!("rename_swapped f {other} up");
-            assert_eq!(seen(&scratch, policy, &line), "EACCES", "{line}, {linking:?}");
+            // ENODATA: the threads met only one of the two entries.
+            let mut answers = (0..TRIES).map(|_| seen(&scratch, policy, &line));
+            let answer = answers.find(|answer| answer != "ENODATA");
+            assert_eq!(answer.as_deref(), Some("EACCES"), "{line}, {linking:?}");
         }
     }
 }
@@ -142,7 +149,9 @@ fn no_denied_name_comes_by_several_steps() {
         ("busybox", "mkdir v; echo x >v/tasks.json; busybox mv v .vscode"),
         ("busybox", "mkdir v; echo x >v/tasks.json; busybox ln -s v .vscode"),
     ] {
-        if !have(needs) {
+        // The library alone holds no static program.
+        let is_held = needs != "busybox" || Holder::under_test() != Holder::Library;
+        if !have(needs) || !is_held {
             skip(needs);
             continue;
         }
@@ -195,7 +204,9 @@ fn other_names_come_as_before() {
             "test -L nm/x",
         ),
     ] {
-        if !have(needs) {
+        // The library alone holds no static program.
+        let is_held = needs != "busybox" || Holder::under_test() != Holder::Library;
+        if !have(needs) || !is_held {
             skip(needs);
             continue;
         }
