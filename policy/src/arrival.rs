@@ -123,9 +123,8 @@ fn admits_contents(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> b
 /// every name, and no rule is narrower there. Of this image alone.
 fn admits_any_target(image: &Image<'_>, to: &Request<'_>) -> bool {
     let to = End::of(image, to);
-    let creates = to.reach().is_none() || to.grants(Capabilities::CREATE);
     let asks_more = || !to.consented && autorun::asks_more_at(image, to.autorun(), None);
-    if !creates || narrows_by_rule(image, &to, None) || asks_more() {
+    if narrows_by_rule(image, &to, None) || asks_more() {
         return false;
     }
     let Some(tiers) = image.tiers().filter(|_| to.reach() != Some(Reach::Own)) else { return true };

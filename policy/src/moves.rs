@@ -149,8 +149,8 @@ fn judged(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
     match symlink.filter(|_| ends.is_symlink()) {
         Some(symlink) => return Plan::Refuse(symlink),
         None if is_one_step || ends.is_directory() => return directory.plan(),
-        // Without the right to create there is nothing to link: the entry takes the place of what exists in one step.
-        None if left.is_none() && symlink.is_some() && replaces_only(image, asked) => return fresh,
+        // Without the right to create no link can be made: the entry takes the place of what exists in one step.
+        None if left.is_none() && replaces_only(image, asked) => return fresh,
         None => {}
     }
     match fresh {

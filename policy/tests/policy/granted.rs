@@ -61,8 +61,8 @@ fn what_is_moved_keeps_its_rights_at_most() {
         |path: &str| context.check_to_use(path.as_bytes(), Capability::Create).consented().unwrap();
     for (from, to, expected) in [
         ("open/a", "open/b", Some(Going::Whole)),
-        // What is denied in `open/a` would not be there, and below `other` nothing may be created without a question.
-        ("open/a", "other", Some(Going::Alone(Movable::NoSymlink))),
+        // What is denied in `open/a` would not be there.
+        ("open/a", "other", Some(Going::Alone(Movable::NoDirectory))),
         ("moved/a", "open/b", None),
         ("other", "open/b", None),
         ("open/plain", "open/b/c", Some(Going::Alone(Movable::NoDirectory))),
