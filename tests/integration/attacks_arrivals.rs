@@ -94,9 +94,6 @@ fn no_denied_name_comes_by_an_exchange() {
     }
 }
 
-/// How often a race is run until it was one.
-const TRIES: usize = 8;
-
 /// Nor in place of a file that stood there when the move was judged.
 #[test]
 fn no_denied_name_comes_in_place_of_a_file() {
@@ -109,10 +106,10 @@ fn no_denied_name_comes_in_place_of_a_file() {
                 "rm -rf up d f l; mkdir d; cp $OUT/secret d/key; echo f >f; ln -s d l",
             );
             let line = format!("rename_swapped f {other} up");
-            // ENODATA: the threads met only one of the two entries.
-            let mut answers = (0..TRIES).map(|_| seen(&scratch, policy, &line));
-            let answer = answers.find(|answer| answer != "ENODATA");
-            assert_eq!(answer.as_deref(), Some("EACCES"), "{line}, {linking:?}");
+            let answer = seen(&scratch, policy, &line);
+            // ENODATA: the key never came, and one of the two entries was never met.
+            let is_kept = answer == "EACCES" || other == "l" && answer == "ENODATA";
+            assert!(is_kept, "{line}: {answer}, {linking:?}");
         }
     }
 }

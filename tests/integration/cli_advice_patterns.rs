@@ -428,7 +428,7 @@ fn patterns_are_put_together_as_lists() {
 #[test]
 fn a_link_to_a_directory_is_not_kept_in_its_place() {
     for (pattern, to) in [
-        ("deny_paths = ['<workspace>/moved/x']", "moved"),
+        ("deny_paths = ['<workspace>/link/x']", "moved"),
         ("prompt_paths = ['<workspace>/asked/**']", "asked/moved"),
     ] {
         let scratch = Scratch::new();
