@@ -211,22 +211,29 @@ fn admits_target(image: &Image<'_>, to: &Request<'_>, text: &[u8]) -> bool {
         && admits_contents(image, &Request::canonical(text), to)
 }
 
-/// The longest path of a sibling that is compared.
-const LONGEST: usize = 1024;
+/// The longest path of a sibling that is judged.
+pub(crate) const LONGEST: usize = 1024;
 
 /// As [`admits_target`], of a name in the directory of `to`.
 fn admits_sibling(image: &Image<'_>, to: &Request<'_>, name: &[u8]) -> bool {
-    let mut buffer = [0; LONGEST];
-    let directory = to.path.iter().rposition(|&byte| byte == b'/').map(|at| at.wrapping_add(1));
-    let Some((directory, _)) = directory.and_then(|end| to.path.split_at_checked(end)) else {
-        return false;
-    };
-    let length = directory.len().wrapping_add(name.len());
-    let Some(path) = buffer.get_mut(..length) else { return false };
-    let Some((start, rest)) = path.split_at_mut_checked(directory.len()) else { return false };
+    let mut room = [0; LONGEST];
+    let Some(path) = sibling(&mut room, to.path, name) else { return false };
+    !matches!(name, b"" | b"." | b"..") && admits_contents(image, &Request::canonical(path), to)
+}
+
+/// The path of another name in the directory of an entry, if there is room for it.
+pub(crate) fn sibling<'r>(
+    room: &'r mut [u8; LONGEST],
+    path: &[u8],
+    name: &[u8],
+) -> Option<&'r [u8]> {
+    let end = path.iter().rposition(|&byte| byte == b'/')?.wrapping_add(1);
+    let directory = path.get(..end)?;
+    let sibling = room.get_mut(..end.wrapping_add(name.len()))?;
+    let (start, rest) = sibling.split_at_mut_checked(end)?;
     start.copy_from_slice(directory);
     rest.copy_from_slice(name);
-    !matches!(name, b"" | b"." | b"..") && admits_contents(image, &Request::canonical(path), to)
+    Some(sibling)
 }
 
 /// Whether two paths are of entries of one directory: a relative target means the same at both.

@@ -11,7 +11,7 @@ use crate::canonical::Op;
 use crate::capability::Capability;
 use crate::check::{CheckResult, Context, FsAccessError, Reason, Verdict, bytes};
 use crate::decide::{self, Request};
-use crate::moves::Movable;
+use crate::moves::{self, Movable, Way};
 #[cfg(target_os = "linux")]
 use crate::pin::{HeldRoot, Pin};
 
@@ -27,7 +27,7 @@ pub struct Granted {
 pub enum Going {
     /// What takes nothing along: a directory would be judged otherwise below its new name, whatever was seen under
     /// the old one before.
-    Alone(Movable),
+    Alone(Way),
     /// Whatever it is, with all that is in it.
     Whole,
 }
@@ -163,10 +163,7 @@ impl Context<'_> {
             return Some(Going::Whole);
         }
         let is_symlink_admitted = is_admitted || is_allowed(decide::admit_symlink(image, &to));
-        Some(Going::Alone(if is_symlink_admitted {
-            Movable::NoDirectory
-        } else {
-            Movable::NoSymlink
-        }))
+        let movable = if is_symlink_admitted { Movable::NoDirectory } else { Movable::NoSymlink };
+        Some(Going::Alone(Way { movable, tries: moves::may_try_beside(image, &to) }))
     }
 }

@@ -3,7 +3,7 @@
 
 use core::mem;
 
-use crate::arrival::are_siblings;
+use crate::arrival::{LONGEST, are_siblings, sibling};
 use crate::autorun;
 use crate::capability::Capabilities;
 use crate::config_mode;
@@ -85,12 +85,49 @@ pub enum Movable {
     NoSymlink,
 }
 
-impl Alone {
+/// How an entry goes that takes nothing along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
     /// What may go.
+    pub movable: Movable,
+    /// Whether a link may be tried beside a destination that exists, see [`trial_name`]. Else that is not replaced.
+    pub tries: bool,
+}
+
+impl Alone {
+    /// How an entry goes to `to`.
     #[must_use]
-    pub const fn movable(&self) -> Movable {
-        if self.symlink.is_some() { Movable::NoSymlink } else { Movable::NoDirectory }
+    pub fn way(&self, image: &Image<'_>, to: &Request<'_>) -> Way {
+        let movable =
+            if self.symlink.is_some() { Movable::NoSymlink } else { Movable::NoDirectory };
+        Way { movable, tries: self.exists.is_none() && may_try_beside(image, to) }
     }
+}
+
+/// How long the name of a trial is.
+pub const TRIAL: usize = 28;
+
+/// The name of a link that is made beside a destination and removed at once, before that destination is: it tells
+/// whether the kernel makes such a link. `random` are made-up bytes.
+#[must_use]
+pub fn trial_name(random: [u8; 16]) -> [u8; TRIAL] {
+    let mut name = *b".jp-confine-aaaaaaaaaaaaaaaa";
+    let letters = name.iter_mut().skip(TRIAL.wrapping_sub(random.len()));
+    for (letter, byte) in letters.zip(random) {
+        *letter = b'a'.wrapping_add(byte & 15);
+    }
+    name
+}
+
+/// Whether the policy lets such a name come into being beside `to`: one of them stands for all.
+#[cold]
+#[inline(never)]
+pub(crate) fn may_try_beside(image: &Image<'_>, to: &Request<'_>) -> bool {
+    let mut room = [0; LONGEST];
+    sibling(&mut room, to.path, &trial_name([0; 16])).is_some_and(|path| {
+        let created = decide::access(image, &Request::canonical(path), Capabilities::CREATE);
+        created == Verdict::Allow
+    })
 }
 
 /// Why a directory stays.

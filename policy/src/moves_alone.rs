@@ -1,44 +1,51 @@
 //! Moving what takes nothing along: by link(2) and unlink(2), which the kernel refuses for a directory whatever stood
 //! under a name when it was looked at.
 
+use std::ffi::OsStr;
 use std::format;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fstat, linkat, openat, statat,
-    unlinkat,
+    Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, accessat, fstat, linkat,
+    openat, statat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::path::Arg;
+use rustix::process::geteuid;
+use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::moves::Movable;
+use crate::moves::{Movable, Way, trial_name};
 
 /// A name in a directory that is held: one component, in bytes.
 pub type Entry<'a, N> = (BorrowedFd<'a>, N);
+
+/// How often a destination is removed that others make again meanwhile.
+const ATTEMPTS: usize = 8;
 
 /// As `rename(2)` with no flags or `RENAME_NOREPLACE`, of what is no directory: not in one step, so that others may see
 /// both names for a moment, or no destination where one is replaced.
 ///
 /// # Errors
 /// The kernel's; `EISDIR` where a directory would go, `ELOOP` where a symlink would that must not, and `EXDEV` where no
-/// such link is made, upon which programs copy.
+/// such link is made, or a destination may not be replaced, upon which programs copy. With an error the destination is
+/// what it was.
 pub fn move_alone<N: Arg + Copy>(
     source: Entry<'_, N>,
     target: Entry<'_, N>,
     flags: RenameFlags,
-    movable: Movable,
+    way: Way,
 ) -> Result<(), Errno> {
-    let link = |source, target| match movable {
-        Movable::NoDirectory => link(source, target),
-        Movable::NoSymlink => link_pinned(source, target),
-    };
-    let mut linked = link(source, target);
+    let mut linked = link(source, target, way.movable);
     let replaces = linked == Err(Errno::EXIST) && flags.is_empty();
-    if replaces {
-        if !make_way(source, target)? {
+    for _ in 0..ATTEMPTS {
+        if linked != Err(Errno::EXIST) || !replaces {
+            break;
+        }
+        if !make_way(source, target, way)? {
             return Ok(());
         }
-        linked = link(source, target);
+        linked = link(source, target, way.movable);
     }
     linked.map_err(|errno| without_link(source, errno))?;
     unlink(source).inspect_err(|_| {
@@ -48,8 +55,13 @@ pub fn move_alone<N: Arg + Copy>(
     })
 }
 
-/// Removes what is at the destination; whether that is another file than the one that is to go there.
-fn make_way<N: Arg + Copy>(source: Entry<'_, N>, target: Entry<'_, N>) -> Result<bool, Errno> {
+/// Removes what is at the destination, once it is sure that the rest can be done; whether that is another file than the
+/// one that is to go there.
+fn make_way<N: Arg + Copy>(
+    source: Entry<'_, N>,
+    target: Entry<'_, N>,
+    way: Way,
+) -> Result<bool, Errno> {
     let here = look(source)?;
     if is_directory(&here) {
         return Err(Errno::ISDIR);
@@ -61,11 +73,43 @@ fn make_way<N: Arg + Copy>(source: Entry<'_, N>, target: Entry<'_, N>) -> Result
     if (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino) {
         return Ok(false);
     }
-    // No link leads from one file system to another: nothing is removed for it.
-    if here.st_dev != there.st_dev {
+    if is_directory(&there) {
+        return Err(Errno::ISDIR);
+    }
+    if !way.tries {
         return Err(Errno::XDEV);
     }
+    demand_removable(source, &here)?;
+    try_link(source, target, way.movable)?;
     unlink(target).map(|()| true)
+}
+
+/// Whether the source can be removed later, as far as that is known before. Whoever copies finds out.
+fn demand_removable<N>((directory, _): Entry<'_, N>, file: &Stat) -> Result<(), Errno> {
+    let access = Access::WRITE_OK.union(Access::EXEC_OK);
+    accessat(directory, c".", access, AtFlags::EACCESS)?;
+    let around = fstat(directory)?;
+    let is_kept = Mode::from_raw_mode(around.st_mode).contains(Mode::SVTX);
+    let user = geteuid().as_raw();
+    if is_kept && user != around.st_uid && user != file.st_uid { Err(Errno::XDEV) } else { Ok(()) }
+}
+
+/// Makes a link beside the destination, and removes it: the kernel may make none of this file, or on this file system.
+fn try_link<N: Arg + Copy>(
+    source: Entry<'_, N>,
+    (directory, _): Entry<'_, N>,
+    movable: Movable,
+) -> Result<(), Errno> {
+    let mut random = [0; 16];
+    getrandom(&mut random, GetRandomFlags::empty())?;
+    let name = trial_name(random);
+    let name = OsStr::from_bytes(&name);
+    let tried = link(source, (directory, name), movable);
+    tried.map_err(|errno| match without_link(source, errno) {
+        Errno::EXIST => Errno::XDEV,
+        errno => errno,
+    })?;
+    unlink((directory, name))
 }
 
 /// What it comes to that there is no link: link(2) says `EPERM` of directories, of file systems without links and of
@@ -78,12 +122,22 @@ fn without_link<N: Arg + Copy>(source: Entry<'_, N>, errno: Errno) -> Errno {
     }
 }
 
-fn link<N: Arg>((from, old): Entry<'_, N>, (to, new): Entry<'_, N>) -> Result<(), Errno> {
-    linkat(from, old, to, new, AtFlags::empty())
+fn link<N: Arg, M: Arg>(
+    (from, old): Entry<'_, N>,
+    (to, new): Entry<'_, M>,
+    movable: Movable,
+) -> Result<(), Errno> {
+    match movable {
+        Movable::NoDirectory => linkat(from, old, to, new, AtFlags::empty()),
+        Movable::NoSymlink => link_pinned((from, old), (to, new)),
+    }
 }
 
 /// As [`link`], of what is no symlink, whatever stands under the name by then: the object gets the name.
-fn link_pinned<N: Arg>((from, old): Entry<'_, N>, (to, new): Entry<'_, N>) -> Result<(), Errno> {
+fn link_pinned<N: Arg, M: Arg>(
+    (from, old): Entry<'_, N>,
+    (to, new): Entry<'_, M>,
+) -> Result<(), Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let pinned = openat(from, old, flags, Mode::empty())?;
     match FileType::from_raw_mode(fstat(&pinned)?.st_mode) {

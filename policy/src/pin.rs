@@ -196,7 +196,7 @@ impl Pin {
     /// # Errors
     /// The kernel's, or `PermissionDenied`: `EEXIST` where there is something to replace, and that was
     /// not asked for. Of what goes alone also `EISDIR` for a directory, `ELOOP` for a symlink that must not go, and
-    /// `EXDEV` where the kernel makes no such link: then it is to be copied.
+    /// `EXDEV` where the kernel makes no such link, or none may be tried beside the destination: then it is to be copied.
     ///
     /// [`Context::going`]: crate::check::Context::going
     /// [`Granted::pin_entry`]: crate::granted::Granted::pin_entry
@@ -208,8 +208,8 @@ impl Pin {
         };
         let (from, to) = (self.entry()?, to.entry()?);
         Ok(match going {
-            Going::Alone(movable) => {
-                move_alone((from.0.as_fd(), from.1), (to.0.as_fd(), to.1), flags, movable)
+            Going::Alone(way) => {
+                move_alone((from.0.as_fd(), from.1), (to.0.as_fd(), to.1), flags, way)
             }
             Going::Whole => renameat_with(from.0, from.1, to.0, to.1, flags),
         }?)

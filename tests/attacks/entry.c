@@ -29,12 +29,19 @@ static int v_rename_noreplace(char **a)
     return renameat2(AT_FDCWD, a[0], AT_FDCWD, a[1], RENAME_NOREPLACE);
 }
 static int v_exchange(char **a) { return renameat2(AT_FDCWD, a[0], AT_FDCWD, a[1], RENAME_EXCHANGE); }
+static int v_whiteout(char **a) { return renameat2(AT_FDCWD, a[0], AT_FDCWD, a[1], RENAME_WHITEOUT); }
+/* From and to a directory that is held, by its name there. */
+static int v_rename_held(char **a)
+{
+    int from = open(a[0], O_PATH | O_DIRECTORY), to = open(a[2], O_PATH | O_DIRECTORY);
+    return from < 0 || to < 0 ? FAILED : renameat(from, a[1], to, a[3]);
+}
 static int v_sys_renameat2(char **a)
 {
     return (int)syscall(SYS_renameat2, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
 }
 
-enum { SWAPPERS = 2, SECONDS = 2 };
+enum { SWAPPERS = 2, SECONDS = 2, LONGEST = 60 };
 static volatile int settled;
 
 static void *swap_entries(void *names)
@@ -57,7 +64,8 @@ static int v_rename_swapped(char **a)
     for (int i = 0; i < SWAPPERS; i++)
         if ((errno = pthread_create(&threads[i], NULL, swap_entries, a)))
             return FAILED;
-    for (time_t end = time(NULL) + SECONDS; time(NULL) <= end && fd < 0;) {
+    time_t begin = time(NULL);
+    while (fd < 0 && (time(NULL) <= begin + SECONDS || !(moved && refused)) && time(NULL) <= begin + LONGEST) {
         if ((moved + refused) & 1)
             close(open(a[2], O_CREAT | O_WRONLY, 0644));
         if (rename(a[0], a[2]) == 0)
@@ -143,6 +151,8 @@ const struct verb entry_verbs[] = {
     {"rename_noreplace", 2, v_rename_noreplace},
     {"exchange", 2, v_exchange},
     {"rename_swapped", 3, v_rename_swapped},
+    {"whiteout", 2, v_whiteout},
+    {"rename_held", 4, v_rename_held},
     {"sys_rename", 2, v_sys_rename},
     {"sys_renameat2", 2, v_sys_renameat2},
     {"link", 2, v_link},

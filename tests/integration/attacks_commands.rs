@@ -32,6 +32,9 @@ fn a_wide_grant_plants_no_command() {
         ("tools/bin", "echo more >> ~/tools/bin/there"),
         ("tools/bin", "chmod 700 ~/tools/bin/there"),
         ("missing/bin", "mkdir -p ~/missing/bin && echo evil > ~/missing/bin/git"),
+        ("missing/bin", "mkdir -p x/bin && echo evil > x/bin/git && mv -T x ~/missing"),
+        ("missing/bin", "mkdir -p x/bin && echo evil > x/bin/git && ln -sT $PWD/x ~/missing"),
+        ("missing/bin", "mkdir -p x ~/missing && echo evil > x/git && mv -T x ~/missing/bin"),
         ("by-link", "echo evil > ~/real/git"),
         ("by-link", "echo evil > ~/by-link/git"),
     ] {

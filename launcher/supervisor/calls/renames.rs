@@ -4,7 +4,7 @@ use std::os::fd::AsFd as _;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Verdict};
-use jp_confine_policy::moves::{self, Ends, Kind, Movable, Move, Plan, Stays};
+use jp_confine_policy::moves::{self, Ends, Kind, Move, Plan, Stays, Way};
 use jp_confine_policy::moves_alone::move_alone;
 use jp_confine_policy::telling::{COPIED, EXCHANGE};
 use rustix::fs::{RenameFlags, renameat_with};
@@ -99,7 +99,7 @@ pub(crate) fn rename(
                 Stays::Copied(denial) => have_copied(denial),
             };
             let lends = || alone.symlink.map_or(Errno::LOOP, refuse);
-            move_file((&source, &target), flags, alone.movable(), stays, lends)
+            move_file((&source, &target), flags, alone.way(task.image(), &asked.to), stays, lends)
         }
     };
     task.policy.generation.advance();
@@ -122,7 +122,7 @@ pub(crate) fn rename(
 fn move_file(
     (source, target): (&Entry, &Entry),
     flags: RenameFlags,
-    movable: Movable,
+    way: Way,
     stays: impl Fn() -> Errno,
     lends: impl Fn() -> Errno,
 ) -> Result<(), Errno> {
@@ -134,7 +134,7 @@ fn move_file(
         return Err(if exists(source) { Errno::NOTDIR } else { Errno::NOENT });
     }
     let [from, to] = [source, target].map(|one| (one.directory.as_fd(), one.name.as_c_str()));
-    move_alone(from, to, flags, movable).map_err(|errno| match errno {
+    move_alone(from, to, flags, way).map_err(|errno| match errno {
         Errno::ISDIR if is_directory(source) => stays(),
         Errno::LOOP => lends(),
         errno => errno,

@@ -6,10 +6,14 @@ use jp_confine_policy::Capability;
 use jp_confine_policy::approvals::ApprovedTargets;
 use jp_confine_policy::granted::Going;
 use jp_confine_policy::model::Policy;
-use jp_confine_policy::moves::Movable;
+use jp_confine_policy::moves::{Movable, Way};
 use jp_confine_policy::workspace::Workspace;
 
 use crate::place::Place;
+
+fn alone(movable: Movable) -> Going {
+    Going::Alone(Way { movable, tries: true })
+}
 
 const POLICY: &str = r#"{"access": {"fs": [
     {"path": "open", "read": true, "write": true},
@@ -61,11 +65,15 @@ fn what_is_moved_keeps_its_rights_at_most() {
         |path: &str| context.check_to_use(path.as_bytes(), Capability::Create).consented().unwrap();
     for (from, to, expected) in [
         ("open/a", "open/b", Some(Going::Whole)),
-        // What is denied in `open/a` would not be there.
-        ("open/a", "other", Some(Going::Alone(Movable::NoDirectory))),
+        // What is denied in `open/a` would not be there. Nothing may be made beside the new name.
+        (
+            "open/a",
+            "other",
+            Some(Going::Alone(Way { movable: Movable::NoDirectory, tries: false })),
+        ),
         ("moved/a", "open/b", None),
         ("other", "open/b", None),
-        ("open/plain", "open/b/c", Some(Going::Alone(Movable::NoDirectory))),
+        ("open/plain", "open/b/c", Some(alone(Movable::NoDirectory))),
         ("open/b/c", "open/plain", Some(Going::Whole)),
     ] {
         assert_eq!(context.going(&to_delete(from), &to_create(to)), expected, "{from} {to}");
@@ -74,9 +82,7 @@ fn what_is_moved_keeps_its_rights_at_most() {
 
 #[test]
 fn renames_act_on_what_was_held() {
-    for going in
-        [Going::Alone(Movable::NoDirectory), Going::Alone(Movable::NoSymlink), Going::Whole]
-    {
+    for going in [alone(Movable::NoDirectory), alone(Movable::NoSymlink), Going::Whole] {
         let place = Place::new("w/open/a w/open/b w/open/ask/");
         let workspace =
             Workspace::open(&place.path("w"), &policy(), &ApprovedTargets::default()).unwrap();
@@ -105,7 +111,7 @@ fn a_directory_does_not_go_alone() {
         let leave = |path: &str, capability| context.leave(path.as_bytes(), capability).unwrap();
         let to = leave(to, capability).pin_entry().unwrap();
         let from = leave(from, Capability::Delete).pin().unwrap();
-        from.rename_to(&to, Going::Alone(Movable::NoDirectory)).map_err(|error| error.kind())
+        from.rename_to(&to, alone(Movable::NoDirectory)).map_err(|error| error.kind())
     };
     let (new, replaced) = (Capability::Create, Capability::Update);
     for (to, how) in [("new", new), ("new", replaced), ("file", replaced), ("empty", replaced)] {

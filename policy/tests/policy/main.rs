@@ -1,5 +1,6 @@
 //! The policy library from outside: one topic per module, table rows where a table says it best.
 
+mod alone;
 mod apart;
 mod arrival;
 mod authorize;

@@ -3,10 +3,11 @@
 
 use core::ffi::{CStr, c_int, c_uint};
 
-use jp_confine_policy::moves::Movable;
+use jp_confine_policy::moves::{Movable, TRIAL, Way, trial_name};
 
+use crate::buffer::Buffer;
 use crate::errno::Errno;
-use crate::sys;
+use crate::sys::{self, process};
 
 /// No error of the system's: it is a directory. To report that from here takes stack.
 pub(super) const STAYS: Errno = Errno(0);
@@ -20,14 +21,18 @@ pub(super) struct Names<'a> {
     pub(super) new: (c_int, &'a CStr),
 }
 
+/// How often a destination is removed that others make again meanwhile.
+const ATTEMPTS: usize = 8;
+
 /// As rename(2) with flags of [`sys::rename`], of what is no directory: not in one step, so that other threads may see
 /// both names for a moment, or no destination where one is replaced.
 ///
 /// # Errors
-/// [`STAYS`], [`LENDS`]; else the kernel's, `EXDEV` where it makes no such link, upon which programs copy.
+/// [`STAYS`], [`LENDS`]; else the kernel's, `EXDEV` where it makes no such link, or a destination may not be replaced,
+/// upon which programs copy. With an error the destination is what it was.
 #[cold]
 #[inline(never)]
-pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, movable: Movable) -> Result<(), Errno> {
+pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, way: Way) -> Result<(), Errno> {
     let Names { old: (old_dir, old), new: (new_dir, new) } = *names;
     // A whiteout takes the place of what goes in one step only.
     if flags & !sys::RENAME_NOREPLACE != 0 {
@@ -36,17 +41,16 @@ pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, movable: Movable) -> 
     if new.to_bytes().ends_with(b"/") {
         return Err(sys::find(old_dir, old).err().unwrap_or(Errno::ENOTDIR));
     }
-    let link = match movable {
-        Movable::NoDirectory => sys::link_entry,
-        Movable::NoSymlink => sys::link_plain,
-    };
-    let mut linked = link(names.old, names.new);
+    let mut linked = link(names.old, names.new, way.movable);
     let replaces = linked == Err(Errno::EEXIST) && flags == 0;
-    if replaces {
-        if !make_way(names)? {
+    for _ in 0..ATTEMPTS {
+        if linked != Err(Errno::EEXIST) || !replaces {
+            break;
+        }
+        if !make_way(names, way)? {
             return Ok(());
         }
-        linked = link(names.old, names.new);
+        linked = link(names.old, names.new, way.movable);
     }
     linked.map_err(|errno| without_link(names, errno))?;
     sys::unlinkat(old_dir, old, 0).map_err(|errno| {
@@ -57,29 +61,67 @@ pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, movable: Movable) -> 
     })
 }
 
-/// Removes what is at the destination; whether that is another file than the one that is to go there.
-fn make_way(names: &Names<'_>) -> Result<bool, Errno> {
+fn link(from: (c_int, &CStr), to: (c_int, &CStr), movable: Movable) -> Result<(), Errno> {
+    match movable {
+        Movable::NoDirectory => sys::link_entry(from, to),
+        Movable::NoSymlink => sys::link_plain(from, to),
+    }
+}
+
+/// Removes what is at the destination, once it is sure that the rest can be done; whether that is another file than the
+/// one that is to go there.
+fn make_way(names: &Names<'_>, way: Way) -> Result<bool, Errno> {
     let Names { old: (old_dir, old), new: (new_dir, new) } = *names;
     if sys::is_directory(old_dir, old) {
         return Err(STAYS);
     }
-    let here = sys::identity(&sys::look(old_dir, old)?);
+    let here = sys::look(old_dir, old)?;
     let there = match sys::look(new_dir, new) {
         Err(Errno::ENOENT) => return Ok(true),
-        found => sys::identity(&found?),
+        found => found?,
     };
-    if here == there {
+    if sys::identity(&here) == sys::identity(&there) {
         return Ok(false);
     }
     if sys::is_directory(new_dir, new) {
         return Err(Errno::EISDIR);
     }
-    // No link leads from one file system to another: nothing is removed for it.
-    let ([device, _], [other, _]) = (here, there);
-    if device != other {
+    if !way.tries {
         return Err(Errno::EXDEV);
     }
+    demand_removable(old_dir, &here)?;
+    try_link(names, way.movable)?;
     sys::unlinkat(new_dir, new, 0).map(|()| true)
+}
+
+/// Whether an entry of this directory can be removed later, as far as that is known before.
+///
+/// # Errors
+/// The kernel's; `EXDEV` where a sticky directory may keep it: whoever copies finds out.
+#[inline(never)]
+fn demand_removable(directory: c_int, entry: &libc::stat) -> Result<(), Errno> {
+    sys::faccessat(directory, c".".as_ptr(), libc::W_OK | libc::X_OK, 0)?;
+    let around = sys::look(directory, c".")?;
+    let user = process::effective_user()?;
+    let is_sticky = around.st_mode & libc::S_ISVTX != 0;
+    let is_ours = user == around.st_uid || user == entry.st_uid;
+    if is_sticky && !is_ours { Err(Errno::EXDEV) } else { Ok(()) }
+}
+
+/// Makes a link beside the destination, and removes it: the kernel may make none of this file, or on this file system.
+#[inline(never)]
+fn try_link(names: &Names<'_>, movable: Movable) -> Result<(), Errno> {
+    let directory = names.new.0;
+    let mut random = [0; 16];
+    sys::random(&mut random)?;
+    let mut name = Buffer::<{ TRIAL + 1 }>::new();
+    name.push(&trial_name(random))?;
+    let tried = link(names.old, (directory, name.c_str(0)), movable);
+    tried.map_err(|errno| match without_link(names, errno) {
+        Errno::EEXIST => Errno::EXDEV,
+        errno => errno,
+    })?;
+    sys::unlinkat(directory, name.c_str(0), 0)
 }
 
 /// What it comes to that there is no link.

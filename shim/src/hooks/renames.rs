@@ -98,7 +98,8 @@ fn move_by(
         Plan::OnlyNew(denial) => (by_name(flags | sys::RENAME_NOREPLACE), Some(denial)),
         Plan::Alone(alone) => {
             let only_new = alone.exists.map_or(0, |_| sys::RENAME_NOREPLACE);
-            let outcome = move_alone(&names, flags | only_new, alone.movable());
+            let way = alone.way(image, &asked.to);
+            let outcome = move_alone(&names, flags | only_new, way);
             match (outcome, alone.directory, alone.symlink) {
                 (Err(STAYS), Stays::Copied(denial), _) => return Err(have_copied(denial)),
                 (Err(STAYS), Stays::Denied(denial), _) | (Err(LENDS), _, Some(denial)) => {

@@ -34,6 +34,15 @@ pub(crate) fn has_borrowed_identity() -> bool {
     unsafe { libc::issetugid() != 0 }
 }
 
+/// geteuid(2).
+///
+/// # Errors
+/// None.
+pub(crate) fn effective_user() -> Result<libc::uid_t, Errno> {
+    // SAFETY: without arguments.
+    Ok(unsafe { libc::geteuid() })
+}
+
 /// chdir(2) of the program's own string.
 pub(crate) fn change_directory(path: *const c_char) -> Result<(), Errno> {
     // SAFETY: the kernel checks the program's pointer.
