@@ -1,11 +1,12 @@
 //! Moving directory entries: both are held, and both are judged, before one takes the place of the other.
 
+use core::cell::Cell;
 use core::ffi::{CStr, c_uint};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::moves::{self, Ends, Kind, Move, Plan, Stays};
+use jp_confine_policy::moves::{self, Alone, Ends, Kind, Move, Plan, Stays};
 use jp_confine_policy::telling::{COPIED, EXCHANGE};
 
 use super::entries::{
@@ -65,12 +66,13 @@ fn move_by(
     let ends = Held { source: &source, target: &target };
     // The supervisor judges all of it, reads what would come to be there, and lets ordinary changes pass.
     let is_supervised = image.outer().is_none() && image.behind().supervisor;
+    let names =
+        Names { old: (source.dirfd(), source.name()), new: (target.dirfd(), target.name()) };
+    let by_supervisor = || sys::rename_by_supervisor(names.old, names.new);
     if is_supervised && moves::puts_git_config(image, &asked) {
-        return sys::rename_by_supervisor(
-            (source.dirfd(), source.name()),
-            (target.dirfd(), target.name()),
-        );
+        return by_supervisor();
     }
+    let was_asked = Cell::new(false);
     let plan = moves::settled(image, &asked, &ends, |denial, also| {
         refuse_by_spelling(image, call, &asked.from, decide::remove)?;
         refuse_by_spelling(image, call, &asked.to, may_create)?;
@@ -79,6 +81,7 @@ fn move_by(
         if needed.any(|entry| is_told_missing(image, entry, &denial)) {
             return Err(Errno::ENOENT);
         }
+        was_asked.set(denial.ask);
         settle_pair(image, call, Verdict::Deny(denial), pair, also)
     })?;
     let refuse_as = |call, denial| {
@@ -90,12 +93,16 @@ fn move_by(
         refuse_as(COPIED, denial);
         Errno::EXDEV
     };
-    let names =
-        Names { old: (source.dirfd(), source.name()), new: (target.dirfd(), target.name()) };
     let by_name = |flags| sys::rename(names.old, names.new, flags);
     let (outcome, if_exists) = match plan {
         Plan::Go => (by_name(flags), None),
         Plan::OnlyNew(denial) => (by_name(flags | sys::RENAME_NOREPLACE), Some(denial)),
+        // The kernel's bounds may keep a destination that may only be replaced, and not removed. No person is asked twice.
+        Plan::Alone(Alone { exists: None, .. })
+            if is_supervised && flags == 0 && !was_asked.get() && ends.exists() =>
+        {
+            return by_supervisor();
+        }
         Plan::Alone(alone) => {
             let only_new = alone.exists.map_or(0, |_| sys::RENAME_NOREPLACE);
             let way = alone.way(image, &asked.to);
