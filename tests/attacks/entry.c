@@ -41,7 +41,7 @@ static int v_sys_renameat2(char **a)
     return (int)syscall(SYS_renameat2, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
 }
 
-enum { SWAPPERS = 2, SECONDS = 2, LONGEST = 60 };
+enum { SWAPPERS = 2, SECONDS = 2 };
 static volatile int settled;
 
 static void *swap_entries(void *names)
@@ -64,16 +64,18 @@ static int v_rename_swapped(char **a)
     for (int i = 0; i < SWAPPERS; i++)
         if ((errno = pthread_create(&threads[i], NULL, swap_entries, a)))
             return FAILED;
-    time_t begin = time(NULL);
-    while (fd < 0 && (time(NULL) <= begin + SECONDS || !(moved && refused)) && time(NULL) <= begin + LONGEST) {
+    for (time_t end = time(NULL) + SECONDS; time(NULL) <= end && fd < 0;) {
         if ((moved + refused) & 1)
             close(open(a[2], O_CREAT | O_WRONLY, 0644));
-        if (rename(a[0], a[2]) == 0)
-            moved++;
-        else if (errno == EACCES || errno == EXDEV)
-            refused++;
+        int answer = rename(a[0], a[2]);
+        refused += answer && (errno == EACCES || errno == EXDEV);
+        moved += answer == 0;
         fd = open(key, O_RDONLY);
-        rename(a[2], a[0]);
+        /* Neither takes the place of the other, or there would be nothing more to swap. */
+        if (answer)
+            unlink(a[2]);
+        else
+            rename(a[2], a[0]);
     }
     settled = 1;
     for (int i = 0; i < SWAPPERS; i++)
