@@ -32,13 +32,10 @@ fn names(directory: &Path) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// What is in the two directories.
-fn contents(place: &Place) -> [Option<String>; 2] {
-    ["a/file", "b/file"].map(|name| fs::read_to_string(place.path(name)).ok())
-}
-
-fn text(text: &str) -> Option<String> {
-    Some(text.to_owned())
+/// What is in the two files; `-` where there is none.
+fn contents(place: &Place) -> [String; 2] {
+    let read = |name| fs::read_to_string(place.path(name)).unwrap_or_else(|_| "-".to_owned());
+    ["a/file", "b/file"].map(read)
 }
 
 #[test]
@@ -47,7 +44,7 @@ fn what_exists_is_replaced_and_nothing_is_left_beside_it() {
         let place = Place::new("a/file b/file");
         fs::write(place.path("a/file"), "new").unwrap();
         moved(&place, Way { movable, tries: true }, RenameFlags::empty()).unwrap();
-        assert_eq!(contents(&place), [None, text("new")]);
+        assert_eq!(contents(&place), ["-", "new"]);
         assert_eq!(names(&place.path("b")), ["file"]);
     }
 }
@@ -60,10 +57,10 @@ fn what_may_not_be_tried_replaces_nothing() {
     let way = Way { tries: false, ..WAY };
     assert_eq!(moved(&place, way, RenameFlags::empty()), Err(Errno::XDEV));
     assert_eq!(moved(&place, WAY, RenameFlags::NOREPLACE), Err(Errno::EXIST));
-    assert_eq!(contents(&place), [text("new"), text("old")]);
+    assert_eq!(contents(&place), ["new", "old"]);
     fs::remove_file(place.path("b/file")).unwrap();
     moved(&place, way, RenameFlags::empty()).unwrap();
-    assert_eq!(contents(&place), [None, text("new")]);
+    assert_eq!(contents(&place), ["-", "new"]);
 }
 
 /// The kernel makes no link of what is somebody else's (`fs.protected_hardlinks`), and removes nothing of theirs from a
@@ -87,10 +84,10 @@ fn what_cannot_be_moved_costs_no_destination() {
         let [replaced, new] = expected;
         let as_another = || as_another_user(|| moved(&place, WAY, RenameFlags::empty()));
         assert_eq!(as_another(), Err(replaced), "{mode:o}");
-        assert_eq!(contents(&place), [text("new"), text("old")]);
+        assert_eq!(contents(&place), ["new", "old"]);
         fs::remove_file(place.path("b/file")).unwrap();
         assert_eq!(as_another(), Err(new), "{mode:o}");
-        assert_eq!(contents(&place), [text("new"), None]);
+        assert_eq!(contents(&place), ["new", "-"]);
         assert!(names(&place.path("b")).is_empty());
     }
 }
@@ -119,7 +116,7 @@ fn a_symlink_that_must_not_go_costs_no_destination() {
     symlink("nowhere", place.path("a/file")).unwrap();
     let way = Way { movable: Movable::NoSymlink, tries: true };
     assert_eq!(moved(&place, way, RenameFlags::empty()), Err(Errno::LOOP));
-    assert_eq!(contents(&place), [None, text("old")]);
+    assert_eq!(contents(&place), ["-", "old"]);
     moved(&place, WAY, RenameFlags::empty()).unwrap();
     assert!(place.path("b/file").is_symlink());
 }
