@@ -28,6 +28,8 @@ pub enum Going {
     /// What takes nothing along: a directory would be judged otherwise below its new name, whatever was seen under
     /// the old one before.
     Alone(Way),
+    /// The same, where only what exists may be replaced: there no link can be made.
+    Over(Movable),
     /// Whatever it is, with all that is in it.
     Whole,
 }
@@ -153,6 +155,7 @@ impl Context<'_> {
     #[must_use]
     pub fn going(&self, from: &Granted, to: &Granted) -> Option<Going> {
         let image = self.image()?;
+        let capability = to.capability;
         let [from, to] = [from, to].map(|granted| Request::canonical(bytes(granted.path())));
         let is_allowed = |verdict| matches!(verdict, decide::Verdict::Allow);
         if !is_allowed(decide::gains_nothing(image, &from, &to)) {
@@ -164,6 +167,10 @@ impl Context<'_> {
         }
         let is_symlink_admitted = is_admitted || is_allowed(decide::admit_symlink(image, &to));
         let movable = if is_symlink_admitted { Movable::NoDirectory } else { Movable::NoSymlink };
+        let may_create = || decide::access(image, &to.consented(), Capability::Create.into());
+        if capability == Capability::Update && !is_allowed(may_create()) {
+            return Some(Going::Over(movable));
+        }
         Some(Going::Alone(Way { movable, tries: moves::may_try_beside(image, &to) }))
     }
 }

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{
     Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, accessat, fstat, linkat,
-    openat, statat, unlinkat,
+    openat, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::path::Arg;
@@ -53,6 +53,27 @@ pub fn move_alone<N: Arg + Copy>(
             let _ = unlink(target);
         }
     })
+}
+
+/// As `rename(2)` of what is no directory over what exists and is none: in one step, which puts no directory in the place
+/// of a file.
+///
+/// # Errors
+/// The kernel's; `EISDIR` and `ELOOP` as with [`move_alone`].
+pub fn replace<N: Arg + Copy>(
+    source: Entry<'_, N>,
+    target: Entry<'_, N>,
+    movable: Movable,
+) -> Result<(), Errno> {
+    let here = look(source)?;
+    if is_directory(&here) || is_directory(&look(target)?) {
+        return Err(Errno::ISDIR);
+    }
+    let is_symlink = FileType::from_raw_mode(here.st_mode) == FileType::Symlink;
+    if is_symlink && movable == Movable::NoSymlink {
+        return Err(Errno::LOOP);
+    }
+    renameat(source.0, source.1, target.0, target.1)
 }
 
 /// Removes what is at the destination, once it is sure that the rest can be done; whether that is another file than the

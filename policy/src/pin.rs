@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use crate::canonical;
 use crate::capability::Capability;
 use crate::granted::Going;
-use crate::moves_alone::move_alone;
+use crate::moves_alone::{move_alone, replace};
 
 /// Something that one capability was granted on, held by an `O_PATH` descriptor: the object itself,
 /// or, to create and to delete, and for what does not exist, the nearest directory above it.
@@ -211,6 +211,10 @@ impl Pin {
             Going::Alone(way) => {
                 move_alone((from.0.as_fd(), from.1), (to.0.as_fd(), to.1), flags, way)
             }
+            Going::Over(movable) if flags.is_empty() => {
+                replace((from.0.as_fd(), from.1), (to.0.as_fd(), to.1), movable)
+            }
+            Going::Over(_) => Err(Errno::EXIST),
             Going::Whole => renameat_with(from.0, from.1, to.0, to.1, flags),
         }?)
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 
 use jp_confine_policy::moves::{Movable, TRIAL, Way, trial_name};
-use jp_confine_policy::moves_alone::move_alone;
+use jp_confine_policy::moves_alone::{move_alone, replace};
 use rustix::fs::{Mode, OFlags, RenameFlags, open};
 use rustix::io::Errno;
 use rustix::process::{Uid, geteuid};
@@ -126,4 +126,20 @@ fn names_of_trials_are_letters() {
     let name = trial_name([255; 16]);
     assert_eq!(&name, b".jp-confine-pppppppppppppppp");
     assert_eq!(name.len(), TRIAL);
+}
+
+/// In one step, and nothing else.
+#[test]
+fn what_may_only_be_replaced_is() {
+    let place = Place::new("a/file a/dir/ b/file b/dir/");
+    fs::write(place.path("a/file"), "new").unwrap();
+    symlink("file", place.path("a/link")).unwrap();
+    let [from, to] = ["a", "b"].map(|name| held(&place.path(name)));
+    let replaced = |old, new| replace((from.as_fd(), old), (to.as_fd(), new), Movable::NoSymlink);
+    assert_eq!(replaced("dir", "file"), Err(Errno::ISDIR));
+    assert_eq!(replaced("file", "dir"), Err(Errno::ISDIR));
+    assert_eq!(replaced("link", "file"), Err(Errno::LOOP));
+    assert_eq!(replaced("file", "missing"), Err(Errno::NOENT));
+    replaced("file", "file").unwrap();
+    assert_eq!(contents(&place), ["-", "new"]);
 }
