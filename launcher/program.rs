@@ -1,6 +1,6 @@
 //! Which file a program's name means, and whether it can be run so that the policy holds.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId};
+use jp_confine_policy::loader::{self, Start};
 
 use crate::context::Context;
 use crate::events::{Denial, Layer, Reason};
 use crate::failure::{Failure, Refusal};
 use crate::host_files;
-use crate::supervisor::program::{Kind, inspect, read_at};
+use crate::supervisor::program::{Kind, Libc, inspect, read_at};
 use crate::unsupervised::Unsupervised;
 
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
@@ -80,6 +81,8 @@ const REPLACEABLE: &str = "the run may change it, and so lose the preload librar
 pub(crate) struct Judge<'a> {
     /// The policy, with what stands behind the library.
     pub(crate) image: &'a Image<'a>,
+    /// The words behind the program's name, by which a loader starts another program.
+    pub(crate) arguments: &'a [OsString],
     /// Whether there is a person, who has consented to what was typed.
     pub(crate) typed_by_person: bool,
     /// Why nothing but the library and Landlock stands there, if nothing does.
@@ -113,7 +116,10 @@ impl Judge<'_> {
             Kind::Script(_) => Err(Refusal::Unfit("interpreters in a circle".to_owned())),
             // No magic number: the C library runs it with the shell (`exec(3)`, ENOEXEC).
             Kind::Other => self.program(Path::new("/bin/sh"), canonical, 0).map(drop),
-            Kind::Static | Kind::Loader(_) if self.image.behind().other_programs => Ok(()),
+            Kind::Static if self.image.behind().other_programs => Ok(()),
+            Kind::Loader(libc) if self.image.behind().other_programs => {
+                self.loaded(libc, canonical)
+            }
             Kind::Static | Kind::Loader(_) => {
                 Err(self.unheld("it is statically linked, so the library cannot be in it"))
             }
@@ -122,6 +128,28 @@ impl Judge<'_> {
                  the policy, and its system calls are refused; use a build for this machine"
                     .to_owned(),
             )),
+        }
+    }
+
+    /// Whether what the `loader` is to start may be executed. Of a missing file it says so itself.
+    fn loaded(&self, libc: Libc, loader: &Path) -> Result<(), Refusal> {
+        let words = self.arguments.iter().map(|word| word.as_bytes());
+        let start = match libc {
+            Libc::Glibc => loader::of_glibc(words),
+            Libc::Other => loader::of_musl(words),
+        };
+        match start {
+            Start::Program(name) => {
+                let path = Path::new(OsStr::from_bytes(name));
+                let Ok(canonical) = path.canonicalize() else { return Ok(()) };
+                self.may_execute(&canonical, path, loader)
+            }
+            Start::Unknown => Err(Refusal::Unfit(
+                "it is a loader: name its program with a slash behind options that ld.so(8) knows, or start that \
+                 itself"
+                    .to_owned(),
+            )),
+            Start::Nothing => Ok(()),
         }
     }
 

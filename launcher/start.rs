@@ -168,6 +168,7 @@ impl Start<'_> {
         let turns = Turns::of_run(self.context, self.options);
         let judge = Judge {
             image: &image,
+            arguments: self.arguments,
             // What a tool starts nobody typed.
             typed_by_person: !self.options.service
                 && plan.traps.is_some_and(|traps| traps.executes)

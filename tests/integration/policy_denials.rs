@@ -123,3 +123,28 @@ fn above_a_mount() {
     assert_answers("", &[], "--non-interactive --deny $OUT/dir --mount fork=$OUT/dir", rows);
     assert_answers("", &[], "--non-interactive --mount fork=$OUT/dir --deny fork/inner", rows);
 }
+
+/// Patterns and auto-run files: neither lifts a denial, and a grant below one lifts neither.
+#[test]
+fn beside_patterns_and_auto_run_files() {
+    let config = "mkdir -p .vscode $HOME/.config/jp-confine; cat >$HOME/.config/jp-confine/config.toml <<END\n\
+        [file_policy]\ndeny_paths = ['<workspace>/sub/deep/**']\nprompt_paths = ['<workspace>/dir/**']\n\
+        write_paths = ['$OUT/**']\nEND\n";
+    let setup = format!("{config}{SETUP}");
+    assert_answers(&setup, &[], "", &[("open $OUT/secret", "ok")]);
+    let rows = &[
+        ("open $OUT/secret", "EACCES"),
+        ("creat $OUT/new", "EACCES"),
+        ("open sub/f", "ok"),
+        ("open sub/deep/f", "EACCES"),
+        ("open dir/f", "EACCES"),
+    ];
+    assert_answers(&setup, &[], "--deny .. -r sub -x bin", rows);
+    let rows = &[
+        ("creat new", "ok"),
+        ("creat .vscode/tasks.json", "EACCES"),
+        ("creat sub/deep/new", "EACCES"),
+        ("open dir/f", "EACCES"),
+    ];
+    assert_answers(&setup, &[], "--non-interactive --deny .. -w . -x .", rows);
+}

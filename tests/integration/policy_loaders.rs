@@ -143,7 +143,13 @@ fn who_is_denied_is_told_what_to_type() {
     let run = Run::sh(&scratch, &format!("{LOADER} --unknown ./echo EXECUTED")).flags(&flags).run();
     run.assert_stderr("start that itself");
     let run = Run::new(&scratch, LOADER, &["./ro/echo", "EXECUTED"]).flags(&flags).run();
-    assert!(!run.stdout.contains("EXECUTED") && run.code() != 0, "{run}");
+    run.assert_code(126).assert_stderr("denied execute ro/echo").assert_stderr("-x ");
+    let run = Run::new(&scratch, LOADER, &["--unknown", "./echo"]).flags(&flags).run();
+    run.assert_code(126).assert_stderr("start that itself");
+    Run::new(&scratch, LOADER, &["./echo", "EXECUTED"])
+        .flags(&flags)
+        .run()
+        .assert_stdout("EXECUTED");
 }
 
 /// musl's library is its loader.
