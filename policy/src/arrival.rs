@@ -135,7 +135,9 @@ fn admits_any_target(image: &Image<'_>, to: &Request<'_>) -> bool {
         })
     };
     let workspace = image.text(Text::Workspace);
-    is_lacking_below(&[workspace, ORDINARY]) && is_lacking_below(&[workspace, ORDINARY, ORDINARY])
+    let ordinary: [&[&[u8]]; 3] =
+        [&[workspace], &[workspace, ORDINARY], &[workspace, ORDINARY, ORDINARY]];
+    ordinary.into_iter().all(is_lacking_below)
 }
 
 /// A name that no pattern means alone, behind its separator.

@@ -36,6 +36,7 @@ pub fn move_alone<N: Arg + Copy>(
     flags: RenameFlags,
     way: Way,
 ) -> Result<(), Errno> {
+    let before = look(source)?;
     let mut linked = link(source, target, way.movable);
     let replaces = linked == Err(Errno::EXIST) && flags.is_empty();
     for _ in 0..ATTEMPTS {
@@ -48,6 +49,10 @@ pub fn move_alone<N: Arg + Copy>(
         linked = link(source, target, way.movable);
     }
     linked.map_err(|errno| without_link(source, errno))?;
+    // What others put there meanwhile is theirs.
+    if look(source).is_ok_and(|found| !is_same(&found, &before)) {
+        return Ok(());
+    }
     unlink(source).inspect_err(|_| {
         if !replaces {
             let _ = unlink(target);
@@ -91,7 +96,7 @@ fn make_way<N: Arg + Copy>(
         Err(Errno::NOENT) => return Ok(true),
         found => found?,
     };
-    if (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino) {
+    if is_same(&here, &there) {
         return Ok(false);
     }
     if is_directory(&there) {
@@ -176,6 +181,10 @@ fn unlink<N: Arg>((directory, name): Entry<'_, N>) -> Result<(), Errno> {
 
 fn look<N: Arg>((directory, name): Entry<'_, N>) -> Result<Stat, Errno> {
     statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+const fn is_same(one: &Stat, other: &Stat) -> bool {
+    one.st_dev == other.st_dev && one.st_ino == other.st_ino
 }
 
 fn is_directory(found: &Stat) -> bool {

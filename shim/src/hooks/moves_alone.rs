@@ -41,6 +41,7 @@ pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, way: Way) -> Result<(
     if new.to_bytes().ends_with(b"/") {
         return Err(sys::find(old_dir, old).err().unwrap_or(Errno::ENOTDIR));
     }
+    let before = sys::identity(&sys::look(old_dir, old)?);
     let mut linked = link(names.old, names.new, way.movable);
     let replaces = linked == Err(Errno::EEXIST) && flags == 0;
     for _ in 0..ATTEMPTS {
@@ -53,6 +54,10 @@ pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, way: Way) -> Result<(
         linked = link(names.old, names.new, way.movable);
     }
     linked.map_err(|errno| without_link(names, errno))?;
+    // What others put there meanwhile is theirs.
+    if sys::look(old_dir, old).is_ok_and(|found| sys::identity(&found) != before) {
+        return Ok(());
+    }
     sys::unlinkat(old_dir, old, 0).map_err(|errno| {
         if !replaces {
             let _ = sys::unlinkat(new_dir, new, 0);
