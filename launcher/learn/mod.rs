@@ -16,6 +16,7 @@ pub(crate) mod record;
 mod replay;
 mod tally;
 pub(crate) mod tree;
+mod workshops;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -277,7 +278,7 @@ fn rules_for(
     links: &HashSet<Vec<u8>>,
     shut: &Shut,
 ) -> Result<Vec<Rule>, Failure> {
-    let mut opened = BTreeMap::new();
+    let mut opened = workshops::workshops(stage, uses);
     let rules = |opened: &BTreeMap<_, _>| {
         let mut tree = tree_of(stage, uses, links, opened);
         for path in shut.keys() {

@@ -1,0 +1,30 @@
+//! Directories in which a run made programs and started them. Used by the search for rules: Landlock lets such a program
+//! start where the directory around it may be read (`docs/decisions/0041`).
+
+use std::collections::BTreeMap;
+
+use jp_confine_policy::Capabilities;
+
+use super::record::Use;
+use super::replay::Stage;
+use super::tree;
+
+/// The directories of the workspace that are to be read, so that these uses start what they made. The workspace itself is
+/// none: a rule on that would open all of it.
+pub(super) fn workshops(stage: &Stage<'_>, uses: &[&Use]) -> BTreeMap<Vec<u8>, Capabilities> {
+    let parts = uses.iter().flat_map(|one| one.parts());
+    let started = parts.filter(|part| part.caps.contains(Capabilities::EXECUTE));
+    let started = started.filter_map(|part| stage.inside(part.path));
+    let made = started.filter(|path| !path.is_empty() && !stage.before.holds(path));
+    let around = made.map(|path| standing_around(stage, path)).filter(|path| !path.is_empty());
+    around.map(|path| (path.to_owned(), Capabilities::READ)).collect()
+}
+
+/// The closest directory above that was there before the run.
+fn standing_around<'p>(stage: &Stage<'_>, path: &'p [u8]) -> &'p [u8] {
+    let around = tree::directory(path);
+    if around.is_empty() || stage.before.holds(around) {
+        return around;
+    }
+    standing_around(stage, around)
+}
