@@ -39,7 +39,8 @@ impl Advisor<'_> {
         });
         let patterns = self.tiers.described_between(place, &self.workspace.join(ORDINARY));
         let patterns = patterns.into_iter().map(|one| one.words);
-        let mut words: Vec<String> = rules.chain(patterns).collect();
+        let autorun = self.tiers.autorun_below(place);
+        let mut words: Vec<String> = rules.chain(patterns).chain(autorun).collect();
         if words.is_empty() {
             return Some("patterns of file_policy that do not count at its old place".to_owned());
         }

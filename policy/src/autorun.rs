@@ -72,9 +72,7 @@ pub(crate) fn asks_more_at(image: &Image<'_>, to: End<'_>, from: Option<End<'_>>
     let holds_base = |(_, base): (Place, &[u8])| base != to.path && leads_to(to.path, base);
     let is_asked_before = |at: Active| {
         let is_behind = |tail| Positions::behind(at.entry.pattern, tail).contains(at.at);
-        let Some(from) = from else {
-            return at.place == Place::Top && is_behind(b"\x01") && is_behind(b"\x01/\x01");
-        };
+        let Some(from) = from else { return at.is_everywhere() };
         let is_it = |(place, tail)| {
             let (place, tail) = within_directory(place, tail);
             place == at.place && is_behind(tail)
@@ -193,6 +191,30 @@ pub(crate) fn is_ahead(image: &Image<'_>, directory: &[u8]) -> bool {
     image.bases().any(by_base) || by_pattern()
 }
 
+/// The entries that may match something below the directory and not below an ordinary one, where the list begins at these
+/// `bases`.
+#[cfg(feature = "std")]
+pub(crate) fn entries_below(
+    bases: &[(Place, std::path::PathBuf)],
+    directory: &[u8],
+) -> std::vec::Vec<(Place, &'static Entry)> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut found = std::vec::Vec::new();
+    for (place, base) in bases.iter().map(|(place, base)| (*place, base.as_os_str().as_bytes())) {
+        match below(base, directory) {
+            Some(tail) => {
+                let narrower = active(place, tail).filter(|at| !at.is_everywhere());
+                found.extend(narrower.map(|at| (at.place, at.entry)));
+            }
+            None if leads_to(directory, base) => {
+                found.extend(place.entries().first().map(|entry| (place, entry)));
+            }
+            None => {}
+        }
+    }
+    found
+}
+
 /// The entry that the canonical path is of where the list begins at these `bases`.
 #[cfg(feature = "std")]
 pub(crate) fn entry_below(
@@ -274,6 +296,12 @@ struct Active {
 }
 
 impl Active {
+    /// Whether it is gone as far below an ordinary directory of the workspace.
+    fn is_everywhere(self) -> bool {
+        let is_behind = |tail| Positions::behind(self.entry.pattern, tail).contains(self.at);
+        self.place == Place::Top && is_behind(b"\x01") && is_behind(b"\x01/\x01")
+    }
+
     /// Whether it is gone as far at another directory.
     fn is_within(self, image: &Image<'_>, directory: &[u8]) -> bool {
         let is_it = |(place, base): (Place, &[u8])| {

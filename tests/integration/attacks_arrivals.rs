@@ -342,6 +342,50 @@ fn no_file_that_starts_by_itself_comes_by_what_is_above() {
     }
 }
 
+/// Nor does a repository of the run's own come to a workspace without one.
+#[test]
+fn no_repository_comes_by_what_is_above() {
+    let fill = "mkdir -p g/hooks g/objects g/refs; echo ref: refs/heads/m >g/HEAD; echo x >g/hooks/pre-push";
+    for script in [
+        "mv g .git",
+        "ln -s g .git",
+        "ln -s $PWD/g l; mv l .git",
+        "mkdir .git; mv -T g .git; mv g/hooks .git",
+        "mkdir h; mv g h/.git; mv h/.git .",
+        "mkdir h; mv g h/.git; ln -s h/.git .git",
+        "mkdir .git; ln -s ../g/hooks .git/hooks",
+        "echo gitdir: g >f; mv f .git; ln f .git; cp f .git",
+    ] {
+        let scratch = Scratch::new();
+        let script = format!("{fill}; {script}");
+        let outcome = Run::sh(&scratch, &script).flags(&["--non-interactive"]).run();
+        let repository = scratch.ws().join(".git");
+        let is_led = repository.is_file() || repository.join("hooks/pre-push").exists();
+        assert!(!is_led, "{script}: {outcome}");
+    }
+}
+
+/// Who cannot copy hears what else to do, and which names are meant.
+#[test]
+fn the_report_says_what_to_do_instead() {
+    if !have("git") {
+        return skip("git");
+    }
+    let scratch = Scratch::new();
+    set_up(&scratch, REPOSITORY);
+    let script = "mkdir v; echo x >v/f; git add v; git mv v .vscode; ln -s v up; false";
+    let flags = ["--non-interactive", "--deny", "up/in/name"];
+    let outcome = Run::sh(&scratch, script).flags(&flags).run();
+    outcome.assert_stderr("denied create .vscode by git");
+    outcome.assert_stderr("`.vscode/tasks.json` of the auto-run files");
+    outcome.assert_stderr("cp -R v .vscode && rm -R v");
+    outcome.assert_stderr("denied create up by ln");
+    outcome.assert_stderr("up/in/name: flag --deny up/in/name");
+    outcome.assert_stderr("mkdir up");
+    let script = "mkdir -p v; cp -R v .vscode && rm -R v";
+    Run::sh(&scratch, script).flags(&flags).run().assert_ok();
+}
+
 /// Tools that move directories and symlinks all day.
 #[test]
 fn ordinary_work_goes_on() {

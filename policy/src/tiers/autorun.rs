@@ -71,10 +71,19 @@ impl Tiers {
     pub(super) fn autorun_in_words(&self, path: &Path, route: &Path) -> String {
         match (self.reported(Restraint::Autorun, path, route), self.autorun_entry(path, route)) {
             (Some(pattern), _) => self.in_words(Some(List::Autorun), Some(pattern)),
-            (None, Some((place, Entry { pattern, .. }))) => {
-                format!("`{}{pattern}` of the auto-run files", place.written())
-            }
+            (None, Some((place, entry))) => in_words(place, entry),
             (None, None) => "the list of auto-run files".into(),
         }
     }
+
+    /// The entries of the built-in list that may be below a directory, and not below an ordinary one, in words.
+    #[must_use]
+    pub fn autorun_below(&self, directory: &Path) -> Vec<String> {
+        let entries = autorun::entries_below(&self.autorun, bytes(directory));
+        entries.into_iter().map(|(place, entry)| in_words(place, entry)).collect()
+    }
+}
+
+fn in_words(place: Place, Entry { pattern, .. }: &Entry) -> String {
+    format!("`{}{pattern}` of the auto-run files", place.written())
 }
