@@ -3,6 +3,7 @@
 
 mod already;
 mod approval;
+mod autorun;
 mod below;
 mod beside;
 mod beyond_rules;

@@ -167,8 +167,8 @@ pub(crate) fn prepare(
         make_folders(context, &root, &parse_image(&image)?, &folders)?;
     }
 
-    let sensitive = warning::named_sensitive(&grants, &tiers, root.as_path());
-    let of_grants = warning::covered_baseline(&grants).into_iter().chain(sensitive);
+    let named = warning::named(&grants, &tiers, root.as_path());
+    let of_grants = warning::covered_baseline(&grants).into_iter().chain(named);
     let lent = || layers.lent(options.tool.as_deref(), &context.variable_names());
     Ok(Prepared {
         root,

@@ -35,6 +35,8 @@ pub(super) enum Keeper {
     BuiltIn(String),
     /// Patterns, in words, that say nothing of where it would go.
     Patterns(String),
+    /// The list of auto-run files.
+    Autorun,
 }
 
 impl Keeper {
@@ -61,6 +63,11 @@ impl Keeper {
                 "it may hold what has to stay in its place by {words}, which is built in: no option \
                  and no rule can allow it"
             ),
+            Self::Autorun => {
+                "it may hold auto-run files, which would be none there: a person is asked, or \
+                              --allow-autorun names it"
+                    .to_owned()
+            }
             Self::Patterns(words) => {
                 format!("it may hold what has to stay in its place; take the pattern out: {words}")
             }
@@ -91,6 +98,9 @@ impl Trial<'_> {
         gone: Gone,
     ) -> Result<Option<Step>, Keeper> {
         let Some([from, to]) = kept(image, asked, gone) else { return Ok(None) };
+        if is_for_autorun(image, from, to) {
+            return Err(Keeper::Autorun);
+        }
         let lacking = decide::lacking_to_relocate(image, &from, &to);
         let found = lookup(image, &from);
         let held = found.granted(image);
@@ -199,6 +209,12 @@ impl Trial<'_> {
             || tiers.described(Restraint::Default, path_of(from.path), path_of(from.route));
         if is_by_default { Keeper::Default(report::path(&of_default())) } else { Keeper::Question }
     }
+}
+
+/// Whether it stays for the auto-run files in it alone.
+fn is_for_autorun(image: &Image<'_>, from: Request<'_>, to: Request<'_>) -> bool {
+    let verdict = decide::relocate(image, &from, &to);
+    matches!(verdict, Verdict::Deny(denial) if denial.ask && denial.restraint == Some(Restraint::Autorun))
 }
 
 /// The directory of a move that tiers keep in its place, and where it would go.

@@ -41,7 +41,7 @@ impl Advisor<'_> {
         };
         let mut all: Vec<Advice> = asked.into_iter().map(one).collect();
         commands::unite(&mut all);
-        all
+        all.into_iter().zip(denials).map(|(advice, denial)| advice.of_autorun(&denial)).collect()
     }
 
     /// No way out, where none is looked for any more.

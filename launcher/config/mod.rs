@@ -17,7 +17,7 @@ mod resources;
 pub(crate) mod rule_place;
 pub(crate) mod rule_places;
 pub(crate) mod scope;
-mod tiers;
+pub(crate) mod tiers;
 mod toml;
 mod uncounted;
 

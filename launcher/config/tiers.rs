@@ -190,7 +190,7 @@ impl Layers {
 }
 
 /// A glob of `--allow-autorun`, from the working directory where it does not say another place.
-fn from_here(glob: &str, cwd: &Path) -> Result<String, Failure> {
+pub(crate) fn from_here(glob: &str, cwd: &Path) -> Result<String, Failure> {
     if ["/", "~", "<workspace>", "**"].iter().any(|begin| glob.starts_with(begin)) {
         return Ok(glob.to_owned());
     }

@@ -6,6 +6,7 @@ mod carried;
 mod comments;
 mod hosts;
 mod html;
+mod left_out;
 mod moves;
 mod names;
 mod output;
@@ -111,6 +112,8 @@ pub(crate) struct Learned<'a> {
     crowds: BTreeMap<Vec<u8>, usize>,
     /// What was to be removed or moved, and stayed: no rule is for that.
     kept: BTreeSet<Vec<u8>>,
+    /// Auto-run files that were changed: no rule is for that.
+    autorun: BTreeSet<Vec<u8>>,
     /// Directories that no rule opens, whatever was used in them.
     shut: Shut,
     /// Directories among what the rules grant that were not searched for secrets.
@@ -165,6 +168,7 @@ pub(crate) fn learn(
         refused: Vec::new(),
         crowds: BTreeMap::new(),
         kept: BTreeSet::new(),
+        autorun: BTreeSet::new(),
         shut: protect::shut(&stage, &lesson.uses),
         unsearched: BTreeSet::new(),
         unseen: BTreeSet::new(),
@@ -202,7 +206,8 @@ impl Learned<'_> {
     /// Finds the rules.
     fn distil(&mut self, stage: &Stage<'_>) -> Result<(), Failure> {
         let inside = |one: &&Use| one.parts().any(|part| stage.inside(part.path).is_some());
-        let all = self.uses.counts.keys().filter(inside);
+        let all: Vec<&Use> = self.uses.counts.keys().filter(inside).collect();
+        let all = self.leave_out_autorun(stage, all).into_iter();
         let (mut looks, mut uses): (Vec<&Use>, Vec<&Use>) =
             all.partition(|one| matches!(one.how, How::Absent | How::Existed));
         for _ in 0..ROUNDS {
@@ -225,6 +230,7 @@ impl Learned<'_> {
         self.refused = stage.widen(&mut self.rules, &uses)?;
         self.rules.retain(|rule| rule.purpose != Purpose::Drawn);
         self.leave_out_shut(stage);
+        self.leave_to_vetting(stage);
         self.unseen = protect::unseen(stage, &self.rules);
         self.kept = stage.kept(&self.rules, self.uses)?;
         if self.rules.is_empty() {
@@ -235,23 +241,6 @@ impl Learned<'_> {
         self.rules.sort_by(|a, b| a.path.cmp(&b.path));
         self.tallies = tally::by_rule(&self.rules, stage, self.uses);
         Ok(())
-    }
-
-    /// Leaves out what shuts directories that nothing around them opens, and that refuses nothing.
-    fn leave_out_shut(&mut self, stage: &Stage<'_>) {
-        let rules = self.rules.clone();
-        let asked = self.refused.iter().flat_map(|one| one.parts());
-        let asked = asked.filter_map(|part| stage.inside(part.path));
-        let refusing: BTreeSet<usize> =
-            asked.filter_map(|path| tree::nearest(&rules, path)).collect();
-        let refuses = |rule: &Rule| refusing.iter().any(|place| rules.get(*place) == Some(rule));
-        let is_open = |rule: &Rule| {
-            let around = (!rule.path.is_empty()).then(|| tree::directory(&rule.path));
-            let above = around.and_then(|around| tree::nearest(&rules, around));
-            above.and_then(|above| rules.get(above)).is_some_and(|above| !above.caps.is_empty())
-        };
-        self.rules
-            .retain(|rule| !self.shut.contains_key(&rule.path) || is_open(rule) || refuses(rule));
     }
 
     /// The keys of the table that the rules are of, if they are a tool's: as the workspace's file spells it.

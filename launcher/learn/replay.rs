@@ -34,6 +34,8 @@ pub(crate) struct Stage<'a> {
     around: Vec<Grant>,
     /// What is on the list of sensitive paths.
     sensitive: &'a Tiers,
+    /// What is on the list of auto-run files.
+    autorun: &'a Tiers,
     /// What the rules of files granted nothing on, in whose place the learned ones are.
     set_aside: &'a [PathBuf],
     /// What stood in the workspace before the run.
@@ -58,8 +60,8 @@ impl<'a> Stage<'a> {
         let set_aside = &policy.set_aside;
         let parts = uses.counts.keys().flat_map(Use::parts);
         let now = Listing::now(root, parts.filter_map(|part| inside(root, part.path)).collect());
-        let mut stage =
-            Self { root, around, sensitive, set_aside, before, now, led_to: BTreeSet::new() };
+        let (autorun, led_to) = (&policy.tiers, BTreeSet::new());
+        let mut stage = Self { root, around, sensitive, autorun, set_aside, before, now, led_to };
         stage.led_to = stage.led_to_by_secrets();
         stage
     }
@@ -86,6 +88,20 @@ impl<'a> Stage<'a> {
     /// Whether `path` in the workspace is on the list of sensitive paths.
     pub(crate) fn is_sensitive(&self, path: &[u8]) -> bool {
         self.sensitive.is_sensitive(&self.place(path))
+    }
+
+    /// Whether the path, relative to the workspace, is a configuration of git, of which ordinary changes need no rule of
+    /// their own.
+    pub(crate) fn is_git_config(&self, path: &[u8]) -> bool {
+        let place = self.place(path);
+        self.autorun.autorun_entry(&place, &place).is_some_and(|(_, entry)| entry.is_git_config)
+    }
+
+    /// The auto-run files in the workspace that a use changes: no rule is learned for that, as it would allow it for good.
+    pub(crate) fn changed_autorun<'u>(&self, one: &'u Use) -> impl Iterator<Item = &'u [u8]> {
+        let changed = one.parts().filter(|part| part.caps.intersects(Capabilities::WRITE));
+        let inside = changed.filter_map(|part| self.inside(part.path)).collect::<Vec<_>>();
+        inside.into_iter().filter(|path| self.autorun.is_autorun(&self.place(path)))
     }
 
     /// What options and files deny in the workspace: nobody learns to do without that.

@@ -142,6 +142,14 @@ pub(crate) fn summary(
             tally::first(&names)
         ));
     }
+    if !learned.autorun.is_empty() {
+        let names: Vec<String> = learned.autorun.iter().map(|path| shown(path)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        lines.push(format!(
+            "auto-run files, left out: a run is asked about them, or takes --allow-autorun: {}",
+            tally::first(&names)
+        ));
+    }
     if let Some(file) = html.and_then(Output::shown) {
         lines.push(format!("what was touched: {file}"));
     }

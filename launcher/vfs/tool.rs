@@ -16,6 +16,7 @@ use tempfile::{NamedTempFile, TempDir};
 
 use crate::cli::{Enforce, Options};
 use crate::commands;
+use crate::config::tiers::from_here;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::machine;
@@ -200,6 +201,9 @@ pub(super) fn wrapper(
     for (option, paths) in lists {
         let path = |path: &PathBuf| [option.into(), context.absolute(path).into()];
         words.extend(paths.iter().flat_map(path));
+    }
+    for glob in &options.allow_autorun {
+        words.extend(["--allow-autorun".into(), from_here(glob, &context.cwd)?.into()]);
     }
     let tool = options.tool.iter().map(|name| ("--tool", name));
     let profiles = options.profiles.iter().map(|name| ("--profile", name));

@@ -22,7 +22,6 @@ pub use self::beyond::Beyond;
 pub use self::decider::decider;
 pub use self::origin::Origin;
 use self::trie::{Prefix, Trie};
-use crate::automaton::Marks;
 use crate::autorun::list::Place;
 use crate::capability::Capabilities;
 use crate::image::{
@@ -263,24 +262,16 @@ impl<'a> Tables<'a> {
     /// Whether somebody names an auto-run file with the grant, be it by a link of such a name. What is ready-made names
     /// what programs need, and options above it may widen that.
     fn names_autorun(&self, grant: &Grant, workspace: &Path) -> bool {
-        let Some(tiers) = self.tiers else { return false };
-        if matches!(
+        let is_meant = matches!(
             grant.origin,
-            Origin::Baseline { .. }
-                | Origin::Profile { named: false, .. }
-                | Origin::Inherited { .. }
-        ) {
-            return false;
-        }
+            Origin::Rule { .. } | Origin::Flag { .. } | Origin::Profile { named: true, .. }
+        );
+        let Some(tiers) = self.tiers.filter(|_| is_meant) else { return false };
         let spelled = match &grant.kind {
             GrantKind::External { lexical_path } => Some(workspace.join(lexical_path)),
             _ => None,
         };
-        let is_autorun = |path: &Path| {
-            let added = self.table.look(path.as_os_str().as_bytes()).here;
-            tiers.is_autorun(path) || added.intersects(Marks::AUTORUN)
-        };
-        is_autorun(&grant.anchor) || spelled.is_some_and(|path| is_autorun(&path))
+        tiers.is_autorun(&grant.anchor) || spelled.is_some_and(|path| tiers.is_autorun(&path))
     }
 
     /// Leaves the control entry `id` what is held there, but for changing it.

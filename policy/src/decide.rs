@@ -292,7 +292,7 @@ pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verd
 /// Whether a directory may go from one place to another for the auto-run files in it, which are none there: as if these
 /// were removed, that is a question.
 fn leaving(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
-    if from.consented || !autorun::asks_more_below(image, from.path, to.path) {
+    if from.consented || !autorun::takes_along(image, from, to.path) {
         return Verdict::Allow;
     }
     let restraint = Some(Restraint::Autorun);

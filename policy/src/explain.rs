@@ -7,6 +7,7 @@ use std::vec::Vec;
 
 use serde::Serialize;
 
+use crate::autorun::{self, list};
 use crate::build::{Grant, GrantKind};
 use crate::canonical::{self, Op, ResolveError, Resolved};
 use crate::capability::{Capabilities, Capability};
@@ -138,13 +139,13 @@ pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -
         error: followed_to.as_ref().err().map(ResolveError::to_string),
         steps: found.map(followed).unwrap_or_default(),
         capabilities: Capability::ALL.into_iter().map(judge).collect(),
-        patterns: found.map(|resolved| matched(tiers, &resolved.path, &route)).unwrap_or_default(),
+        patterns: found.map(|it| matched(context, tiers, &it.path, &route)).unwrap_or_default(),
         candidates: found
             .map(|resolved| candidates(context, tiers, &resolved.path, &route))
             .unwrap_or_default(),
         entry: link.map(|link| Entry {
             path: readable(&link.path),
-            patterns: matched(tiers, &link.path, &route),
+            patterns: matched(context, tiers, &link.path, &route),
             candidates: candidates(context, tiers, &link.path, &route),
         }),
         kept_by: entry
@@ -228,14 +229,27 @@ fn judgement(
     judgement
 }
 
-fn matched(tiers: &Tiers, path: &Path, route: &Path) -> Vec<Matched> {
+fn matched(context: &Context<'_>, tiers: &Tiers, path: &Path, route: &Path) -> Vec<Matched> {
     let matching = tiers.matching(path, route);
     let matched = |(list, pattern): (List, &Pattern)| Matched {
         list: list.field(),
         pattern: pattern.text.clone(),
         place: pattern.place.clone(),
     };
-    matching.map(matched).collect()
+    let built_in = built_in(context, tiers, path, route);
+    matching.map(matched).chain(built_in).collect()
+}
+
+/// The entry of the built-in list of auto-run files, with who obeys it.
+fn built_in(context: &Context<'_>, tiers: &Tiers, path: &Path, route: &Path) -> Option<Matched> {
+    let image = context.image()?;
+    [path, route].into_iter().find_map(|path| autorun::entry(image, bytes(path)))?;
+    let (place, list::Entry { pattern, .. }) = tiers.autorun_entry(path, route)?;
+    Some(Matched {
+        list: "auto-run files",
+        pattern: format!("{}{pattern}", place.written()),
+        place: Some(tiers.obeyed(path, route)),
+    })
 }
 
 fn candidates(context: &Context<'_>, tiers: &Tiers, path: &Path, route: &Path) -> Vec<Candidate> {

@@ -119,6 +119,8 @@ pub mod file_policy;
 #[cfg(feature = "std")]
 mod git_config;
 #[cfg(all(feature = "std", target_os = "linux"))]
+pub mod git_links;
+#[cfg(all(feature = "std", target_os = "linux"))]
 pub mod granted;
 #[cfg(feature = "std")]
 mod granting;

@@ -125,14 +125,14 @@ impl Lookup {
 /// image alone, whatever run is around it.
 #[must_use]
 pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
-    let (granted, winner) = granted(image, request);
-    let found = match image.tiers() {
-        Some(tiers) => tiers.restrain(image, request, winner, granted),
-        None => granted,
-    };
-    let found = autorun::restrain(image, request, winner, found);
+    let (mut found, winner) = granted(image, request);
+    if let Some(tiers) = image.tiers() {
+        found = tiers.restrain(image, request, winner, found);
+    }
+    autorun::restrain(image, request, winner, &mut found);
     if request.consented {
-        return Lookup { caps: found.caps.union(found.asks), asks: Capabilities::NONE, ..found };
+        found.caps = found.caps.union(found.asks);
+        found.asks = Capabilities::NONE;
     }
     found
 }
@@ -184,8 +184,9 @@ pub(crate) fn left(image: &Image<'_>, request: &Request<'_>, reach: Reach) -> Lo
         return lookup(image, request);
     }
     let free = Lookup { rule: None, caps: Capabilities::ALL, hidden: false, ..granted };
-    let found = image.tiers().map_or(free, |tiers| tiers.leave(image, request, reach, free));
-    autorun::restrain(image, request, None, found)
+    let mut found = image.tiers().map_or(free, |tiers| tiers.leave(image, request, reach, free));
+    autorun::restrain(image, request, None, &mut found);
+    found
 }
 
 /// Why a tier would withhold some of `need` from a rule that names the very path of `request` and grants all, if it
@@ -237,10 +238,11 @@ pub(crate) fn permits(image: &Image<'_>, request: &Request<'_>, need: Capabiliti
     if image.tiers().is_some() {
         return lookup(image, request).caps.contains(need);
     }
-    let (found, winner) = granted(image, request);
-    let changes = need.intersects(Capabilities::WRITE) && !request.consented;
+    let (mut found, winner) = granted(image, request);
+    if need.intersects(Capabilities::WRITE) && !request.consented && found.caps.contains(need) {
+        autorun::restrain(image, request, winner, &mut found);
+    }
     found.caps.contains(need)
-        && !(changes && autorun::restrain(image, request, winner, found).asks.intersects(need))
 }
 
 /// Whether `request` lies in a hidden area as [`lookup`] has it: a tier only ever shows more.

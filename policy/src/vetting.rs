@@ -14,7 +14,7 @@ use std::fmt;
 use std::string::String;
 use std::vec::Vec;
 
-pub use self::reach::is_out_of_reach;
+pub use self::reach::{is_guarded, is_out_of_reach};
 use crate::git_config::{self, Entry, Unreadable};
 
 /// What is known about the repository whose configuration is written.
@@ -24,7 +24,7 @@ pub struct Facts<'a> {
     pub directory: &'a [u8],
     /// The workspace, canonical.
     pub workspace: &'a [u8],
-    /// Whether the run can change nothing in a directory, nor what its name stands for.
+    /// Whether the run can change nothing that git obeys in a directory, nor what its name stands for, but by consent.
     pub is_out_of_reach: &'a dyn Fn(&[u8]) -> bool,
     /// Whether the run itself added a remote of this name to this file.
     pub is_own_remote: &'a dyn Fn(&[u8]) -> bool,

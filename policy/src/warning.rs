@@ -7,6 +7,7 @@ use std::vec::Vec;
 
 use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::ResolveError;
+use crate::capability::Capabilities;
 use crate::lexical;
 use crate::model::RuleSource;
 use crate::slips::Slip;
@@ -86,6 +87,12 @@ pub enum Warning {
     /// Rules name sensitive paths, which nobody is asked about for that (spec §10).
     #[error("programs may use sensitive files, because rules name them: {}", listed(rules))]
     NamesSensitive {
+        /// The rules in words.
+        rules: Vec<String>,
+    },
+    /// Rules name auto-run files, about changes of which nobody is asked for that (spec §10.1).
+    #[error("programs may change auto-run files, because rules name them: {}", listed(rules))]
+    NamesAutorun {
         /// The rules in words.
         rules: Vec<String>,
     },
@@ -180,17 +187,44 @@ pub fn covered_baseline(grants: &[Grant]) -> Vec<Warning> {
 /// written of the workspace at `root`.
 #[must_use]
 pub fn named_sensitive(grants: &[Grant], tiers: &Tiers, root: &Path) -> Option<Warning> {
+    let grants = grants.iter().filter(|grant| !grant.caps.is_empty());
+    let rules = naming(grants, root, |path| tiers.is_sensitive(path));
+    (!rules.is_empty()).then_some(Warning::NamesSensitive { rules })
+}
+
+/// The warnings about rules of `grants` that name what a list of `tiers` has, in what is written of the workspace at `root`.
+pub fn named(
+    grants: &[Grant],
+    tiers: &Tiers,
+    root: &Path,
+) -> impl Iterator<Item = Warning> + use<> {
+    let sensitive = named_sensitive(grants, tiers, root);
+    sensitive.into_iter().chain(named_autorun(grants, tiers, root))
+}
+
+/// The same about rules by which an auto-run file may be changed (spec §10.1).
+#[must_use]
+pub fn named_autorun(grants: &[Grant], tiers: &Tiers, root: &Path) -> Option<Warning> {
+    let grants = grants.iter().filter(|grant| grant.caps.intersects(Capabilities::WRITE));
+    let rules = naming(grants, root, |path| tiers.is_autorun(path));
+    (!rules.is_empty()).then_some(Warning::NamesAutorun { rules })
+}
+
+/// The rules among `grants` on a path that is one of a list, be it by a link of such a name, in words.
+fn naming<'g>(
+    grants: impl Iterator<Item = &'g Grant>,
+    root: &Path,
+    is_listed: impl Fn(&Path) -> bool,
+) -> Vec<String> {
     let names = |grant: &&Grant| {
         let Origin::Rule { path, .. } = &grant.origin else { return false };
         let spelled = lexical::normalise(path.as_bytes()).map(|path| root.join(path));
-        let is_sensitive = tiers.is_sensitive(&grant.anchor)
-            || spelled.is_ok_and(|spelled| tiers.is_sensitive(&spelled));
-        is_sensitive && !grant.caps.is_empty()
+        is_listed(&grant.anchor) || spelled.is_ok_and(|spelled| is_listed(&spelled))
     };
     let mut rules: Vec<String> =
-        grants.iter().filter(names).map(|grant| grant.origin.to_string()).collect();
+        grants.filter(names).map(|grant| grant.origin.to_string()).collect();
     rules.dedup();
-    (!rules.is_empty()).then_some(Warning::NamesSensitive { rules })
+    rules
 }
 
 /// A warning about each pattern of `tiers` that was left out.
@@ -252,7 +286,6 @@ pub enum DropReason {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capability::Capabilities;
     use crate::file_policy::FilePolicy;
     use crate::pattern::Places;
 

@@ -239,7 +239,7 @@ fn directories_are_moved_with_the_secrets_in_them() {
         ("ls sub; mv sub old; mv old sub", "sub/.env"),
         ("mv sub other; cat other/q", "sub/.env"),
         (
-            "mkdir -p v/.git/hooks; echo x > v/.git/hooks/y; echo x > v/.git/config; cat v/.git/config
+            "mkdir -p v/.git/hooks; echo x > v/.git/hooks/y.sample; echo x > v/.git/HEAD; cat v/.git/HEAD
             echo f > v/f; mv v v.old; cat v.old/f; mv v.old v",
             "src/key.pem",
         ),

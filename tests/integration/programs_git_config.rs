@@ -29,6 +29,9 @@ const ORDINARY: &[&str] = &[
      git remote rename new newer; git remote remove newer",
     "git remote add stays https://host.test/x; git remote set-url stays ssh://host.test/y",
     "git remote add here $OUT/up.git; git fetch -q here; git remote remove here",
+    // Nobody fills these with hooks without a prompt.
+    "git remote add inside $WS/hub.git; git push -q inside main; git remote remove inside",
+    "git clone -q . again; git -C again fetch -q; git clone -q --bare hub.git twice.git; git -C twice.git remote update 2>/dev/null",
     "git branch -q --track tracking hub/main; git checkout -q --track -b other hub/main",
     "git fetch -q hub; git rebase -q hub/main; git merge -q main; git pull -q --rebase",
     "echo change >>file; git stash -q; git stash pop -q; git checkout -q file",
@@ -59,7 +62,7 @@ const DANGEROUS: &[(&str, &str)] = &[
     ("git config includeIf.onbranch:main.path x", "includeif.onbranch:main.path"),
     ("git remote add x 'ext::sh -c id'", "remote.x.url"),
     ("git remote add x ./hub.git", "remote.x.url"),
-    ("git remote add x $WS/hub.git", "remote.x.url"),
+    ("git remote add x $WS/dir", "remote.x.url"),
     ("git remote add x -- -x", "remote.x.url"),
     ("git remote remove hub", "remote.hub.url"),
     ("git remote set-url hub ''", "remote.hub.url"),

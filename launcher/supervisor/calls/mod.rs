@@ -8,6 +8,7 @@ mod control;
 pub(super) mod denials;
 pub(super) mod directories;
 pub(super) mod entries;
+mod git_links;
 pub(super) mod links;
 pub(super) mod listening;
 mod loaders;

@@ -11,7 +11,7 @@ use jp_confine_policy::{set_id, telling};
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 use rustix::io::Errno;
 
-use super::terminals;
+use super::{git_links, terminals};
 use crate::learn::record::How as Outcome;
 use crate::supervisor::found::{Entry, Found, Object};
 use crate::supervisor::resolve::Argument;
@@ -58,6 +58,11 @@ impl How {
 
     pub(crate) const fn flags(self) -> i32 {
         self.flags
+    }
+
+    /// The mode of a file that it makes.
+    pub(super) const fn mode(self) -> Mode {
+        Mode::from_raw_mode(self.mode)
     }
 
     pub(crate) const fn has(self, flag: i32) -> bool {
@@ -224,6 +229,9 @@ fn open_object(
     if let Some(path) = task.judged_path(object)? {
         let route = object.route(argument);
         let subject = Subject::by_route(path, &route);
+        if let Some(written) = git_links::rewrite(task, object, &subject.request(), how)? {
+            return Ok(Some(written));
+        }
         let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
         task.settle_open(|image, request| existing.judge(image, request), subject)?;
         if let Some(device) = object.device() {
@@ -319,6 +327,9 @@ fn open_fifo(task: &Task<'_>, object: &Object, flags: OFlags) -> Result<OwnedFd,
 /// Creates a file, if the policy lets new ones be made there. `EEXIST` where one stands there now.
 fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
     let subject = Subject::by_route(&entry.path, &entry.route);
+    if let Some(written) = git_links::create(task, entry, how)? {
+        return Ok(written);
+    }
     match task.settle_open(|image, request| how.judge(image, request), subject)? {
         OpenVerdict::Allow | OpenVerdict::OnlyNew(_) => {}
         OpenVerdict::OnlyExisting(denial) | OpenVerdict::Deny(denial) => {

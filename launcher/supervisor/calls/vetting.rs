@@ -107,12 +107,13 @@ fn vet(
     }
 }
 
-/// Whether the path is that of a directory, by no link, in which the run can change nothing.
+/// Whether the path is that of a directory, by no link, in which the run can change nothing that git obeys.
 fn is_out_of_reach(task: &Task<'_>, path: &[u8]) -> bool {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let found = openat2(rustix::fs::CWD, path, flags, Mode::empty(), resolve);
-    found.is_ok() && vetting::is_out_of_reach(task.image(), path)
+    let image = task.image();
+    found.is_ok() && (vetting::is_out_of_reach(image, path) || vetting::is_guarded(image, path))
 }
 
 /// What a file holds.

@@ -15,9 +15,6 @@ use crate::control::Homes;
 /// More directories between a workspace and where somebody stands in it are not looked at.
 const DEEP: usize = 32;
 
-/// More worktrees of a repository are not looked at.
-const WORKTREES: usize = 256;
-
 /// Who stands where.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
@@ -81,9 +78,6 @@ fn add_repository(around: Surroundings<'_>, bases: &mut Vec<(Place, PathBuf)>) {
         common = git::common_directory(&own);
         bases.extend([&own, &common].map(|path| (Place::Repository, path.clone())));
     }
-    let worktrees = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
-    let worktrees = worktrees.take(WORKTREES).map(|entry| entry.path());
-    bases.extend(worktrees.filter(|path| git::is_used(path)).map(|path| (Place::Worktree, path)));
     add_named(around, &common.join("config"), bases);
     let of_user = [
         around.homes.user.as_ref().map(|home| home.join(".gitconfig")),

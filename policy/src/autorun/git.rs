@@ -22,11 +22,6 @@ pub(super) fn common_directory(directory: &Path) -> PathBuf {
     common.unwrap_or_else(|| directory.into())
 }
 
-/// Whether what a repository keeps of a worktree is of one that is there.
-pub(super) fn is_used(kept: &Path) -> bool {
-    fs::read_to_string(kept.join("gitdir")).is_ok_and(|text| kept.join(text.trim()).exists())
-}
-
 /// What a configuration names that git obeys.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Named {

@@ -11,32 +11,30 @@ pub enum Place {
     /// The workspace, the directories from there to where the run was started, and each directory that a rule or an
     /// option grants to write.
     Top = 0,
-    /// The repository of such a directory: `.git`, or where that leads.
+    /// A repository: `.git` or `NAME.git` in such a directory or anywhere below, and where a file `.git` of the workspace
+    /// leads.
     Repository = 1,
-    /// What a worktree elsewhere has in a repository.
-    Worktree = 2,
     /// The directory that `core.hooksPath` names.
-    Hooks = 3,
+    Hooks = 2,
     /// A home directory.
-    Home = 4,
+    Home = 3,
     /// `$XDG_CONFIG_HOME`, which is `~/.config`.
-    Config = 5,
+    Config = 4,
     /// `$XDG_DATA_HOME`, which is `~/.local/share`.
-    Data = 6,
+    Data = 5,
     /// The workspace, unless it is a repository without a directory of files itself.
-    Bare = 7,
+    Bare = 6,
     /// A file that a configuration of git includes.
-    Included = 8,
+    Included = 7,
     /// A directory on the user's `PATH`, outside of the workspace.
-    Commands = 9,
+    Commands = 8,
 }
 
 impl Place {
     /// All places, in the order of the list.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::Top,
         Self::Repository,
-        Self::Worktree,
         Self::Hooks,
         Self::Home,
         Self::Config,
@@ -51,14 +49,13 @@ impl Place {
         match number {
             0 => Some(Self::Top),
             1 => Some(Self::Repository),
-            2 => Some(Self::Worktree),
-            3 => Some(Self::Hooks),
-            4 => Some(Self::Home),
-            5 => Some(Self::Config),
-            6 => Some(Self::Data),
-            7 => Some(Self::Bare),
-            8 => Some(Self::Included),
-            9 => Some(Self::Commands),
+            2 => Some(Self::Hooks),
+            3 => Some(Self::Home),
+            4 => Some(Self::Config),
+            5 => Some(Self::Data),
+            6 => Some(Self::Bare),
+            7 => Some(Self::Included),
+            8 => Some(Self::Commands),
             _ => None,
         }
     }
@@ -69,7 +66,6 @@ impl Place {
         match self {
             Self::Top | Self::Bare => "",
             Self::Repository => ".git/",
-            Self::Worktree => ".git/worktrees/NAME/",
             Self::Hooks => "core.hooksPath/",
             Self::Home => "~/",
             Self::Config => "~/.config/",
@@ -85,7 +81,6 @@ impl Place {
         match self {
             Self::Top => TOP,
             Self::Repository => REPOSITORY,
-            Self::Worktree => WORKTREE,
             Self::Hooks => HOOKS,
             Self::Home => HOME,
             Self::Config => CONFIG,
@@ -101,7 +96,8 @@ impl Place {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Names with `/` between them, below its place: `*` is any name, and `**` any number of names. With `/**` at the
-    /// end a pattern is of the directory and all that is in it.
+    /// end a pattern is of the directory and all that is in it. Elsewhere `**` stands for the name of a submodule, in
+    /// which nothing is called `refs`, `logs` or `objects`: branches have any name.
     pub pattern: &'static str,
     /// The program that obeys such a file.
     pub program: &'static str,
@@ -111,10 +107,20 @@ pub struct Entry {
     pub except: &'static str,
     /// It is a configuration of git, of which ordinary changes are harmless: what is written decides.
     pub is_git_config: bool,
+    /// To delete it is no question: without it git obeys nothing in its place.
+    pub may_go: bool,
+}
+
+impl Entry {
+    /// Whether git goes by it to another directory.
+    #[cfg(feature = "std")]
+    pub(crate) fn leads_elsewhere(&self) -> bool {
+        self.pattern == GIT || self.may_go
+    }
 }
 
 const fn entry(pattern: &'static str, program: &'static str, when: &'static str) -> Entry {
-    Entry { pattern, program, when, except: "", is_git_config: false }
+    Entry { pattern, program, when, except: "", is_git_config: false, may_go: false }
 }
 
 /// One of git's hooks; what it was delivered with it does not start.
@@ -128,6 +134,14 @@ const fn git_config(pattern: &'static str) -> Entry {
     Entry { is_git_config: true, ..entry(pattern, "git", "at each command, as `git status`") }
 }
 
+/// A file that leads from a worktree to its repository.
+const fn leading(pattern: &'static str) -> Entry {
+    let when = "at each command: it leads to another configuration and other hooks";
+    Entry { may_go: true, ..entry(pattern, "git", when) }
+}
+
+const ATTRIBUTES: &str = "when files are compared, checked out or added";
+const REMOTE: &str = "at fetches and pushes: it has the address of a remote";
 const EDITOR: &str = "when the folder is opened";
 const AGENT: &str = "when it is started there";
 const ENTERED: &str = "when a shell enters the directory";
@@ -135,12 +149,11 @@ const BUILD: &str = "at each command there, before the project's code";
 const LOGIN: &str = "when a shell starts or ends";
 const DESKTOP: &str = "when the user logs in";
 
+/// The pattern of a file that leads to a repository.
+const GIT: &str = ".git";
+
 const TOP: &[Entry] = &[
-    entry(
-        ".git",
-        "git",
-        "at each command: a file or link of this name leads to another repository",
-    ),
+    entry(GIT, "git", "at each command: a file or link of this name leads to another repository"),
     entry(".envrc", "direnv", ENTERED),
     entry(".direnv/**", "direnv", ENTERED),
     entry(".mise.toml", "mise", ENTERED),
@@ -183,24 +196,23 @@ const TOP: &[Entry] = &[
     entry(".lldbinit", "LLDB", "when it is started there"),
 ];
 
-const REPOSITORY: &[Entry] = &[
-    hooks("hooks/**"),
-    git_config("config"),
-    git_config("config.worktree"),
-    entry("commondir", "git", "at each command: it leads to another configuration and other hooks"),
-    entry("info/attributes", "git", "when files are compared, checked out or added"),
-    hooks("modules/**/hooks/**"),
-    git_config("modules/**/config"),
-    git_config("modules/**/config.worktree"),
-    entry("modules/**/info/attributes", "git", "when files are compared, checked out or added"),
-    git_config("worktrees/*/config.worktree"),
-];
+/// The entries of a repository, and of those below it.
+macro_rules! of_repositories {
+    ($($below:literal),*) => {
+        &[$(
+            hooks(concat!($below, "hooks/**")),
+            git_config(concat!($below, "config")),
+            git_config(concat!($below, "config.worktree")),
+            leading(concat!($below, "commondir")),
+            entry(concat!($below, "info/attributes"), "git", ATTRIBUTES),
+            entry(concat!($below, "remotes/**"), "git", REMOTE),
+            entry(concat!($below, "branches/**"), "git", REMOTE),
+        )*]
+    };
+}
 
-const WORKTREE: &[Entry] = &[entry(
-    "commondir",
-    "git",
-    "at each command in that worktree: it leads to another configuration and other hooks",
-)];
+const REPOSITORY: &[Entry] =
+    of_repositories!("", "modules/**/", "worktrees/*/", "worktrees/*/modules/**/");
 
 const HOOKS: &[Entry] = &[hooks("**")];
 

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::vec::Vec;
 
 use super::{List, TierError, Tiers};
+use crate::automaton::Marks;
 use crate::autorun;
 use crate::autorun::list::{Entry, Place};
 use crate::check::bytes;
@@ -42,10 +43,15 @@ impl Tiers {
         self.autorun.clone()
     }
 
-    /// Whether the built-in list has the path, be it a spelling.
+    /// Whether the path, be it a spelling, is an auto-run file by the built-in list or by what somebody added. What
+    /// leads git to a repository is none here: a rule that names `.git` means the directory.
     #[must_use]
     pub fn is_autorun(&self, path: &Path) -> bool {
-        autorun::entry_below(&self.autorun, bytes(path)).is_some()
+        let added = || {
+            self.table().is_ok_and(|table| table.look(bytes(path)).here.intersects(Marks::AUTORUN))
+        };
+        let entry = autorun::entry_below(&self.autorun, bytes(path));
+        entry.is_some_and(|(_, entry)| !entry.leads_elsewhere()) || added()
     }
 
     /// The entry of the built-in list that the path, or the spelling by which it was reached, is of.
@@ -71,8 +77,11 @@ impl Tiers {
     pub(super) fn autorun_in_words(&self, path: &Path, route: &Path) -> String {
         match (self.reported(Restraint::Autorun, path, route), self.autorun_entry(path, route)) {
             (Some(pattern), _) => self.in_words(Some(List::Autorun), Some(pattern)),
-            (None, Some((place, entry))) => in_words(place, entry),
-            (None, None) => "the list of auto-run files".into(),
+            (None, Some((place, Entry { pattern, program, when, .. }))) => {
+                let begin = place.written();
+                format!("auto-run file `{begin}{pattern}`, which {program} obeys {when}")
+            }
+            (None, None) => "auto-run file".into(),
         }
     }
 

@@ -39,7 +39,8 @@ pub(super) fn is_remote_name(name: &[u8]) -> bool {
 
 /// Whether an absolute path is that of a repository that the run cannot change. To push there starts its hooks.
 fn is_place(path: &[u8], facts: &Facts<'_>) -> bool {
-    let path = path.strip_suffix(b"/").unwrap_or(path);
+    // `git clone .` writes such a path.
+    let path = path.strip_suffix(b"/.").or_else(|| path.strip_suffix(b"/")).unwrap_or(path);
     let mut names = path.split(|&byte| byte == b'/');
     let is_absolute = names.next() == Some(b"") && path.len() > 1;
     let is_plain = names.all(|name| !matches!(name, b"" | b"." | b".."));

@@ -3,8 +3,9 @@
 use std::vec::Vec;
 
 use crate::capability::Capabilities;
-use crate::decide::{self, Request};
-use crate::image::Image;
+use crate::decide::{self, Request, Verdict};
+use crate::image::{Image, Text};
+use crate::walk::leads_to;
 
 /// What git obeys of a repository, from its directory on, and what it takes for the same repository.
 const OBEYED: &[&str] = &[
@@ -33,6 +34,26 @@ pub fn is_out_of_reach(image: &Image<'_>, directory: &[u8]) -> bool {
         possible(image, &path, true).intersects(Capabilities::WRITE)
     };
     !parents.any(may_go) && !OBEYED.iter().any(changes)
+}
+
+/// Whether a run is asked about each change of what git obeys of the canonical directory, which is the workspace or called
+/// `NAME.git` in it, and about another repository in its place.
+#[must_use]
+pub fn is_guarded(image: &Image<'_>, directory: &[u8]) -> bool {
+    let workspace = image.text(Text::Workspace);
+    let at = |tail: &str| [directory, tail.as_bytes()].concat();
+    let is_free = |tail: &str| {
+        let path = at(tail);
+        decide::access(image, &Request::canonical(&path), Capabilities::CREATE) == Verdict::Allow
+    };
+    let is_kept = |tails: &[&str]| !tails.iter().any(|tail| is_free(tail));
+    if directory == workspace {
+        return is_kept(&["/.git", "/.git/config", "/.git/hooks/update", ".git"])
+            && (is_kept(&["/HEAD"]) || is_kept(&["/config", "/hooks/update"]));
+    }
+    leads_to(workspace, directory)
+        && directory.ends_with(b".git")
+        && is_kept(&["", ".git", "/.git", "/config", "/commondir", "/hooks/update"])
 }
 
 /// What may be done at a path, be it after a question, in every run around this one; `below` it, too.

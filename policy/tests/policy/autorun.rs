@@ -20,7 +20,6 @@ fn bases() -> Vec<(Place, PathBuf)> {
         (Place::Top, "/w"),
         (Place::Top, "/w/pkg"),
         (Place::Repository, "/hub/.git"),
-        (Place::Worktree, "/w/.git/worktrees/old"),
         (Place::Hooks, "/w/.husky"),
         (Place::Included, "/w/.shared-config"),
         (Place::Bare, "/w"),
@@ -101,12 +100,16 @@ fn changes_are_asked_about_and_nothing_else() {
         "/w/.git/hooks",
         "/w/.git/hooks/pre-commit",
         "/w/.git/config",
-        "/w/.git/commondir",
         "/w/.git/modules/a/config",
         "/w/.git/modules/a/modules/b/c/config",
         "/w/.git/modules/a/hooks/post-checkout",
         "/w/.git/worktrees/x/config.worktree",
-        "/w/.git/worktrees/old/commondir",
+        "/w/.git/remotes/origin",
+        "/w/.git/branches/a/b",
+        "/w/.git/worktrees/old/config",
+        "/w/.git/worktrees/old/hooks/post-commit",
+        "/w/.git/worktrees/old/modules/a/config",
+        "/w/.git/modules/a/remotes/origin",
         "/w/.husky/pre-commit",
         "/w/.shared-config",
         "/w/HEAD",
@@ -134,7 +137,14 @@ fn what_nobody_obeys_is_free() {
         "/w/.vscode/extensions.json",
         "/w/src/.envrc",
         "/w/sub/.envrc",
-        "/w/sub/.git/hooks/pre-commit",
+        "/w/sub/.git/hooks/pre-commit.sample",
+        "/w/.git/modules/x/refs/heads/config",
+        "/w/.git/modules/x/logs/refs/heads/hooks/y",
+        "/w/.git/modules/x/refs/remotes/origin/main",
+        "/w/.git/worktrees/y/HEAD",
+        "/w/a/hub.git/HEAD",
+        "/w/sub/.git/HEAD",
+        "/w/sub/.gitmodules",
         "/w/vendor/x/.vscode/tasks.json",
         "/w/.envrcs",
         "/w/.gitignore",
@@ -144,7 +154,6 @@ fn what_nobody_obeys_is_free() {
         "/w/.git/HEAD",
         "/w/.git/objects/config",
         "/w/.git/refs/heads/hooks/x",
-        "/w/.git/worktrees/new/commondir",
         "/w/.git/info/exclude",
         "/h/.config/app/settings",
         "/h/.cache/.envrc",
@@ -154,6 +163,58 @@ fn what_nobody_obeys_is_free() {
         "/w/tmp/.envrc",
     ] {
         assert_eq!(judge.changes(path), "allow", "{path}");
+    }
+}
+
+/// A run may remove a repository that it has no rule about, and make one by ordinary names.
+#[test]
+fn repositories_further_down_may_go_as_they_came() {
+    let judge = Judge::of(&[], &[]);
+    for path in [
+        "/w/sub/.git/config",
+        "/w/hub.git",
+        "/w/hub.git/config",
+        "/w/hub.git/sub/.git/config",
+        "/w/a.git/b.git/config",
+        "/w/a/.git/b/.git/config",
+        "/w/a/hub.git/hooks/update",
+        "/w/a/hub.git/worktrees/x/commondir",
+        "/w/sub/.git",
+        "/w/a/b/.git",
+        "/w/.git/commondir",
+        "/w/.git/worktrees/new/commondir",
+        "/w/.git/worktrees/old/commondir",
+        "/w/.git/modules/a/commondir",
+        "/w/a/b/.git/hooks/pre-commit",
+        "/w/a/.git/modules/x/config",
+        "/other/a/.git/config",
+    ] {
+        assert_eq!(judge.says(Capabilities::CREATE, path), "ask", "{path}");
+        assert_eq!(judge.says(Capabilities::UPDATE, path), "ask", "{path}");
+        assert_eq!(judge.says(Capabilities::DELETE, path), "allow", "{path}");
+    }
+}
+
+/// Names come into being by a move as they do one by one.
+#[test]
+fn directories_bring_names_along() {
+    let judge = Judge::of(&[], &[]);
+    let image = judge.image();
+    for (from, to, expected) in [
+        ("/w/evil", "/w/a/.git", "deny"),
+        ("/w/evil", "/w/a", "allow"),
+        ("/w/tmp/evil", "/w/a", "deny"),
+        ("/w/b/.git", "/w/a/.git", "allow"),
+        ("/w/v", "/w/.vscode", "deny"),
+        ("/other/v", "/other/.vscode", "deny"),
+        ("/w/v", "/w/.github", "allow"),
+    ] {
+        let [from, to] = [from, to].map(|path| Request::canonical(path.as_bytes()));
+        assert_eq!(word(decide::admit_contents(&image, &from, &to)), expected, "{from:?} {to:?}");
+    }
+    for (to, expected) in [("/w/a/.git", "deny"), ("/w/.vscode", "deny"), ("/w/a", "allow")] {
+        let to = Request::canonical(to.as_bytes());
+        assert_eq!(word(decide::admit_symlink(&image, &to)), expected, "{to:?}");
     }
 }
 
@@ -243,9 +304,7 @@ fn directories_take_what_is_in_them_along() {
     for from in ["/w/src", "/w/vendor/.git", "/w/.github"] {
         assert_eq!(moved(from, "/w/x"), "allow", "{from}");
     }
-    assert_eq!(moved("/w/.vscode", "/other/.vscode"), "ask");
-    assert!(autorun::asks_more_below(&image, b"/w/.vscode", b"/w/v"));
-    assert!(!autorun::asks_more_below(&image, b"/w/v", b"/w/.vscode"));
+    assert_eq!(moved("/w/.vscode", "/other/.vscode"), "allow", "it is one there, too");
 }
 
 #[test]
@@ -257,7 +316,7 @@ fn configurations_of_git_are_told_apart() {
     {
         assert!(autorun::is_git_config(&image, path.as_bytes()), "{path}");
     }
-    for path in ["/w/.git/hooks/config", "/w/.envrc", "/w/sub/.git/config"] {
+    for path in ["/w/.git/hooks/config", "/w/.envrc", "/w/sub/.git/HEAD"] {
         assert!(!autorun::is_git_config(&image, path.as_bytes()), "{path}");
     }
 }
@@ -269,7 +328,6 @@ fn every_entry_matches() {
     let begin = |place| match place {
         Place::Top | Place::Bare => "/w",
         Place::Repository => "/w/.git",
-        Place::Worktree => "/w/.git/worktrees/old",
         Place::Hooks => "/w/.husky",
         Place::Home => "/h",
         Place::Config => "/h/.config",
@@ -278,7 +336,7 @@ fn every_entry_matches() {
         Place::Commands => "/h/tools/bin",
     };
     for place in Place::ALL {
-        for entry in place.entries() {
+        for entry in place.entries().iter().filter(|entry| !entry.may_go) {
             let name = match entry.pattern {
                 "**" if place == Place::Included => String::new(),
                 pattern => format!("/{}", pattern.replace("**", "x/y").replace('*', "z")),

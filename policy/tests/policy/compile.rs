@@ -51,6 +51,7 @@ fn warning(place: &Place, warning: &Warning) -> String {
         Warning::CoversBaseline { .. } => "(covers baseline)".to_owned(),
         Warning::NotFollowed { .. } => "(not followed)".to_owned(),
         Warning::NamesSensitive { .. } => "(names sensitive)".to_owned(),
+        Warning::NamesAutorun { .. } => "(names auto-run)".to_owned(),
         Warning::Lifted { .. } | Warning::LiftedOther { .. } => "(lifted)".to_owned(),
         Warning::LeftOut(_) => "(left out)".to_owned(),
         Warning::Slip { slip, .. } => match slip {

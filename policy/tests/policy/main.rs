@@ -8,6 +8,7 @@ mod authorize;
 #[path = "../../examples/authorize.rs"]
 mod authorize_example;
 mod autorun;
+mod autorun_document;
 mod beyond;
 mod canonical;
 mod characters;

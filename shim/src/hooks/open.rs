@@ -173,6 +173,10 @@ fn judge_and_open(
     spelling.read(dirfd, path)?;
     let is_plain = || matches!(call.to_bytes(), b"open" | b"openat" | b"fopen");
     let call = if how.exclusive() && is_plain() { how.told() } else { call };
+    #[cfg(target_os = "linux")]
+    if system::may_write_git_link(image, &spelling, how) {
+        return sys::open_by_supervisor(dirfd, path, how.flags, how.mode);
+    }
     open_spelled(image, call, &mut spelling, how)
 }
 

@@ -4,6 +4,7 @@ use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::autorun;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request};
 use jp_confine_policy::device::{self, Device};
 use jp_confine_policy::image::Image;
@@ -96,6 +97,14 @@ pub(super) fn open_as_held(
     let outcome = judged();
     MISSED.store(outcome == Err(Errno::ENOENT), Ordering::Relaxed);
     outcome
+}
+
+/// Whether the supervisor writes what such a file holds (`.git`, `commondir`), if anybody does.
+pub(super) fn may_write_git_link(image: &Image<'_>, spelling: &Spelling, how: How) -> bool {
+    how.has(libc::O_WRONLY | libc::O_CREAT)
+        && autorun::may_be_git_link(spelling.lexical())
+        && image.outer().is_none()
+        && image.behind().supervisor
 }
 
 /// As [`open_at`], of a path already read.

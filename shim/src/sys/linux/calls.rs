@@ -177,6 +177,19 @@ pub(crate) fn open_as_spelled(
     only_judged(libc::SYS_openat, args).map(|fd| Fd::adopt(int(fd)))
 }
 
+/// open(2) of the program's own words, for the supervisor to judge and to do.
+pub(crate) fn open_by_supervisor(
+    dirfd: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mode: u32,
+) -> Result<c_int, Errno> {
+    let how = OpenHow::new(flags, mode, 0);
+    let words = core::ptr::from_ref(&how).expose_provenance();
+    let args = [word(dirfd), path.expose_provenance(), words, size_of::<OpenHow>(), 0];
+    unjudged(libc::SYS_openat2, args).map(int)
+}
+
 /// Opens a path on which no link lies.
 pub(crate) fn open_canonical(path: &CStr, flags: c_int) -> Result<Fd, Errno> {
     openat2(libc::AT_FDCWD, path, flags, 0, NO_SYMLINKS)

@@ -1,0 +1,56 @@
+//! What is left out of the rules: changes of auto-run files, which nobody learns, and what shuts directories for nothing.
+//! Used by the search for rules.
+
+use std::collections::BTreeSet;
+
+use jp_confine_policy::Capabilities;
+
+use super::Learned;
+use super::record::Use;
+use super::replay::Stage;
+use super::tree::{self, Rule};
+
+impl Learned<'_> {
+    /// The uses that change no auto-run file; keeps which files the others changed.
+    pub(super) fn leave_out_autorun<'u>(
+        &mut self,
+        stage: &Stage<'_>,
+        uses: Vec<&'u Use>,
+    ) -> Vec<&'u Use> {
+        let changed = uses.iter().flat_map(|one| stage.changed_autorun(one));
+        self.autorun = changed.map(<[u8]>::to_owned).collect();
+        uses.into_iter().filter(|one| stage.changed_autorun(one).next().is_none()).collect()
+    }
+
+    /// Leaves configurations of git that were changed to the rule around them, where that lets files be changed: then
+    /// ordinary changes pass the next time, and others are asked about.
+    pub(super) fn leave_to_vetting(&mut self, stage: &Stage<'_>) {
+        let changes = Capabilities::READ.union(Capabilities::CREATE).union(Capabilities::UPDATE);
+        let is_left = |rules: &[Rule], path: &[u8]| {
+            let around = tree::nearest(rules, tree::directory(path)).and_then(|at| rules.get(at));
+            stage.is_git_config(path) && around.is_some_and(|rule| rule.caps.contains(changes))
+        };
+        let rules = self.rules.clone();
+        let left: BTreeSet<_> =
+            self.autorun.iter().filter(|path| is_left(&rules, path)).cloned().collect();
+        self.rules.retain(|rule| !left.contains(&rule.path));
+        self.autorun.retain(|path| !left.contains(path));
+    }
+
+    /// Leaves out what shuts directories that nothing around them opens, and that refuses nothing.
+    pub(super) fn leave_out_shut(&mut self, stage: &Stage<'_>) {
+        let rules = self.rules.clone();
+        let asked = self.refused.iter().flat_map(|one| one.parts());
+        let asked = asked.filter_map(|part| stage.inside(part.path));
+        let refusing: BTreeSet<usize> =
+            asked.filter_map(|path| tree::nearest(&rules, path)).collect();
+        let refuses = |rule: &Rule| refusing.iter().any(|place| rules.get(*place) == Some(rule));
+        let is_open = |rule: &Rule| {
+            let around = (!rule.path.is_empty()).then(|| tree::directory(&rule.path));
+            let above = around.and_then(|around| tree::nearest(&rules, around));
+            above.and_then(|above| rules.get(above)).is_some_and(|above| !above.caps.is_empty())
+        };
+        self.rules
+            .retain(|rule| !self.shut.contains_key(&rule.path) || is_open(rule) || refuses(rule));
+    }
+}

@@ -1,0 +1,83 @@
+//! Writes the files that lead git to a repository elsewhere. The supervisor writes the line that git would, whatever the
+//! program writes, so that no run chooses the repository. Used by `open`.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::Request;
+use jp_confine_policy::git_links;
+use rustix::fs::{FileType, MemfdFlags, OFlags, fstat, memfd_create, openat};
+use rustix::io::Errno;
+
+use super::open::How;
+use crate::learn::record::How as Outcome;
+use crate::supervisor::found::{Entry, Object};
+use crate::supervisor::place::{self, Place};
+use crate::supervisor::task::Task;
+
+/// Creates such a file, and has the program write to one in memory. `None` where the file is none, or a person decides.
+///
+/// # Errors
+/// The kernel's; `EEXIST` where one stands there now.
+pub(super) fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<Option<OwnedFd>, Errno> {
+    let Some(text) = text(task, &entry.request(), how, Capabilities::CREATE) else {
+        return Ok(None);
+    };
+    task.prepare_to_make()?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let made = openat(&entry.directory, &entry.name, flags, how.mode())?;
+    let written = File::from(made).write_all(&text);
+    written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    task.learn(Outcome::Made, &entry.path, how.need_to_make());
+    in_memory().map(Some)
+}
+
+/// Opens such a file for a program that writes it anew. `None` where the file does not hold that already.
+///
+/// # Errors
+/// The kernel's.
+pub(super) fn rewrite(
+    task: &Task<'_>,
+    object: &Object,
+    request: &Request<'_>,
+    how: How,
+) -> Result<Option<OwnedFd>, Errno> {
+    if object.kind() != FileType::RegularFile || !how.has(libc::O_TRUNC) {
+        return Ok(None);
+    }
+    let Some(text) = text(task, request, how, Capabilities::UPDATE) else { return Ok(None) };
+    let file = task.caller.proc().reopen(object.file.as_fd(), OFlags::RDONLY | OFlags::CLOEXEC)?;
+    let mut bytes = Vec::new();
+    let read = File::from(file).take(text.len() as u64 + 1).read_to_end(&mut bytes);
+    match read {
+        Ok(_) if bytes == text => {
+            task.learn(Outcome::Used, request.path, how.need());
+            in_memory().map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The text that the file is to have, if only the list of auto-run files is in the way of a write.
+fn text(task: &Task<'_>, request: &Request<'_>, how: How, need: Capabilities) -> Option<Vec<u8>> {
+    let only_writes =
+        how.flags() & (libc::O_ACCMODE | libc::O_PATH | libc::O_APPEND) == libc::O_WRONLY;
+    if !only_writes || !git_links::is_kept_by_list_alone(task.image(), request, need) {
+        return None;
+    }
+    let cwd = task.caller.working_directory().ok()?;
+    let Ok(Place::Named(cwd)) = place::of(&task.caller, cwd.as_fd(), &fstat(&cwd).ok()?) else {
+        return None;
+    };
+    git_links::text(task.image(), request.path, Path::new(OsStr::from_bytes(&cwd)))
+}
+
+/// A file for the program to write to. Nobody reads it.
+fn in_memory() -> Result<OwnedFd, Errno> {
+    memfd_create("jp-confine written", MemfdFlags::CLOEXEC)
+}

@@ -1,0 +1,146 @@
+//! What auto-run files there may be below a directory: for moves, which take names along and bring them elsewhere, and
+//! for whoever asks about all that is below at once.
+
+use super::list::{Entry, Place};
+use super::positions::Positions;
+#[cfg(feature = "std")]
+use super::stand::below;
+use super::stand::{Stand, Winner, of_directory, stands};
+use super::{is_free, is_released};
+use crate::automaton::Marks;
+use crate::image::Image;
+use crate::lookup::Request;
+use crate::tier::Tiers;
+use crate::walk::leads_to;
+
+/// Whether something below the canonical directory may be an auto-run file, in this run or one around it.
+#[must_use]
+pub fn may_ask_below(image: &Image<'_>, directory: &[u8]) -> bool {
+    image.levels().any(|image| is_ahead(image, directory))
+}
+
+/// As [`may_ask_below`], of this image alone.
+pub(crate) fn is_ahead(image: &Image<'_>, directory: &[u8]) -> bool {
+    let is_within = |stand: Stand<'_>| stand.place == Place::Top || stand.active().next().is_some();
+    let by_pattern =
+        |tiers: &Tiers<'_>| tiers.automaton.look(directory).ahead.intersects(Marks::AUTORUN);
+    image.bases().any(|(_, base)| directory == b"/" || leads_to(directory, base))
+        || of_directory(image, directory).any(is_within)
+        || image.tiers().is_some_and(by_pattern)
+}
+
+/// Whether a name below the directory of `to` is an auto-run file that below `from`, by the same name, is none; without
+/// `from`, that is none below an ordinary directory of the workspace. By the built-in list. Of this image alone.
+#[inline(never)]
+pub(crate) fn asks_more_at(image: &Image<'_>, to: End<'_>, from: Option<End<'_>>) -> bool {
+    if to.is_free() {
+        return false;
+    }
+    // Repositories may be anywhere below.
+    let may_bring = |from: End<'_>| from.is_free() || !from.is_top(image);
+    if from.is_some_and(may_bring) && to.is_top(image) {
+        return true;
+    }
+    let from = from.filter(|from| !from.is_free());
+    image.bases().any(|(_, base)| begins_inside(base, to.path))
+        || to.stands(image).any(|stand| asks_more_by_list(image, stand, from))
+}
+
+#[inline(never)] // what these need of the stack is not to add up
+fn asks_more_by_list(image: &Image<'_>, stand: Stand<'_>, from: Option<End<'_>>) -> bool {
+    let is_asked_before = |(entry, at): (&Entry, Positions)| {
+        from.is_some_and(|from| from.is_as_far(image, stand, entry, at))
+    };
+    stand.active().any(|one| !is_asked_before(one))
+}
+
+/// A directory, with the rule that decides there and what of the path follows its anchor.
+#[derive(Clone, Copy)]
+pub(crate) struct End<'e> {
+    pub(crate) path: &'e [u8],
+    pub(crate) winner: Winner<'e, 'e>,
+}
+
+impl<'e> End<'e> {
+    /// Whether nobody is asked there about auto-run files.
+    fn is_free(self) -> bool {
+        self.winner.is_some_and(|(rule, _)| is_free(rule))
+    }
+
+    #[inline(never)]
+    fn is_top(self, image: &Image<'_>) -> bool {
+        self.stands(image).any(|stand| stand.place == Place::Top)
+    }
+
+    #[inline(never)]
+    fn is_as_far(self, image: &Image<'_>, stand: Stand<'_>, entry: &Entry, at: Positions) -> bool {
+        self.stands(image).any(|there| is_as_far(there, stand, entry, at))
+    }
+
+    fn stands(self, image: &Image<'_>) -> impl Iterator<Item = Stand<'e>> {
+        stands(image, self.path, self.winner).map(Stand::of_directory)
+    }
+}
+
+/// Whether a directory that goes from one place to another takes auto-run files along, which are none there. Of this
+/// image alone.
+#[inline(never)]
+pub(crate) fn takes_along(image: &Image<'_>, from: &Request<'_>, to: &[u8]) -> bool {
+    let takes = image.bases().any(|(_, base)| begins_inside(base, from.path))
+        || takes_along_by_list(image, from.path, to)
+        || takes_along_by_pattern(image, from.path, to);
+    takes && !is_released(image, from)
+}
+
+/// Of repositories further down nothing is asked about that goes, nor of a directory as a whole that
+/// a rule stands on.
+fn takes_along_by_list(image: &Image<'_>, from: &[u8], to: &[u8]) -> bool {
+    let is_left = |stand: Stand<'_>, (entry, at): (&Entry, Positions)| {
+        !of_directory(image, to).any(|there| is_as_far(there, stand, entry, at))
+    };
+    let is_base = image.bases().any(|(_, base)| base == from);
+    let is_whole =
+        |stand: &Stand<'_>| !is_base && stand.place == Place::Top && stand.tail.is_empty();
+    let mut own = of_directory(image, from).filter(|stand| !stand.is_nested && !is_whole(stand));
+    own.any(|stand| stand.active().any(|one| !one.0.may_go && is_left(stand, one)))
+}
+
+fn takes_along_by_pattern(image: &Image<'_>, from: &[u8], to: &[u8]) -> bool {
+    let Some(tiers) = image.tiers() else { return false };
+    let asks = |marks: Marks| marks.intersects(Marks::AUTORUN);
+    asks(tiers.automaton.look(from).ahead)
+        && !tiers.automaton.all_below([from, to], true, |here, there| !asks(here) || asks(there))
+}
+
+/// Whether the pattern of an entry, which is gone so far where `stand` is, is gone as far `there`.
+fn is_as_far(there: Stand<'_>, stand: Stand<'_>, entry: &Entry, at: Positions) -> bool {
+    there.place == stand.place && Positions::behind(entry.pattern, there.tail).contains(at)
+}
+
+/// Whether the list begins at `base` somewhere below the directory.
+fn begins_inside(base: &[u8], directory: &[u8]) -> bool {
+    leads_to(directory, base) && directory != base
+}
+
+/// The entries that may match something below the directory, where the list begins at these `bases`: for messages.
+#[cfg(feature = "std")]
+pub(crate) fn entries_below(
+    bases: &[(Place, std::path::PathBuf)],
+    directory: &[u8],
+) -> std::vec::Vec<(Place, &'static Entry)> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut found = std::vec::Vec::new();
+    for (place, base) in bases.iter().map(|(place, base)| (*place, base.as_os_str().as_bytes())) {
+        match below(base, directory) {
+            Some(tail) => {
+                let stand = Stand::of(place, tail).of_directory();
+                found.extend(stand.active().map(|(entry, _)| (stand.place, entry)));
+            }
+            None if leads_to(directory, base) => {
+                found.extend(place.entries().first().map(|entry| (place, entry)));
+            }
+            None => {}
+        }
+    }
+    found
+}
