@@ -66,7 +66,8 @@ static const struct verb *lookup(const char *name)
     const struct verb *tables[] = {open_verbs,    entry_verbs, metadata_verbs, process_verbs,
                                    library_verbs, state_verbs, answer_verbs, fault_verbs,
                                    batch_verbs, effect_verbs, inside_verbs, staying_verbs, stream_verbs,
-                                   instruction_verbs, network_verbs, opened_verbs, mode_verbs, machine_verbs};
+                                   instruction_verbs, network_verbs, opened_verbs, mode_verbs, machine_verbs,
+                                   left_behind_verbs};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct verb *verb = tables[t]; verb->name; verb++)
             if (strcmp(verb->name, name) == 0)

@@ -26,7 +26,8 @@ struct verb { const char *name; int args; verb_fn *run; };
 /* Each topic ends its table with a NULL name. */
 extern const struct verb open_verbs[], entry_verbs[], metadata_verbs[], process_verbs[], library_verbs[],
     state_verbs[], answer_verbs[], fault_verbs[], batch_verbs[], effect_verbs[], inside_verbs[], stream_verbs[],
-    staying_verbs[], instruction_verbs[], network_verbs[], opened_verbs[], mode_verbs[], machine_verbs[];
+    staying_verbs[], instruction_verbs[], network_verbs[], opened_verbs[], mode_verbs[], machine_verbs[],
+    left_behind_verbs[];
 
 extern char *self;                      /* absolute path of this program */
 

@@ -26,6 +26,7 @@ mod attacks_inside;
 mod attacks_instruction;
 mod attacks_landlock;
 mod attacks_launchers;
+mod attacks_left_behind;
 mod attacks_library;
 mod attacks_limits;
 mod attacks_loader;
