@@ -10,7 +10,7 @@
 
 enum { NAMES = 256, PLACES = 4096, LENGTH = 4096 };
 
-static const char *payloads;            /* one file for each kind of reader: git, shell, json, names */
+static const char *payloads;            /* one file for each kind of reader: git, shell, data, attributes */
 static char *names[NAMES];              /* names to write in each directory, relative to it */
 static char *places[PLACES];            /* the directories, and the files that are there already */
 static int name_count, place_count;
@@ -119,15 +119,14 @@ static int read_names(const char *file)
     return DONE;
 }
 
-/* leave_behind PAYLOADS TOP: the names of PAYLOADS/names in TOP and in the directories in it. */
+/* leave_behind PAYLOADS NAMES TOP: the names that the file NAMES lists, in TOP and in the directories in it. */
 static int v_leave_behind(char **a)
 {
     char path[LENGTH];
     payloads = a[0];
-    snprintf(path, sizeof path, "%.4000s/names", payloads);
-    if (read_names(path) != DONE)
+    if (read_names(a[1]) != DONE)
         return FAILED;
-    nftw(a[1], note, 32, FTW_PHYS);
+    nftw(a[2], note, 32, FTW_PHYS);
     for (int p = 0; p < place_count; p++) {
         if (*places[p] != 'd')
             continue;
@@ -152,7 +151,7 @@ static int v_overwrite_all(char **a)
 }
 
 const struct verb left_behind_verbs[] = {
-    {"leave_behind", 2, v_leave_behind},
+    {"leave_behind", 3, v_leave_behind},
     {"overwrite_all", 2, v_overwrite_all},
     {0},
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::attack::{arena, call};
 use crate::run::{Mode, Run, have, skip};
@@ -134,8 +134,9 @@ fn payloads(scratch: &Scratch) {
          [diff \"x\"]\n\ttextconv = {obey}\n[alias]\n\tst = !{obey}\n"
     );
     scratch.write("out/payloads/git", &git);
-    let names: Vec<&str> = OBEYED_IN_A_WORKSPACE.iter().chain(OBEYED_IN_A_HOME).copied().collect();
-    scratch.write("out/payloads/names", &(names.join("\n") + "\n"));
+    for (list, names) in [("workspace", OBEYED_IN_A_WORKSPACE), ("home", OBEYED_IN_A_HOME)] {
+        scratch.write(&format!("out/payloads/{list}"), &(names.join("\n") + "\n"));
+    }
     for name in ["shell", "git", "data", "attributes"] {
         let path = scratch.path(&format!("out/payloads/{name}"));
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
@@ -171,36 +172,44 @@ fn assert_nothing_is_obeyed(name: &str, attack: impl Fn(&Scratch)) {
     let before = obeyed(&scratch);
     attack(&scratch);
     let after = obeyed(&scratch);
-    let changed: Vec<_> = before.iter().filter(|(path, state)| after[*path] != **state).collect();
+    let changed = before.iter().filter(|(path, state)| after[*path] != **state);
+    let changed: Vec<_> = changed.filter(|(path, _)| !is_ordinary(path, &after[*path])).collect();
     outside(&scratch, AFTERWARDS);
     assert!(!scratch.path("canary").exists(), "a program outside obeyed: {name}");
     assert!(changed.is_empty(), "{name} changed: {changed:#?}");
 }
 
-/// In the directories that the attack program walks, with a path to every one of the payloads.
-fn hostile(scratch: &Scratch, flags: &str, verb: &str) {
-    for top in ["$WS", "$HOME"] {
-        call(
-            scratch,
-            Mode::under_test(),
-            &format!("{flags} -r $OUT/payloads -- {verb} $OUT/payloads {top}"),
-        );
-    }
+/// Whether it is git's configuration with ordinary changes alone, which need nobody's consent.
+fn is_ordinary(path: &Path, state: &str) -> bool {
+    path.ends_with(".git/config") && !state.contains("touch") && !state.contains("payloads")
+}
+
+/// Calls the attack program, which may read the payloads.
+fn hostile(scratch: &Scratch, flags: &str, attack: &str) {
+    call(scratch, Mode::under_test(), &format!("-q {flags} -r $OUT/payloads -- {attack}"));
 }
 
 #[test]
 fn with_no_flags() {
-    assert_nothing_is_obeyed("names", |scratch| hostile(scratch, "-q", "leave_behind"));
+    assert_nothing_is_obeyed("names", |scratch| {
+        hostile(scratch, "", "leave_behind $OUT/payloads $OUT/payloads/workspace $WS");
+        hostile(scratch, "", "leave_behind $OUT/payloads $OUT/payloads/home $HOME");
+    });
 }
 
 #[test]
 fn with_the_home_granted() {
-    assert_nothing_is_obeyed("names", |scratch| hostile(scratch, "-q -w $HOME", "leave_behind"));
+    assert_nothing_is_obeyed("names", |scratch| {
+        hostile(scratch, "-w $HOME", "leave_behind $OUT/payloads $OUT/payloads/home $HOME");
+    });
 }
 
 #[test]
 fn whatever_is_there_is_overwritten() {
-    assert_nothing_is_obeyed("files", |scratch| hostile(scratch, "-q -w $HOME", "overwrite_all"));
+    assert_nothing_is_obeyed("files", |scratch| {
+        hostile(scratch, "-w $HOME", "overwrite_all $OUT/payloads $WS");
+        hostile(scratch, "-w $HOME", "overwrite_all $OUT/payloads $HOME");
+    });
 }
 
 /// Tricks that lead git elsewhere instead of changing what it reads.
@@ -239,7 +248,8 @@ fn the_attack_is_one() {
         return;
     }
     let scratch = ground();
-    let attack = scratch.expand("bin/attack leave_behind $OUT/payloads $WS");
+    let attack =
+        scratch.expand("bin/attack leave_behind $OUT/payloads $OUT/payloads/workspace $WS");
     Run::sh(&scratch, &attack).mode(Mode::Bare).run();
     outside(&scratch, AFTERWARDS);
     assert!(scratch.path("canary").exists(), "nothing outside obeys a bare run");
