@@ -19,6 +19,7 @@ mod owned;
 mod profile;
 mod put;
 mod request;
+mod spelling;
 mod staying;
 mod system;
 mod together;

@@ -67,6 +67,12 @@ impl<'t> Mounts<'t> {
         Self { all, repeated }
     }
 
+    /// Where ordinary file systems are mounted.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Path> {
+        let ordinary = self.all.iter().filter(|mount| !kernel::is_kernel(mount.kind));
+        ordinary.map(Mount::place)
+    }
+
     /// The mount in which the canonical `path` is: the way that the kernel goes, from the root.
     fn holder(&self, path: &Path) -> Option<&Mount<'t>> {
         let mut current = self.all.iter().find(|mount| mount.place() == Path::new("/"))?;

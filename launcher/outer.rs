@@ -134,7 +134,7 @@ impl Outer {
     }
 
     fn images(&self) -> impl Iterator<Item = Image<'_>> {
-        self.images.iter().filter_map(|image| Image::parse(image).ok())
+        self.images.iter().filter_map(|image| Image::read(image).ok())
     }
 
     fn texts(&self, text: Text) -> impl Iterator<Item = PathBuf> {

@@ -8,8 +8,9 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use jp_confine_policy::build::{self, Beyond, Grant, ImageSpec};
+use jp_confine_policy::build::{self, Beyond, Grant, ImageSpec, Volume};
 use jp_confine_policy::canonical::Root;
+use jp_confine_policy::case;
 use jp_confine_policy::commands::Listed;
 use jp_confine_policy::compile::Compiled;
 use jp_confine_policy::image::Image;
@@ -112,8 +113,7 @@ pub(crate) fn prepare(
     let (written, resource_warnings) = beyond_files(&layers, options);
     let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
     let is_learning = run.is_some_and(|run| run.learning);
-    let network = net::order::Order::of(options, &resources.net);
-    let network = if is_learning { network.watched(options) } else { network };
+    let network = network(options, &resources, is_learning);
     let held = Held::of(context, workspace, options, &written, &resources)?;
     let rule_places = rule_places(&layers, options);
     let declared = layers.declared(options.tool.as_deref())?;
@@ -153,9 +153,11 @@ pub(crate) fn prepare(
     let ground = Ground { tiers: &tiers, exposed: exposed.as_ref(), workspace: root.as_path() };
     let unusual = mounted.hold(context, ground, &mut grants, &mut left_out)?;
     grants.extend(grants::inherited(&grants, root.as_path())?);
+    let volumes = volumes(&table, &grants, &tiers, root.as_path());
     let image = build_image(&ImageSpec {
         grants: &grants,
         tiers: (!tiers.is_empty()).then_some(&tiers),
+        volumes: &volumes,
         beyond: held.beyond(),
         aliases: &grants::aliases(workspace, &tables, &mut anchors),
         session: RandomState::new().build_hasher().finish(),
@@ -167,8 +169,7 @@ pub(crate) fn prepare(
         make_folders(context, &root, &parse_image(&image)?, &folders)?;
     }
 
-    let named = warning::named(&grants, &tiers, root.as_path());
-    let of_grants = warning::covered_baseline(&grants).into_iter().chain(named);
+    let of_grants = of_grants(&grants, &tiers, root.as_path());
     let lent = || layers.lent(options.tool.as_deref(), &context.variable_names());
     Ok(Prepared {
         root,
@@ -200,7 +201,7 @@ pub(crate) fn prepare(
             .chain(warnings.into_iter().chain(of_grants).map(|it| told(&it, &workspace.here)))
             .chain(flags.warnings)
             .chain(left_out)
-            .chain(of_tiers)
+            .chain(of_tiers.into_iter().chain(ignored_case(&volumes)))
             .chain(matches!(stage, Stage::Service { .. }).then(lent).unwrap_or_default())
             .collect(),
         profiles,
@@ -251,6 +252,37 @@ fn of_run<'a>(run: Option<Run<'a>>, workspace: &'a Path) -> ImageSpec<'a> {
         shared_page: run.map_or(nowhere(), |run| &run.page.path),
         ..ImageSpec::to_ask(&[], workspace)
     }
+}
+
+/// What is said of grants where it is not what somebody may have meant.
+fn of_grants(grants: &[Grant], tiers: &Tiers, root: &Path) -> Vec<Warning> {
+    let mut warnings: Vec<_> = warning::covered_baseline(grants).into_iter().collect();
+    warnings.extend(warning::named(grants, tiers, root));
+    warnings
+}
+
+/// What the rules and options say of the network.
+fn network(options: &Options, resources: &Resources, is_learning: bool) -> net::order::Order {
+    let network = net::order::Order::of(options, &resources.net);
+    if is_learning { network.watched(options) } else { network }
+}
+
+/// Where names are equal that differ in case.
+fn volumes(table: &MountTable, grants: &[Grant], tiers: &Tiers, root: &Path) -> Vec<Volume> {
+    let in_force = (!tiers.is_empty()).then_some(tiers);
+    case::volumes(grants, in_force, root, table.mounts().places())
+}
+
+/// The same for people, and what that means.
+fn ignored_case(volumes: &[Volume]) -> Option<String> {
+    let places = volumes.iter().map(|volume| report::path(&volume.root.to_string_lossy()));
+    let places = places.collect::<Vec<_>>().join(", ");
+    (!volumes.is_empty()).then(|| {
+        format!(
+            "{places}: the file system ignores case, so what is denied there is denied in every spelling; what is \
+             granted is granted as it is written"
+        )
+    })
 }
 
 /// In place of what only a run has.
@@ -319,7 +351,7 @@ pub(crate) fn build_image(spec: &ImageSpec<'_>) -> Result<Vec<u8>, Failure> {
 
 /// An image, to ask it: there is one evaluator, and it reads images.
 pub(crate) fn parse_image(image: &[u8]) -> Result<Image<'_>, Failure> {
-    Image::parse(image).map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))
+    Image::read(image).map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))
 }
 
 impl Prepared {

@@ -123,6 +123,7 @@ impl Policy {
             tiers: (!tiers.is_empty()).then_some(&tiers),
             beyond: Beyond { env: Some(&env), commands: self.commands.as_deref() },
             workspace: folder,
+            volumes: &[],
             aliases: &aliases,
             session: 7,
             shim_path: nowhere,

@@ -128,6 +128,7 @@ impl Tiered {
             tiers: (!tiers.is_empty()).then_some(&tiers),
             beyond: Beyond::default(),
             workspace,
+            volumes: &[],
             aliases: &[],
             session: 7,
             shim_path: nowhere,

@@ -13,6 +13,7 @@ use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, Capability};
 
+use super::spelling::why_denied;
 use super::staying::Gone;
 use super::withheld::{is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
@@ -202,8 +203,7 @@ impl<'a> Trial<'a> {
                 continue;
             }
             let Verdict::Deny(denied) = verdict else {
-                let outside = "the policy allows it now; a run around this one may not";
-                return if is_first { Err(never(outside)) } else { Ok(steps) };
+                return if is_first { Err(never(why_denied(asked))) } else { Ok(steps) };
             };
             if is_asked {
                 return Ok(steps);

@@ -152,7 +152,7 @@ impl Recorder {
     /// # Errors
     /// Where the image is damaged.
     pub(crate) fn new(file: File, nothing: Vec<u8>) -> io::Result<Self> {
-        let nothing = Image::parse(nothing.leak()).map_err(|_| io::ErrorKind::InvalidData)?;
+        let nothing = Image::read(nothing.leak()).map_err(|_| io::ErrorKind::InvalidData)?;
         Ok(Self { file, nothing, seen: Mutex::default() })
     }
 

@@ -71,6 +71,10 @@ impl Draft {
                 .notes
                 .push("opens are judged by call, as there are devices among files".to_owned());
         }
+        if order.image.ignores_case() {
+            draft.inexact = Capabilities::ALL;
+            draft.notes.push("names are judged by call, as a file system ignores case".to_owned());
+        }
         draft.look_into_proc(order);
         draft.cover(order, version, &standings);
         draft

@@ -60,7 +60,7 @@ impl Policy {
         learner: Option<Recorder>,
         network: Option<Network>,
     ) -> io::Result<Self> {
-        let image = Image::parse(image.leak()).map_err(|_| Errno::INVAL)?;
+        let image = Image::read(image.leak()).map_err(|_| Errno::INVAL)?;
         let (generation, page) = (Generation::map(page)?, page.try_clone()?);
         let begun = AtomicBool::new(false);
         let unrecorded = AtomicU64::new(0);

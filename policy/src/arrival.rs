@@ -18,14 +18,16 @@ use crate::walk::{leads_below, leads_to};
 /// be that the policy denies to create, or asks about, unless it does so below `from` too (R31).
 #[must_use]
 pub fn admit_contents(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
-    at_each_level(image, |image| on_second(admitted(image, to, admits_contents(image, from, to))))
+    at_each_level(image, [from.path, to.path], |image| {
+        on_second(admitted(image, to, admits_contents(image, from, to)))
+    })
 }
 
 /// Whether a symlink may come to `to`, whatever its target: not where the policy is narrower below that name than below
 /// an ordinary name in the workspace (R31).
 #[must_use]
 pub fn admit_symlink(image: &Image<'_>, to: &Request<'_>) -> Verdict {
-    at_each_level(image, |image| admitted(image, to, admits_any_target(image, to)))
+    at_each_level(image, [to.path; 2], |image| admitted(image, to, admits_any_target(image, to)))
 }
 
 /// Whether a symlink may be created at `entry` (R31). Where that depends on its target, `text` says what it holds.
@@ -37,7 +39,8 @@ pub fn symlink<'t>(image: &Image<'_>, entry: &Request<'_>, text: impl Fn() -> &'
     }
     let admits =
         |image: &Image<'_>| admits_any_target(image, entry) || admits_target(image, entry, text());
-    worst([created, at_each_level(image, |image| admitted(image, entry, admits(image)))])
+    let judge = |image: &Image<'_>| admitted(image, entry, admits(image));
+    worst([created, at_each_level(image, [entry.path; 2], judge)])
 }
 
 fn admitted(image: &Image<'_>, to: &Request<'_>, is_admitted: bool) -> Verdict {
@@ -168,15 +171,15 @@ fn patterns_admit(tiers: &Tiers<'_>, from: &End<'_, '_>, to: &End<'_, '_>) -> bo
         caps: if end.reach().is_some() { Capabilities::ALL } else { Capabilities::NONE },
         ..end.granted
     };
-    let [before, after] = [free(from), free(to)];
     let is_like = reaches[0] == reaches[1];
     tiers.automaton.all_below_parts([&[to.path], &[from.path]], is_like, |there, here| {
-        left(tiers, to, after, there).contains(Capabilities::CREATE)
-            || !left(tiers, from, before, here).contains(Capabilities::CREATE)
+        left(tiers, to, free(to), there).contains(Capabilities::CREATE)
+            || !left(tiers, from, free(from), here).contains(Capabilities::CREATE)
     })
 }
 
 /// Whether a rule or an exclusion strictly below `to` denies creation, and does not do the same below `from`.
+#[inline(never)] // what these need of the stack is not to add up
 fn narrows_by_rule(image: &Image<'_>, to: &End<'_, '_>, from: Option<&End<'_, '_>>) -> bool {
     if !to.granted.below_all.contains(Capabilities::CREATE) {
         return true;
@@ -185,9 +188,9 @@ fn narrows_by_rule(image: &Image<'_>, to: &End<'_, '_>, from: Option<&End<'_, '_
     let is_same = |from: &&End<'_, '_>| from.rule().is_some_and(|other| core::ptr::eq(other, rule));
     let before = from.filter(is_same).and_then(|from| from.winner).map(|(_, rest)| rest);
     image.patterns_of(rule).any(|pattern| {
-        let leads_before =
-            |before: &[u8]| depth(before) == depth(rest) && leads_below(pattern, before);
-        leads_below(pattern, rest) && !before.is_some_and(leads_before)
+        let leads = |rest: &[u8]| leads_below(pattern, rest, image.names());
+        let leads_before = |before: &[u8]| depth(before) == depth(rest) && leads(before);
+        leads(rest) && !before.is_some_and(leads_before)
     })
 }
 

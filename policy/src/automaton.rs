@@ -12,6 +12,7 @@ use zerocopy::little_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::tier::Tier;
+use crate::volume::Folds;
 
 /// Which lists have a pattern that matches: a bit for each tier, one for the sensitive paths,
 /// two for questions and limits that open nothing, one for what opens sensitive paths by their names, and two for
@@ -103,6 +104,45 @@ impl Seen {
 /// So many pairs of states are compared, for which there is room on a stack.
 const PAIRS: usize = 224;
 
+/// Pairs of states that one path leads to in two places, and whether its last byte is a separator: with as little of the
+/// stack as that takes.
+struct Pairs {
+    states: [[u16; 2]; PAIRS],
+    behind_slash: [u128; 2],
+    count: usize,
+}
+
+impl Pairs {
+    const fn new(ends: [u16; 2]) -> Self {
+        Self { states: [ends; PAIRS], behind_slash: [1, 0], count: 1 }
+    }
+
+    fn get(&self, at: usize) -> Option<([u16; 2], bool)> {
+        let states = self.states.get(..self.count)?.get(at)?;
+        let bits = self.behind_slash.get(at / 128)?;
+        Some((*states, bits.wrapping_shr(Self::place(at)) & 1 != 0))
+    }
+
+    /// Where in its number a bit is.
+    fn place(at: usize) -> u32 {
+        u32::try_from(at % 128).unwrap_or(0)
+    }
+
+    fn has(&self, states: [u16; 2], is_behind_slash: bool) -> bool {
+        let pair = Some((states, is_behind_slash));
+        (0..self.count).any(|at| self.states.get(at) == Some(&states) && self.get(at) == pair)
+    }
+
+    /// Takes in one more, if there is room.
+    fn add(&mut self, states: [u16; 2], is_behind_slash: bool) -> Option<()> {
+        *self.states.get_mut(self.count)? = states;
+        let bits = self.behind_slash.get_mut(self.count / 128)?;
+        *bits |= u128::from(is_behind_slash).wrapping_shl(Self::place(self.count));
+        self.count = self.count.wrapping_add(1);
+        Some(())
+    }
+}
+
 /// A table that is part of an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Automaton<'a> {
@@ -114,6 +154,8 @@ pub(crate) struct Automaton<'a> {
     pub(crate) edges: &'a [U16],
     /// Where every path begins in the other automata, if there are any.
     pub(crate) starts: &'a [U16],
+    /// What names become before the automata see them, if they are of folded ones.
+    pub(crate) folds: Option<Folds<'a>>,
 }
 
 impl Automaton<'_> {
@@ -187,25 +229,22 @@ impl Automaton<'_> {
         holds: impl Fn(Marks, Marks) -> bool,
     ) -> Option<()> {
         let slash = self.sole_class(b'/')?;
-        let mut pairs = [(ends, true); PAIRS];
-        let (mut at, mut known) = (0, 1);
-        while at < known {
-            let ([one, other], is_behind_slash) = *pairs.get(at)?;
+        let mut pairs = Pairs::new(ends);
+        let mut at = 0_usize;
+        while let Some(([one, other], is_behind_slash)) = pairs.get(at) {
             let edges = self.edges_from(one)?.iter().zip(self.edges_from(other)?);
             for (class, (one, other)) in edges.enumerate() {
                 let (pair, is_slash) = ([one.get(), other.get()], class == slash);
                 let is_held = is_like && one == other;
-                let is_known = is_held || pairs.get(..known)?.contains(&(pair, is_slash));
-                if is_known || is_slash && is_behind_slash {
+                if is_held || is_slash && is_behind_slash || pairs.has(pair, is_slash) {
                     continue;
                 }
                 if !is_slash && !holds(self.marks_in(pair[0])?, self.marks_in(pair[1])?) {
                     return None;
                 }
-                *pairs.get_mut(known)? = (pair, is_slash);
-                known += 1;
+                pairs.add(pair, is_slash)?;
             }
-            at += 1;
+            at = at.wrapping_add(1);
         }
         Some(())
     }
@@ -274,6 +313,7 @@ impl Automaton<'_> {
     }
 
     /// As [`Self::inside`], of a directory whose path is in parts.
+    #[inline(never)] // what it needs of the stack is not to add up with what compares
     fn inside_parts(&self, start: u16, parts: &[&[u8]]) -> Option<u16> {
         let run = |at, &part: &&[u8]| self.run(at, if part == b"/" { b"" } else { part });
         self.run(parts.iter().try_fold(start, run)?, b"/")
@@ -298,13 +338,32 @@ impl Automaton<'_> {
     }
 
     fn run(&self, from: u16, path: &[u8]) -> Option<u16> {
+        if let Some(folds) = &self.folds {
+            return self.run_folded(folds, from, path);
+        }
         let stride = self.edges.len().checked_div(self.states.len())?;
+        path.iter().try_fold(from, |at, &byte| self.step(stride, at, byte))
+    }
+
+    /// As [`Self::run`], along what the path becomes.
+    #[cold]
+    #[inline(never)]
+    fn run_folded(&self, folds: &Folds<'_>, from: u16, path: &[u8]) -> Option<u16> {
+        let stride = self.edges.len().checked_div(self.states.len())?;
+        let mut at = from;
+        folds.each(path, |byte| {
+            at = self.step(stride, at, byte)?;
+            Some(())
+        })?;
+        Some(at)
+    }
+
+    /// The state behind one more byte, where each state has so many edges.
+    fn step(&self, stride: usize, at: u16, byte: u8) -> Option<u16> {
+        let class = usize::from(*self.classes.get(usize::from(byte))?);
         // No index overflows: it is below 2^16 times 2^8.
-        path.iter().try_fold(from, |at, &byte| {
-            let class = usize::from(*self.classes.get(usize::from(byte))?);
-            let edge = usize::from(at).wrapping_mul(stride).wrapping_add(class);
-            self.edges.get(edge).map(|next| next.get())
-        })
+        let edge = usize::from(at).wrapping_mul(stride).wrapping_add(class);
+        self.edges.get(edge).map(|next| next.get())
     }
 }
 

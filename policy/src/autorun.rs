@@ -26,6 +26,8 @@ use crate::capability::Capabilities;
 use crate::image::{Image, Rule};
 use crate::lookup::{Lookup, Request};
 use crate::tier::{Reach, Restraint};
+#[cfg(feature = "std")]
+use crate::volume::Names;
 
 /// The entry of the built-in list that the canonical path is of, whether or not anybody names it. Of this image alone.
 #[must_use]
@@ -93,8 +95,8 @@ fn asked(image: &Image<'_>, request: &Request<'_>, winner: Winner<'_, '_>) -> Ca
 fn listed(image: &Image<'_>, path: &[u8], winner: Winner<'_, '_>) -> Capabilities {
     let mut asked = asked_by_anchor(image, path, winner);
     for (place, base) in image.bases() {
-        if let Some(tail) = stand::below(base, path) {
-            asked = asked.union(Stand::of(place, tail).asked());
+        if let Some(tail) = image.names().below(base, path) {
+            asked = asked.union(Stand::of(place, tail, image.names()).asked());
         }
     }
     asked.with_if(has_mark(image, path, Marks::AUTORUN), Capabilities::WRITE)
@@ -123,8 +125,9 @@ pub(crate) fn entry_below(
     path: &[u8],
 ) -> Option<(Place, &'static Entry)> {
     use std::os::unix::ffi::OsStrExt as _;
+    let exact = Names::default();
     let mut bases = bases.iter().map(|(place, base)| (*place, base.as_os_str().as_bytes()));
-    bases.find_map(|(place, base)| placed(Stand::of(place, stand::below(base, path)?)))
+    bases.find_map(|(place, base)| placed(Stand::of(place, exact.below(base, path)?, exact)))
 }
 
 /// The entry that the path is of in whatever directory a rule stands on: for messages.
@@ -132,7 +135,7 @@ pub(crate) fn entry_below(
 pub(crate) fn entry_somewhere(path: &[u8]) -> Option<(Place, &'static Entry)> {
     let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     let mut tails = ends.filter_map(|(at, _)| path.get(at.wrapping_add(1)..));
-    tails.find_map(|tail| placed(Stand::of(Place::Top, tail)))
+    tails.find_map(|tail| placed(Stand::of(Place::Top, tail, Names::default())))
 }
 
 #[cfg(feature = "std")]

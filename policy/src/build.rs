@@ -3,6 +3,7 @@
 pub(crate) mod automaton;
 mod beyond;
 mod decider;
+pub(crate) mod folds;
 mod origin;
 mod reach;
 mod trie;
@@ -20,6 +21,8 @@ use zerocopy::{FromBytes as _, IntoBytes as _};
 use self::automaton::{NO_PATTERNS, Table};
 pub use self::beyond::Beyond;
 pub use self::decider::decider;
+use self::folds::Ground;
+pub use self::folds::Volume;
 pub use self::origin::Origin;
 use self::trie::{Prefix, Trie};
 use crate::autorun::list::Place;
@@ -94,6 +97,8 @@ pub struct ImageSpec<'a> {
     pub beyond: Beyond<'a>,
     /// Canonical workspace root; external rules' routes are below it.
     pub workspace: &'a Path,
+    /// Where names are equal that differ in case.
+    pub volumes: &'a [Volume],
     /// Links known when the policy was compiled: absolute spelling, canonical absolute target.
     pub aliases: &'a [(PathBuf, PathBuf)],
     /// A random number for this run.
@@ -121,6 +126,7 @@ impl<'a> ImageSpec<'a> {
             tiers: None,
             beyond: Beyond::default(),
             workspace,
+            volumes: &[],
             aliases: &[],
             session: 0,
             shim_path: nowhere,
@@ -167,13 +173,23 @@ pub enum BuildError {
 /// # Errors
 /// [`BuildError`] where a path is not canonical or a table would not fit.
 pub fn build(spec: &ImageSpec<'_>) -> Result<Vec<u8>, BuildError> {
+    image(spec, &folds::form(spec)?, None)
+}
+
+/// As [`build`], with its second `form`, or as that on the `ground` of the policy as it was written.
+fn image(
+    spec: &ImageSpec<'_>,
+    form: &[u8],
+    ground: Option<&Ground<'_>>,
+) -> Result<Vec<u8>, BuildError> {
     let table = spec.tiers.map(Tiers::table).transpose()?;
     let mut tables = Tables {
-        trie: Trie::new(),
+        trie: Trie::new(ground.is_some()),
         rules: vec![],
         patterns: vec![],
         table: table.unwrap_or(&NO_PATTERNS),
         tiers: spec.tiers,
+        ground,
         open: reach::open_ground(spec.grants),
         bytes: vec![],
     };
@@ -194,7 +210,7 @@ pub fn build(spec: &ImageSpec<'_>) -> Result<Vec<u8>, BuildError> {
         tables.trie.prefixes[at].node.alias = text;
     }
     tables.trie.summarise(&tables.rules);
-    tables.write(spec)
+    tables.write(spec, form)
 }
 
 fn is_control(grant: &Grant) -> bool {
@@ -207,6 +223,8 @@ struct Tables<'a> {
     patterns: Vec<Span>,
     table: &'a Table,
     tiers: Option<&'a Tiers>,
+    /// Of a second form.
+    ground: Option<&'a Ground<'a>>,
     /// See [`reach::open_ground`].
     open: Option<&'a Path>,
     bytes: Vec<u8>,
@@ -217,6 +235,7 @@ impl<'a> Tables<'a> {
     fn add(&mut self, grant: &'a Grant, workspace: &Path) -> Result<(), BuildError> {
         let id = self.rules.len();
         let mut rule = self.rule(grant, workspace)?;
+        rule.names_autorun = self.names_autorun(id, grant, workspace).into();
         let trie::Place { at, covered } = self.trie.place(&grant.anchor)?;
         let prefix = &mut self.trie.prefixes[at];
         if !is_control(grant) {
@@ -251,7 +270,7 @@ impl<'a> Tables<'a> {
             caps: grant.caps.bits(),
             hidden: u8::from(grant.kind == GrantKind::Hidden),
             reach: reach::of(grant, self.open, self.table) as u8,
-            names_autorun: u8::from(self.names_autorun(grant, workspace)),
+            names_autorun: 0,
             patterns,
             route,
             earlier: NONE.into(),
@@ -261,12 +280,15 @@ impl<'a> Tables<'a> {
 
     /// Whether somebody names an auto-run file with the grant, be it by a link of such a name. What is ready-made names
     /// what programs need, and options above it may widen that.
-    fn names_autorun(&self, grant: &Grant, workspace: &Path) -> bool {
+    fn names_autorun(&self, id: usize, grant: &Grant, workspace: &Path) -> bool {
+        let exact = self.ground.map(|ground| ground.exact);
+        let grant = exact.and_then(|exact| exact.grants.get(id)).unwrap_or(grant);
+        let tiers = exact.map_or(self.tiers, |exact| exact.tiers);
         let is_meant = matches!(
             grant.origin,
             Origin::Rule { .. } | Origin::Flag { .. } | Origin::Profile { named: true, .. }
         );
-        let Some(tiers) = self.tiers.filter(|_| is_meant) else { return false };
+        let Some(tiers) = tiers.filter(|_| is_meant) else { return false };
         let spelled = match &grant.kind {
             GrantKind::External { lexical_path } => Some(workspace.join(lexical_path)),
             _ => None,
@@ -284,7 +306,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn write(mut self, spec: &ImageSpec<'_>) -> Result<Vec<u8>, BuildError> {
+    fn write(mut self, spec: &ImageSpec<'_>, form: &[u8]) -> Result<Vec<u8>, BuildError> {
         let nodes: Vec<Node> = self.trie.prefixes.iter().map(|prefix| prefix.node).collect();
         let slots = self.slots()?;
         let beyond = beyond::Tables::of(spec.beyond, &mut self.bytes)?;
@@ -301,6 +323,8 @@ impl<'a> Tables<'a> {
             intern(&mut self.bytes, spec.workspace.as_os_str().as_bytes())?;
 
         let bases = self.bases()?;
+        let volumes = self.ground.map(|ground| ground.volumes(&mut self.bytes)).transpose()?;
+        let volumes = volumes.unwrap_or_default();
         let mut image = vec![0; size_of::<Header>()];
         let mut append = |elements: &[u8], count: usize| {
             let offset = size(image.len())?;
@@ -320,6 +344,11 @@ impl<'a> Tables<'a> {
         let commands = append(beyond.commands.as_bytes(), beyond.commands.len())?;
         let lines = append(beyond.lines.as_bytes(), beyond.lines.len())?;
         let words = append(beyond.words.as_bytes(), beyond.words.len())?;
+        let (table, fold_texts) = self.ground.map_or((&[][..], &[][..]), Ground::folds);
+        let volumes = append(volumes.as_bytes(), volumes.len())?;
+        let folds = append(table.as_bytes(), table.len())?;
+        let fold_texts = append(fold_texts, fold_texts.len())?;
+        let folded = append(form, form.len())?;
         let bytes = append(&self.bytes, self.bytes.len())?;
         let json = append(spec.json, spec.json.len())?;
         let length = size(image.len())?;
@@ -351,6 +380,10 @@ impl<'a> Tables<'a> {
             words,
             bytes,
             texts,
+            volumes,
+            folds,
+            fold_texts,
+            folded,
             json,
         };
         sum_up(&mut image, &mut header);

@@ -43,7 +43,7 @@ impl<'a> Context<'a> {
     /// The workspace at `root` under the policy of `image`, which was built from `grants`.
     #[must_use]
     pub fn new(root: &'a Root, grants: &'a [Grant], image: &'a [u8]) -> Self {
-        Self { root, grants, image: Image::parse(image).ok(), tiers: None }
+        Self { root, grants, image: Image::read(image).ok(), tiers: None }
     }
 
     /// Which names the patterns of `tiers`, those that the image was built with, where they decide, not their lists

@@ -9,7 +9,7 @@ use crate::autorun;
 use crate::capability::Capabilities;
 use crate::image::{Image, RuleId};
 use crate::lookup;
-pub use crate::lookup::{Lookup, Request, lookup};
+pub use crate::lookup::{Lookup, Request, narrowed as lookup};
 use crate::relocation;
 pub use crate::spelled::{kept_by_spelling, spelled};
 #[cfg(all(feature = "std", target_os = "linux"))]
@@ -115,24 +115,24 @@ pub fn opened(
 /// Whether `need` is there at each level: what nearly every question comes down to, asked without
 /// gathering what a denial tells.
 fn permits(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> bool {
-    image.levels().all(|image| lookup::permits(image, request, need))
+    holds_at_each_level(image, request.path, |image| lookup::permits(image, request, need))
 }
 
 /// Why `need` is not there.
 #[cold]
 #[inline(never)]
 fn refusal(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Verdict {
-    at_each_level(image, |image| verdict(&lookup(image, request), need))
+    at_each_level(image, [request.path; 2], |image| verdict(&lookup::lookup(image, request), need))
 }
 
 /// Whether the path may be looked at (`stat`, `access`, `readlink`): only hidden areas say no (R6).
 #[must_use]
 pub fn metadata(image: &Image<'_>, request: &Request<'_>) -> Verdict {
-    if image.levels().all(|image| !lookup::is_hidden(image, request)) {
+    if holds_at_each_level(image, request.path, |image| !lookup::is_hidden(image, request)) {
         return Verdict::Allow;
     }
-    at_each_level(image, |image| {
-        let found = lookup(image, request);
+    at_each_level(image, [request.path; 2], |image| {
+        let found = lookup::lookup(image, request);
         if found.hidden {
             Verdict::Deny(denial(&found, Capabilities::READ))
         } else {
@@ -151,7 +151,9 @@ pub(crate) fn left(
     need: Capabilities,
     reach: Reach,
 ) -> Verdict {
-    at_each_level(image, |image| verdict(&lookup::left(image, request, reach), need))
+    at_each_level(image, [request.path; 2], |image| {
+        verdict(&lookup::left(image, request, reach), need)
+    })
 }
 
 /// Whether, and for which of new and existing files, an open may go ahead.
@@ -211,7 +213,7 @@ fn combine(how: OpenRequest, existing: Verdict, new: Verdict) -> OpenVerdict {
 /// rule grants deletion too (R5).
 #[must_use]
 pub fn remove(image: &Image<'_>, request: &Request<'_>) -> Verdict {
-    at_each_level(image, |image| removal(&lookup(image, request)))
+    at_each_level(image, [request.path; 2], |image| removal(&lookup::lookup(image, request)))
 }
 
 /// Whether a directory may be made there. Of an auto-run file nobody obeys the name alone.
@@ -234,7 +236,7 @@ pub fn rename(
     to: &Request<'_>,
     destination: Destination,
 ) -> Verdict {
-    at_each_level(image, |image| rename_at(image, from, to, destination))
+    at_each_level(image, [from.path, to.path], |image| rename_at(image, from, to, destination))
 }
 
 fn rename_at(
@@ -243,8 +245,8 @@ fn rename_at(
     to: &Request<'_>,
     destination: Destination,
 ) -> Verdict {
-    let source = lookup(image, from);
-    let target = lookup(image, to);
+    let source = lookup::lookup(image, from);
+    let target = lookup::lookup(image, to);
     let (at_source, at_target) = match destination {
         Destination::Missing => (Capabilities::DELETE, Capabilities::CREATE),
         Destination::Exists => (Capabilities::DELETE, Capabilities::UPDATE),
@@ -275,7 +277,9 @@ fn rename_at(
 /// too.
 #[must_use]
 pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
-    at_each_level(image, |image| gain(&lookup(image, from), &lookup(image, to)))
+    at_each_level(image, [from.path, to.path], |image| {
+        gain(&lookup::lookup(image, from), &lookup::lookup(image, to))
+    })
 }
 
 /// Whether a directory may go from one place to another for all that holds below it alone: what a tier withholds there,
@@ -283,9 +287,9 @@ pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) ->
 /// where that would not be; nor what no rule reaches, of which a pattern opens the directory alone, to where a rule does.
 #[must_use]
 pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
-    at_each_level(image, |image| match relocation::judge(image, from, to) {
+    at_each_level(image, [from.path, to.path], |image| match relocation::judge(image, from, to) {
         Ok(()) => leaving(image, from, to),
-        Err(_) => Verdict::Deny(denial(&lookup(image, from), Capabilities::DELETE)),
+        Err(_) => Verdict::Deny(denial(&lookup::lookup(image, from), Capabilities::DELETE)),
     })
 }
 
@@ -296,7 +300,7 @@ fn leaving(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
         return Verdict::Allow;
     }
     let restraint = Some(Restraint::Autorun);
-    let denial = denial(&lookup(image, from), Capabilities::DELETE);
+    let denial = denial(&lookup::lookup(image, from), Capabilities::DELETE);
     Verdict::Deny(Denial { restraint, ask: true, ..denial })
 }
 
@@ -308,7 +312,8 @@ pub fn lacking_to_relocate(
     from: &Request<'_>,
     to: &Request<'_>,
 ) -> Capabilities {
-    let lacking = image.levels().filter_map(|image| relocation::judge(image, from, to).err());
+    let forms = image.forms([from.path, to.path]).filter_map(|(_, form)| form);
+    let lacking = forms.filter_map(|image| relocation::judge(image, from, to).err());
     lacking.fold(Capabilities::NONE, Capabilities::union)
 }
 
@@ -316,12 +321,12 @@ pub fn lacking_to_relocate(
 /// has no other name, whatever is there.
 #[must_use]
 pub fn link(image: &Image<'_>, old: &Request<'_>, new: &Request<'_>) -> Verdict {
-    at_each_level(image, |image| {
-        let source = lookup(image, old);
+    at_each_level(image, [old.path, new.path], |image| {
+        let source = lookup::lookup(image, old);
         if source.hidden {
             return Verdict::Deny(denial(&source, Capabilities::READ));
         }
-        let target = lookup(image, new);
+        let target = lookup::lookup(image, new);
         // Under its other name an auto-run file could be changed.
         let linked = Lookup { autorun: Capabilities::NONE, ..source };
         worst([on_second(verdict(&target, Capabilities::CREATE)), gain(&linked, &target)])
@@ -332,8 +337,9 @@ pub fn link(image: &Image<'_>, old: &Request<'_>, new: &Request<'_>) -> Verdict 
 /// place that the run cannot write to (spec §5.2, "loader from baseline").
 #[must_use]
 pub fn loader(image: &Image<'_>, request: &Request<'_>) -> Verdict {
-    let verdict =
-        at_each_level(image, |image| verdict(&lookup(image, request), Capabilities::EXECUTE));
+    let verdict = at_each_level(image, [request.path; 2], |image| {
+        verdict(&lookup::lookup(image, request), Capabilities::EXECUTE)
+    });
     let writable = || {
         [Capabilities::CREATE, Capabilities::UPDATE, Capabilities::DELETE]
             .into_iter()
@@ -341,7 +347,7 @@ pub fn loader(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     };
     match verdict {
         Verdict::Allow if writable() => {
-            Verdict::Deny(denial(&lookup(image, request), Capabilities::EXECUTE))
+            Verdict::Deny(denial(&lookup::lookup(image, request), Capabilities::EXECUTE))
         }
         verdict => verdict,
     }
@@ -357,14 +363,16 @@ pub fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
 /// Whether nothing at or below the directory is hidden, so that metadata needs no judging there.
 #[must_use]
 pub fn shows_everything(image: &Image<'_>, directory: &[u8]) -> bool {
-    image.levels().all(|image| Walk::along(image, directory).shows_everything(image, directory))
+    holds_at_each_level(image, directory, |image| {
+        Walk::along(image, directory).shows_everything(image, directory)
+    })
 }
 
 /// Whether `need` is granted at the directory and everywhere below it, so that a walk the kernel
 /// keeps beneath it needs no judging.
 #[must_use]
 pub fn grants_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
-    image.levels().all(|image| holds_beneath(image, directory, need))
+    holds_at_each_level(image, directory, |image| holds_beneath(image, directory, need))
 }
 
 /// Why a tier would withhold some of `need` from a rule that names the very path of `request`, if it would: then
@@ -376,7 +384,9 @@ pub fn withheld_by_tier(
     request: &Request<'_>,
     need: Capabilities,
 ) -> Option<Restraint> {
-    image.levels().find_map(|image| lookup::withheld_by_tier(image, request, need))
+    image
+        .forms([request.path; 2])
+        .find_map(|(_, form)| lookup::withheld_by_tier(form?, request, need))
 }
 
 /// Whether `need` may be granted somewhere below the canonical `directory`, so that going on there can find it:
@@ -384,7 +394,7 @@ pub fn withheld_by_tier(
 #[cfg(feature = "std")]
 #[must_use]
 pub fn may_grant_below(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
-    image.levels().all(|image| lookup::may_grant_below(image, directory, need))
+    holds_at_each_level(image, directory, |image| lookup::may_grant_below(image, directory, need))
 }
 
 /// Whether tiers leave `need` at the canonical `directory` or anywhere below it, of what the rule there grants, be it
@@ -392,23 +402,23 @@ pub fn may_grant_below(image: &Image<'_>, directory: &[u8], need: Capabilities) 
 #[cfg(feature = "std")]
 #[must_use]
 pub fn may_be_left(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
-    image.levels().all(|image| lookup::may_be_left(image, directory, need))
+    holds_at_each_level(image, directory, |image| lookup::may_be_left(image, directory, need))
 }
 
 /// As [`grants_beneath`], with the denial where it is not.
 #[must_use]
 pub fn beneath(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Verdict {
-    at_each_level(image, |image| {
+    at_each_level(image, [request.path; 2], |image| {
         if holds_beneath(image, request.path, need) {
             return Verdict::Allow;
         }
-        Verdict::Deny(Denial { hidden: false, ..denial(&lookup(image, request), need) })
+        Verdict::Deny(Denial { hidden: false, ..denial(&lookup::lookup(image, request), need) })
     })
 }
 
 /// As [`grants_beneath`], of one image alone.
 fn holds_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
-    let found = lookup(image, &Request::canonical(directory));
+    let found = lookup::lookup(image, &Request::canonical(directory));
     let winner = found.rule.and_then(|id| image.rule(id.raw()));
     winner.is_some_and(|rule| rule.patterns.count.get() == 0)
         && !found.restrained_below
@@ -417,14 +427,34 @@ fn holds_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> boo
 }
 
 /// What the policies say, from the innermost run outwards: the first refusal that nobody can lift, else
-/// the first question.
-pub(crate) fn at_each_level(image: &Image<'_>, judge: impl Fn(&Image<'_>) -> Verdict) -> Verdict {
-    let levels = (0..=u8::MAX).zip(image.levels());
-    worst(levels.map(|(level, image)| match judge(image) {
+/// the first question. Where case is ignored at one of the `paths`, the form with folded names has to agree.
+pub(crate) fn at_each_level(
+    image: &Image<'_>,
+    paths: [&[u8]; 2],
+    judge: impl Fn(&Image<'_>) -> Verdict,
+) -> Verdict {
+    worst(image.forms(paths).map(|(level, form)| match form.map_or(UNKNOWN, &judge) {
         Verdict::Allow => Verdict::Allow,
         Verdict::Deny(denial) => Verdict::Deny(Denial { level, ..denial }),
     }))
 }
+
+/// As [`at_each_level`], of what holds or does not.
+fn holds_at_each_level(image: &Image<'_>, path: &[u8], holds: impl Fn(&Image<'_>) -> bool) -> bool {
+    image.forms([path; 2]).all(|(_, form)| form.is_some_and(&holds))
+}
+
+/// Of a name of which there is no telling what it is equal to.
+const UNKNOWN: Verdict = Verdict::Deny(Denial {
+    rule: None,
+    missing: Capabilities::ALL,
+    hidden: false,
+    second: false,
+    level: 0,
+    visible: 0,
+    restraint: None,
+    ask: false,
+});
 
 /// The first verdict that refuses for good, else the first that asks, else allowance.
 pub(crate) fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
@@ -453,9 +483,9 @@ impl Verdict {
 #[must_use]
 pub fn excludes_below(image: &Image<'_>, directory: &[u8]) -> bool {
     let Some((id, rest)) = Walk::along(image, directory).winner(directory) else { return false };
-    image
-        .rule(id)
-        .is_some_and(|rule| image.patterns_of(rule).any(|pattern| leads_below(pattern, rest)))
+    image.rule(id).is_some_and(|rule| {
+        image.patterns_of(rule).any(|pattern| leads_below(pattern, rest, image.names()))
+    })
 }
 
 fn verdict(found: &Lookup, need: Capabilities) -> Verdict {
@@ -470,7 +500,7 @@ fn verdict(found: &Lookup, need: Capabilities) -> Verdict {
 
 /// A device is denied that no grant names.
 pub(crate) fn not_named(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Denial {
-    Denial { hidden: false, restraint: None, ..denial(&lookup(image, request), need) }
+    Denial { hidden: false, restraint: None, ..denial(&lookup::lookup(image, request), need) }
 }
 
 /// The one constructor of a denial: a change is refused openly even where the area is hidden.

@@ -10,6 +10,7 @@
 
 mod behind;
 mod beyond;
+mod folded;
 mod sums;
 
 use zerocopy::little_endian::{U16, U32, U64};
@@ -17,12 +18,14 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub use self::behind::Behind;
 pub(crate) use self::beyond::{Command, Line, Variable};
+pub(crate) use self::folded::Form;
 pub use self::sums::checksum;
-pub(crate) use self::sums::edge_hash;
 #[cfg(feature = "std")]
 pub(crate) use self::sums::mix;
+pub(crate) use self::sums::{edge_hash, folded_edge_hash};
 use crate::automaton::{Automaton, State};
 use crate::tier::Tiers;
+use crate::volume::Folds;
 use crate::walk::Head;
 
 /// The first eight bytes of an image.
@@ -79,6 +82,12 @@ pub(crate) struct Header {
     pub(crate) words: Span,
     pub(crate) bytes: Span,
     pub(crate) texts: [Span; Text::COUNT],
+    /// Of a second form: where it counts, and what characters become ([`crate::volume`]).
+    pub(crate) volumes: Span,
+    pub(crate) folds: Span,
+    pub(crate) fold_texts: Span,
+    /// Where case is ignored anywhere: an image of the same policy with all names folded.
+    pub(crate) folded: Span,
     /// Last in the image, and outside the checksum: no decision depends on it.
     pub(crate) json: Span,
 }
@@ -242,6 +251,9 @@ pub struct Image<'a> {
     bytes: &'a [u8],
     whole: &'a [u8],
     head: Option<Head<'a>>,
+    /// What names become before they are looked up, where the image is of folded ones.
+    folds: Option<Folds<'a>>,
+    form: Form<'a>,
     outer: Option<&'a Image<'a>>,
 }
 
@@ -265,13 +277,14 @@ impl<'a> Image<'a> {
         if checksum(body) != header.checksum.get() {
             return Err(ImageError::Checksum);
         }
+        let folds = Folds::of(whole, header)?;
         let mut image = Self {
             header,
             nodes: table(whole, header.nodes)?,
             slots: table(whole, header.slots)?,
             rules: table(whole, header.rules)?,
             patterns: table(whole, header.patterns)?,
-            tiers: tiers(whole, header)?,
+            tiers: tiers(whole, header, folds)?,
             autorun: table(whole, header.autorun)?,
             variables: table(whole, header.variables)?,
             commands: table(whole, header.commands)?,
@@ -280,6 +293,8 @@ impl<'a> Image<'a> {
             bytes: table(whole, header.bytes)?,
             whole,
             head: None,
+            folds,
+            form: if header.folded.count.get() == 0 { Form::Needless } else { Form::Missing },
             outer: None,
         };
         if image.nodes.is_empty() || !image.slots.len().is_power_of_two() {
@@ -436,14 +451,26 @@ impl<'a> Image<'a> {
     }
 
     pub(crate) fn patterns_of(&self, rule: &Rule) -> impl Iterator<Item = &'a [u8]> {
-        let image = *self;
-        part(self.patterns, rule.patterns).iter().map(move |&span| image.string(span))
+        let strings = self.bytes;
+        part(self.patterns, rule.patterns).iter().map(move |&span| part(strings, span))
     }
 
     /// The child of node `parent` along the component `name`.
     pub(crate) fn child(&self, parent: u32, name: &[u8]) -> Option<(u32, &'a Node)> {
+        match &self.folds {
+            None => self.child_by(parent, edge_hash(parent, name), |known| known == name),
+            Some(folds) => self.child_folded(folds, parent, name),
+        }
+    }
+
+    /// The child whose edge has this hash, and a name that `is_it`.
+    fn child_by(
+        &self,
+        parent: u32,
+        hash: u32,
+        is_it: impl Fn(&[u8]) -> bool,
+    ) -> Option<(u32, &'a Node)> {
         let mask = self.slots.len().wrapping_sub(1);
-        let hash = edge_hash(parent, name);
         for probe in 0..self.slots.len() {
             let slot = self.slots.get((hash as usize).wrapping_add(probe) & mask)?;
             let child = slot.child.get();
@@ -452,7 +479,7 @@ impl<'a> Image<'a> {
             }
             if slot.hash.get() == hash
                 && slot.parent.get() == parent
-                && self.string(slot.name) == name
+                && is_it(self.string(slot.name))
             {
                 return self.nodes.get(child as usize).map(|node| (child, node));
             }
@@ -463,7 +490,11 @@ impl<'a> Image<'a> {
 
 /// The tier layer that the header names.
 #[cold] // as all that is done once, beside which it then lies
-fn tiers<'a>(whole: &'a [u8], header: &Header) -> Result<Option<Tiers<'a>>, ImageError> {
+fn tiers<'a>(
+    whole: &'a [u8],
+    header: &Header,
+    folds: Option<Folds<'a>>,
+) -> Result<Option<Tiers<'a>>, ImageError> {
     if header.classes.count.get() == 0 {
         return Ok(None);
     }
@@ -472,12 +503,13 @@ fn tiers<'a>(whole: &'a [u8], header: &Header) -> Result<Option<Tiers<'a>>, Imag
         states: table::<State>(whole, header.states)?,
         edges: table::<U16>(whole, header.edges)?,
         starts: table::<U16>(whole, header.starts)?,
+        folds,
     };
     Ok(Some(Tiers::numbered(automaton, header.default_tier.get())))
 }
 
 /// The elements of a table, or an error where it does not lie inside the image.
-fn table<T: FromBytes + Immutable + KnownLayout + Unaligned>(
+pub(crate) fn table<T: FromBytes + Immutable + KnownLayout + Unaligned>(
     whole: &[u8],
     span: Span,
 ) -> Result<&[T], ImageError> {
@@ -488,7 +520,7 @@ fn table<T: FromBytes + Immutable + KnownLayout + Unaligned>(
 }
 
 /// The elements of a table that `span` says; none where they do not lie in it.
-fn part<T>(table: &[T], span: Span) -> &[T] {
+pub(crate) fn part<T>(table: &[T], span: Span) -> &[T] {
     let start = span.offset.get() as usize;
     let end = start.saturating_add(span.count.get() as usize);
     table.get(start..end).unwrap_or(&[])

@@ -84,6 +84,7 @@ mod spelled;
 pub mod telling;
 pub mod tier;
 pub mod variables;
+mod volume;
 mod walk;
 
 #[cfg(feature = "std")]
@@ -94,6 +95,8 @@ pub mod authorize;
 pub mod build;
 #[cfg(feature = "std")]
 pub mod canonical;
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub mod case;
 #[cfg(feature = "std")]
 mod characters;
 #[cfg(feature = "std")]

@@ -9,6 +9,10 @@ use crate::reaches::Reaches;
 use crate::tier::{Reach, Restraint};
 use crate::walk::{Walk, excludes, leads_to};
 
+mod insensitive;
+
+pub use self::insensitive::narrowed;
+
 /// A path to judge.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
@@ -124,7 +128,7 @@ impl Lookup {
 /// What the policy holds at `request`: the rule with the longest anchor, whole (spec §5.1). Of this
 /// image alone, whatever run is around it.
 #[must_use]
-pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
+pub(crate) fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     let (mut found, winner) = granted(image, request);
     if let Some(tiers) = image.tiers() {
         found = tiers.restrain(image, request, winner, found);
@@ -284,7 +288,7 @@ pub(crate) fn granted<'a, 'p>(
     let (id, Some(rule)) = tie_by_route(image, id, request.route) else {
         return (uncovered, None);
     };
-    let carved = image.patterns_of(rule).any(|pattern| excludes(pattern, rest));
+    let carved = image.patterns_of(rule).any(|pattern| excludes(pattern, rest, image.names()));
     let caps = if carved { Capabilities::NONE } else { Capabilities::from_bits(rule.caps) };
     let shown = rest.is_empty() || !below_any.is_empty();
     let hidden = rule.hidden != 0 && !shown;

@@ -21,6 +21,7 @@ use crate::characters::encoded;
 use crate::control::Homes;
 
 mod expression;
+mod folding;
 
 /// No path is longer (`PATH_MAX`), and what is nested deeper would take too much stack.
 const LONGEST: usize = 4096;

@@ -68,7 +68,7 @@ impl Reaches {
         })
     }
 
-    const fn union(self, other: Self) -> Self {
+    pub(crate) const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 

@@ -15,9 +15,9 @@ pub fn spelled(
     spelling: &[u8],
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
 ) -> Option<Denial> {
-    let levels = (0..=u8::MAX).zip(image.levels());
-    let withheld = levels
-        .filter_map(|(level, image)| Some((level, image.tiers()?.withheld_by_spelling(spelling)?)));
+    let withheld = image
+        .forms([spelling; 2])
+        .filter_map(|(level, form)| Some((level, form?.tiers()?.withheld_by_spelling(spelling)?)));
     let (level, restraint) = withheld.min_by_key(|(_, restraint)| *restraint != Restraint::Deny)?;
     match judge(image, &Request::canonical(spelling)) {
         Verdict::Deny(denial) => {

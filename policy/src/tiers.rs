@@ -21,6 +21,7 @@ use crate::pattern::{Pattern, PatternError, Places};
 use crate::tier::{Restraint, Tier};
 
 mod autorun;
+mod folded;
 
 /// The built-in list of sensitive paths (spec §10).
 const SENSITIVE: [&str; 9] = [

@@ -1,6 +1,7 @@
 //! Along a path, component by component: down the trie of an image, and over a pattern.
 
 use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, NONE, Node};
+use crate::volume::{Folds, Names};
 
 /// How far a path goes down the trie.
 #[derive(Clone, Copy, Debug)]
@@ -142,18 +143,20 @@ impl<'p> Iterator for Components<'p> {
     }
 }
 
-/// Whether `pattern`, component by component, matches the beginning of `rest`.
-pub(crate) fn excludes(pattern: &[u8], rest: &[u8]) -> bool {
-    let mut names = Components::of(rest);
+/// Whether `pattern`, component by component, matches the beginning of `rest`, of which these are the `names`.
+#[inline(never)] // few rules have any, and the stack of the preload library is short
+pub(crate) fn excludes(pattern: &[u8], rest: &[u8], names: Names<'_>) -> bool {
+    let mut parts = Components::of(rest);
     Components::of(pattern)
-        .all(|wanted| names.next().is_some_and(|name| matches(wanted.name, name.name)))
+        .all(|wanted| parts.next().is_some_and(|name| is_match(wanted.name, name.name, names)))
 }
 
-/// Whether `pattern` may match something below `rest`.
-pub(crate) fn leads_below(pattern: &[u8], rest: &[u8]) -> bool {
+/// Whether `pattern` may match something below `rest`, likewise.
+pub(crate) fn leads_below(pattern: &[u8], rest: &[u8], names: Names<'_>) -> bool {
     let mut wanted = Components::of(pattern);
-    let leads_on =
-        |name: Component<'_>| wanted.next().is_some_and(|wanted| matches(wanted.name, name.name));
+    let leads_on = |name: Component<'_>| {
+        wanted.next().is_some_and(|wanted| is_match(wanted.name, name.name, names))
+    };
     Components::of(rest).all(leads_on) && wanted.next().is_some()
 }
 
@@ -169,6 +172,43 @@ pub fn behind(pattern: &str, way: &[u8]) -> Option<std::string::String> {
     }
     let rest = pattern.get(wanted.at..)?.trim_start_matches('/');
     (!rest.is_empty()).then(|| rest.into())
+}
+
+fn is_match(pattern: &[u8], name: &[u8], names: Names<'_>) -> bool {
+    names
+        .folds()
+        .map_or_else(|| matches(pattern, name), |folds| matches_folded(pattern, name, folds))
+}
+
+/// As [`matches`], of what the name becomes, by the places in the pattern that it may stand at; a longer pattern than
+/// there is room for matches.
+#[cold]
+#[inline(never)]
+fn matches_folded(pattern: &[u8], name: &[u8], folds: &Folds<'_>) -> bool {
+    let end = 1_u128.wrapping_shl(u32::try_from(pattern.len()).unwrap_or(u32::MAX));
+    let passed = |at: u128| {
+        let mut here = 1_u128;
+        pattern.iter().fold(at, |at, &part| {
+            let behind = here.wrapping_shl(1);
+            let is_passed = part == b'*' && at & here != 0;
+            here = behind;
+            if is_passed { at | behind } else { at }
+        })
+    };
+    let mut at = passed(1);
+    let _ = folds.each(name, |byte| {
+        let (mut next, mut here) = (0, 1_u128);
+        for &part in pattern {
+            let behind = here.wrapping_shl(1);
+            if at & here != 0 && (part == b'*' || part == byte) {
+                next |= if part == b'*' { here } else { behind };
+            }
+            here = behind;
+        }
+        at = passed(next);
+        Some(())
+    });
+    pattern.len() > 127 || at & end != 0
 }
 
 /// Whether one component matches a pattern in which `*` stands for any bytes.

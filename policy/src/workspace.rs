@@ -142,8 +142,14 @@ impl Workspace {
 }
 
 fn image(root: &Root, grants: &[Grant], tiers: &Tiers) -> Result<Vec<u8>, BuildError> {
+    let tiers = (!tiers.is_empty()).then_some(tiers);
+    #[cfg(target_os = "linux")]
+    let volumes = crate::case::volumes(grants, tiers, root.as_path(), core::iter::empty());
+    #[cfg(not(target_os = "linux"))]
+    let volumes = [];
     build::build(&ImageSpec {
-        tiers: (!tiers.is_empty()).then_some(tiers),
+        tiers,
+        volumes: &volumes,
         ..ImageSpec::to_ask(grants, root.as_path())
     })
 }
@@ -155,7 +161,7 @@ fn distrust(tiers: &mut Tiers, grants: &[Grant], root: &Root) -> Result<Vec<Warn
         return Ok(Vec::new());
     }
     let bytes = image(root, grants, tiers)?;
-    let image = Image::parse(&bytes).ok();
+    let image = Image::read(&bytes).ok();
     let could_be_made = |link: &Path| {
         let request = Request::canonical(check::bytes(link));
         let judge = |image| decide::access(image, &request, Capabilities::CREATE);

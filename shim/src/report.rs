@@ -186,7 +186,17 @@ pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -
     }
 }
 
-/// What came of telling the supervisor; zero where there is none.
+/// What is said of a refusal.
+#[derive(Clone, Copy)]
+struct Event<'a> {
+    denial: Option<Denial>,
+    reason: Reason,
+    subject: Subject<'a>,
+    other: Other<'a>,
+}
+
+/// What came of telling the supervisor; zero where there is none. The policy is asked about the file of records from
+/// here, and not from where a record is: the stack is short.
 #[inline(never)]
 fn record(
     image: &Image<'_>,
@@ -195,22 +205,45 @@ fn record(
     subject: Subject<'_>,
     other: Other<'_>,
 ) -> u32 {
-    // The stack is short here.
-    let mut program = Far::<PathBuffer>::blank().ok();
-    let program = program.as_mut().map_or(&b""[..], |program| own_program(program));
-    let Subject { call, path, route } = subject;
-    let parts = [path, route, other.path, program, call.to_bytes()];
-    let parts = parts.map(|part| part.get(..part.len().min(LONGEST)).unwrap_or(&[]));
-    let lengths = parts.map(|part| u16::try_from(part.len()).unwrap_or(0));
-    let head = head(denial, reason, other.wanted, lengths);
-    let [path, route, other, program, call] = parts;
-    let record: [&[u8]; VECTORS] = [&head, path, route, other, program, call];
+    let event = Event { denial, reason, subject, other };
     let decided = image.at_level(denial.map_or(0, |denial| denial.level));
-    let answer = if decided.behind().supervisor { sys::tell_supervisor(record) } else { None };
-    if answer.is_none() {
-        append(decided, record);
+    if decided.behind().supervisor
+        && let Some(answer) = event.tell()
+    {
+        return u32::try_from(answer).unwrap_or_default();
     }
-    answer.and_then(|answer| u32::try_from(answer).ok()).unwrap_or_default()
+    if let Ok(file) = open_record(decided) {
+        event.append(&file);
+    }
+    0
+}
+
+impl Event<'_> {
+    /// Tells the supervisor.
+    #[inline(never)]
+    fn tell(&self) -> Option<usize> {
+        self.with_record(sys::tell_supervisor)
+    }
+
+    /// Appends it to the record of the run whose policy decided.
+    #[inline(never)]
+    fn append(&self, file: &sys::Fd) {
+        if sys::fstat(file.raw()).is_ok_and(|stat| stat.st_size.cast_unsigned() <= FULL) {
+            let _ = self.with_record(|record| sys::write_all(file.raw(), record));
+        }
+    }
+
+    fn with_record<R>(&self, hand_on: impl FnOnce([&[u8]; VECTORS]) -> R) -> R {
+        let mut program = Far::<PathBuffer>::blank().ok();
+        let program = program.as_mut().map_or(&b""[..], |program| own_program(program));
+        let Self { denial, reason, subject: Subject { call, path, route }, other } = *self;
+        let parts = [path, route, other.path, program, call.to_bytes()];
+        let parts = parts.map(|part| part.get(..part.len().min(LONGEST)).unwrap_or(&[]));
+        let lengths = parts.map(|part| u16::try_from(part.len()).unwrap_or(0));
+        let head = head(denial, reason, other.wanted, lengths);
+        let [path, route, other, program, call] = parts;
+        hand_on([&head, path, route, other, program, call])
+    }
 }
 
 /// The path of the program itself; nothing where that cannot be told.
@@ -219,17 +252,9 @@ fn own_program(path: &mut PathBuffer) -> &[u8] {
     path.as_bytes()
 }
 
-/// Appends to the record of the run whose policy decided.
-#[inline(never)]
-fn append(decided: &Image<'_>, record: [&[u8]; VECTORS]) {
-    let Ok(file) = open_record(decided) else { return };
-    if sys::fstat(file.raw()).is_ok_and(|stat| stat.st_size.cast_unsigned() <= FULL) {
-        let _ = sys::write_all(file.raw(), record);
-    }
-}
-
 /// Opens the record of the run whose policy decided. What any program could have made up, a run inside
 /// another, is held to the policy of that: no link leads out of it.
+#[inline(never)]
 fn open_record(image: &Image<'_>) -> Result<sys::Fd, Errno> {
     let mut path = Far::<PathBuffer>::blank()?;
     path.push(image.text(Text::EventsPath))?;

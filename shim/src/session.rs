@@ -33,6 +33,8 @@ struct Shared {
 /// The image of one run, and the descriptor it came by.
 struct Level {
     image: UnsafeCell<MaybeUninit<Image<'static>>>,
+    /// Its form with folded names, where case is ignored.
+    form: UnsafeCell<MaybeUninit<Image<'static>>>,
     fd: AtomicI32,
     inode: AtomicU64,
 }
@@ -41,13 +43,14 @@ impl Level {
     const fn empty() -> Self {
         Self {
             image: UnsafeCell::new(MaybeUninit::uninit()),
+            form: UnsafeCell::new(MaybeUninit::uninit()),
             fd: AtomicI32::new(-1),
             inode: AtomicU64::new(0),
         }
     }
 }
 
-// SAFETY: each `image` is written once, by whoever moved `phase` from UNSET to WRITING, and read only
+// SAFETY: each `image`, and `form`, is written once, by whoever moved `phase` from UNSET to WRITING, and read only
 // after READY was seen.
 unsafe impl Sync for Shared {}
 
@@ -117,6 +120,10 @@ fn load_levels(handle: &Handle) -> Result<&'static Image<'static>, Errno> {
     for (level, &fd) in SHARED.levels.iter().zip(handle.images()) {
         let (image, inode) = load(fd)?;
         let image = outer.map_or(image, |outer| image.inside(outer));
+        let image = match image.form().map_err(|_| Errno::EACCES)? {
+            Some(form) => image.keeping(keep_form(level, &form)),
+            None => image,
+        };
         // SAFETY: only the winner of the exchange writes, and nobody reads before READY.
         unsafe { level.image.get().write(MaybeUninit::new(image)) };
         level.fd.store(fd, Ordering::Relaxed);
@@ -125,6 +132,15 @@ fn load_levels(handle: &Handle) -> Result<&'static Image<'static>, Errno> {
     }
     SHARED.count.store(handle.images().len(), Ordering::Relaxed);
     outer.ok_or(Errno::EACCES)
+}
+
+/// Keeps the form with folded names of the image of a level.
+#[cold]
+#[inline(never)]
+fn keep_form(level: &'static Level, form: &Image<'static>) -> &'static Image<'static> {
+    // SAFETY: as with the image itself: only the winner of the exchange writes, and nobody reads before READY.
+    let place = unsafe { &mut *level.form.get() };
+    place.write(*form)
 }
 
 /// Calls that were judged carry the number of the run that is supervised; of runs in each other that

@@ -33,6 +33,7 @@ fn image() -> Vec<u8> {
         tiers: None,
         beyond: Beyond::default(),
         workspace: Path::new("/"),
+        volumes: &[],
         aliases: &[],
         session: 1,
         shim_path: nowhere,

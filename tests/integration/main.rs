@@ -84,6 +84,7 @@ mod inventory;
 mod layers_stress;
 mod layers_stress_roles;
 mod policy_capabilities;
+mod policy_case;
 mod policy_commands;
 mod policy_denials;
 mod policy_environment;

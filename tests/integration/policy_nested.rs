@@ -249,6 +249,7 @@ fn made_up(scratch: &Scratch) -> Vec<u8> {
         tiers: None,
         beyond: Beyond::default(),
         workspace: Path::new("/"),
+        volumes: &[],
         aliases: &[],
         session: 0,
         shim_path: &scratch.ws().join("other.so"),

@@ -104,6 +104,7 @@ impl Ground {
             tiers: None,
             beyond: Beyond::default(),
             workspace: &self.path(""),
+            volumes: &[],
             aliases: &[],
             session: 1,
             shim_path: Path::new(""),

@@ -21,7 +21,13 @@ impl Made {
     }
 
     fn table<'a>(&'a self, classes: &'a [u8; 256]) -> Automaton<'a> {
-        Automaton { classes, states: &self.states, edges: &self.edges, starts: &self.starts }
+        Automaton {
+            classes,
+            states: &self.states,
+            edges: &self.edges,
+            starts: &self.starts,
+            folds: None,
+        }
     }
 }
 

@@ -3,20 +3,19 @@
 
 use super::list::{Entry, Place};
 use super::positions::Positions;
-#[cfg(feature = "std")]
-use super::stand::below;
 use super::stand::{Stand, Winner, of_directory, stands};
 use super::{is_free, is_released};
 use crate::automaton::Marks;
 use crate::image::Image;
 use crate::lookup::Request;
 use crate::tier::Tiers;
-use crate::walk::leads_to;
+#[cfg(feature = "std")]
+use crate::volume::Names;
 
 /// Whether something below the canonical directory may be an auto-run file, in this run or one around it.
 #[must_use]
 pub fn may_ask_below(image: &Image<'_>, directory: &[u8]) -> bool {
-    image.levels().any(|image| is_ahead(image, directory))
+    image.forms([directory; 2]).any(|(_, form)| form.is_none_or(|image| is_ahead(image, directory)))
 }
 
 /// As [`may_ask_below`], of this image alone.
@@ -24,7 +23,8 @@ pub(crate) fn is_ahead(image: &Image<'_>, directory: &[u8]) -> bool {
     let is_within = |stand: Stand<'_>| stand.place == Place::Top || stand.active().next().is_some();
     let by_pattern =
         |tiers: &Tiers<'_>| tiers.automaton.look(directory).ahead.intersects(Marks::AUTORUN);
-    image.bases().any(|(_, base)| directory == b"/" || leads_to(directory, base))
+    let is_above = |base: &[u8]| directory == b"/" || image.names().lead_to(directory, base);
+    image.bases().any(|(_, base)| is_above(base))
         || of_directory(image, directory).any(is_within)
         || image.tiers().is_some_and(by_pattern)
 }
@@ -42,7 +42,7 @@ pub(crate) fn asks_more_at(image: &Image<'_>, to: End<'_>, from: Option<End<'_>>
         return true;
     }
     let from = from.filter(|from| !from.is_free());
-    image.bases().any(|(_, base)| begins_inside(base, to.path))
+    image.bases().any(|(_, base)| begins_inside(image, base, to.path))
         || to.stands(image).any(|stand| asks_more_by_list(image, stand, from))
 }
 
@@ -77,7 +77,10 @@ impl<'e> End<'e> {
         self.stands(image).any(|there| is_as_far(there, stand, entry, at))
     }
 
-    fn stands(self, image: &Image<'_>) -> impl Iterator<Item = Stand<'e>> {
+    fn stands<'s>(self, image: &'s Image<'_>) -> impl Iterator<Item = Stand<'s>>
+    where
+        'e: 's,
+    {
         stands(image, self.path, self.winner).map(Stand::of_directory)
     }
 }
@@ -86,7 +89,7 @@ impl<'e> End<'e> {
 /// image alone.
 #[inline(never)]
 pub(crate) fn takes_along(image: &Image<'_>, from: &Request<'_>, to: &[u8]) -> bool {
-    let takes = image.bases().any(|(_, base)| begins_inside(base, from.path))
+    let takes = image.bases().any(|(_, base)| begins_inside(image, base, from.path))
         || takes_along_by_list(image, from.path, to)
         || takes_along_by_pattern(image, from.path, to);
     takes && !is_released(image, from)
@@ -98,7 +101,7 @@ fn takes_along_by_list(image: &Image<'_>, from: &[u8], to: &[u8]) -> bool {
     let is_left = |stand: Stand<'_>, (entry, at): (&Entry, Positions)| {
         !of_directory(image, to).any(|there| is_as_far(there, stand, entry, at))
     };
-    let is_base = image.bases().any(|(_, base)| base == from);
+    let is_base = image.bases().any(|(_, base)| image.names().are_same(from, base));
     let is_whole =
         |stand: &Stand<'_>| !is_base && stand.place == Place::Top && stand.tail.is_empty();
     let mut own = of_directory(image, from).filter(|stand| !stand.is_nested && !is_whole(stand));
@@ -114,12 +117,14 @@ fn takes_along_by_pattern(image: &Image<'_>, from: &[u8], to: &[u8]) -> bool {
 
 /// Whether the pattern of an entry, which is gone so far where `stand` is, is gone as far `there`.
 fn is_as_far(there: Stand<'_>, stand: Stand<'_>, entry: &Entry, at: Positions) -> bool {
-    there.place == stand.place && Positions::behind(entry.pattern, there.tail).contains(at)
+    there.place == stand.place
+        && Positions::behind(there.names, entry.pattern, there.tail).contains(at)
 }
 
 /// Whether the list begins at `base` somewhere below the directory.
-fn begins_inside(base: &[u8], directory: &[u8]) -> bool {
-    leads_to(directory, base) && directory != base
+fn begins_inside(image: &Image<'_>, base: &[u8], directory: &[u8]) -> bool {
+    let names = image.names();
+    names.lead_to(directory, base) && names.below(base, directory).is_none()
 }
 
 /// The entries that may match something below the directory, where the list begins at these `bases`: for messages.
@@ -129,14 +134,14 @@ pub(crate) fn entries_below(
     directory: &[u8],
 ) -> std::vec::Vec<(Place, &'static Entry)> {
     use std::os::unix::ffi::OsStrExt as _;
-    let mut found = std::vec::Vec::new();
+    let (mut found, exact) = (std::vec::Vec::new(), Names::default());
     for (place, base) in bases.iter().map(|(place, base)| (*place, base.as_os_str().as_bytes())) {
-        match below(base, directory) {
+        match exact.below(base, directory) {
             Some(tail) => {
-                let stand = Stand::of(place, tail).of_directory();
+                let stand = Stand::of(place, tail, exact).of_directory();
                 found.extend(stand.active().map(|(entry, _)| (stand.place, entry)));
             }
-            None if leads_to(directory, base) => {
+            None if exact.lead_to(directory, base) => {
                 found.extend(place.entries().first().map(|entry| (place, entry)));
             }
             None => {}

@@ -1,6 +1,7 @@
 //! Whether a path matches a pattern of the built-in list, and how far along it a directory is.
 
 use super::list::{Entry, Place};
+use crate::volume::Names;
 use crate::walk::Components;
 
 /// How far a path is gone along a pattern: a bit for each name of the pattern that may come next, and one for its end.
@@ -9,10 +10,10 @@ pub(super) struct Positions(u16);
 
 impl Positions {
     /// Behind all names of `tail`.
-    pub(super) fn behind(pattern: &str, tail: &[u8]) -> Self {
+    pub(super) fn behind(names: Names<'_>, pattern: &str, tail: &[u8]) -> Self {
         let mut at = Self(1);
         for name in Components::of(tail) {
-            at = at.behind_name(pattern, name.name);
+            at = at.behind_name(names, pattern, name.name);
             if at.0 == 0 {
                 break;
             }
@@ -20,7 +21,7 @@ impl Positions {
         at.closed(pattern)
     }
 
-    fn behind_name(self, pattern: &str, name: &[u8]) -> Self {
+    fn behind_name(self, names: Names<'_>, pattern: &str, name: &[u8]) -> Self {
         let (mut at, mut next, mut here) = (self.0, 0_u16, 1_u16);
         for part in Components::of(pattern.as_bytes()) {
             let behind = here.wrapping_shl(1);
@@ -30,7 +31,7 @@ impl Positions {
                 at |= if is_any { behind } else { 0 };
                 next |= if is_any && may_be_any(name, part.end == pattern.len()) {
                     here
-                } else if part.name == b"*" || part.name == name {
+                } else if part.name == b"*" || names.are_same(name, part.name) {
                     behind
                 } else {
                     0
@@ -82,19 +83,19 @@ fn end(pattern: &str) -> u16 {
 }
 
 /// The entry of `place` that `tail` is of.
-pub(super) fn listed(place: Place, tail: &[u8]) -> Option<&'static Entry> {
-    if !may_begin(place, tail) {
+pub(super) fn listed(names: Names<'_>, place: Place, tail: &[u8]) -> Option<&'static Entry> {
+    if !may_begin(names, place, tail) {
         return None;
     }
     let is_it = |entry: &&Entry| {
         let is_excepted = !entry.except.is_empty() && tail.ends_with(entry.except.as_bytes());
-        !is_excepted && Positions::behind(entry.pattern, tail).is_at_end(entry.pattern)
+        !is_excepted && Positions::behind(names, entry.pattern, tail).is_at_end(entry.pattern)
     };
     place.entries().iter().find(is_it)
 }
 
 /// Whether an entry of `place` may begin as `tail` does, at the price of one look.
-pub(super) fn may_begin(place: Place, tail: &[u8]) -> bool {
+pub(super) fn may_begin(names: Names<'_>, place: Place, tail: &[u8]) -> bool {
     let end = tail.iter().position(|&byte| byte == b'/').unwrap_or(tail.len());
     let first = tail.get(..end).unwrap_or(tail);
     let all = match place {
@@ -108,7 +109,7 @@ pub(super) fn may_begin(place: Place, tail: &[u8]) -> bool {
         Place::Included => const { beginnings(Place::Included) },
         Place::Commands => const { beginnings(Place::Commands) },
     };
-    first.is_empty() || all & mark(first) != 0
+    names.folds().is_some() || first.is_empty() || all & mark(first) != 0
 }
 
 /// The [`mark`]s of the first names of all entries of a place.

@@ -5,6 +5,7 @@ use super::positions::{Positions, listed, may_begin};
 use crate::capability::Capabilities;
 use crate::image::{Base, Image, Rule, Text};
 use crate::tier::Reach;
+use crate::volume::Names;
 use crate::walk::{Components, Walk, leads_to};
 
 /// The rule that decides about a path, and what of the path follows its anchor.
@@ -14,13 +15,14 @@ pub(super) type Winner<'i, 'p> = Option<(&'i Rule, &'p [u8])>;
 const TO_MAKE: Capabilities = Capabilities::CREATE.union(Capabilities::UPDATE);
 
 /// The name of a repository in the directory of files that it has, and the end of the name of one without such files.
-const REPOSITORY: &[u8] = b".git";
+const REPOSITORY: &[u8; 4] = b".git";
 
 /// A place at which the list begins, and what of a path is below it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stand<'p> {
     pub(super) place: Place,
     pub(super) tail: &'p [u8],
+    pub(super) names: Names<'p>,
     /// It is of a repository further down, which may go as it came.
     pub(super) is_nested: bool,
 }
@@ -28,17 +30,19 @@ pub(super) struct Stand<'p> {
 impl<'p> Stand<'p> {
     /// Of a path that is `tail` below a `place`. A repository has a list of its own, however deep it is.
     #[inline(never)] // what these need of the stack is not to add up
-    pub(super) fn of(place: Place, tail: &'p [u8]) -> Self {
+    pub(super) fn of(place: Place, tail: &'p [u8], names: Names<'p>) -> Self {
         let tail = tail.strip_prefix(b"/").unwrap_or(tail);
-        let whole = Self { place, tail, is_nested: false };
+        let whole = Self { place, tail, names, is_nested: false };
         if place != Place::Top {
             return whole;
         }
-        let Some(end) = repository(tail) else { return whole };
+        let Some(end) = repository(tail, names) else { return whole };
         let is_nested = end > REPOSITORY.len();
         match tail.get(end..) {
-            Some([b'/', rest @ ..]) => Self { place: Place::Repository, tail: rest, is_nested },
-            _ => Self { place, tail: REPOSITORY, is_nested },
+            Some([b'/', rest @ ..]) => {
+                Self { place: Place::Repository, tail: rest, is_nested, ..whole }
+            }
+            _ => Self { tail: REPOSITORY, is_nested, ..whole },
         }
     }
 
@@ -48,12 +52,12 @@ impl<'p> Stand<'p> {
             return self;
         }
         let is_nested = self.is_nested || self.tail != REPOSITORY;
-        Self { place: Place::Repository, tail: &[], is_nested }
+        Self { place: Place::Repository, tail: &[], is_nested, ..self }
     }
 
     /// The entry that the path is of.
     pub(super) fn entry(self) -> Option<&'static Entry> {
-        listed(self.place, self.tail)
+        listed(self.names, self.place, self.tail)
     }
 
     /// The changes that are a question there.
@@ -68,10 +72,10 @@ impl<'p> Stand<'p> {
 
     /// The entries that something below the directory may be of, and how far their patterns are gone there.
     pub(super) fn active(self) -> impl Iterator<Item = (&'static Entry, Positions)> {
-        let Self { place, tail, .. } = self;
-        let entries = if may_begin(place, tail) { place.entries() } else { &[] };
+        let Self { place, tail, names, .. } = self;
+        let entries = if may_begin(names, place, tail) { place.entries() } else { &[] };
         entries.iter().filter_map(move |entry| {
-            let at = Positions::behind(entry.pattern, tail).inside(entry.pattern);
+            let at = Positions::behind(names, entry.pattern, tail).inside(entry.pattern);
             at.is_any().then_some((entry, at))
         })
     }
@@ -80,12 +84,12 @@ impl<'p> Stand<'p> {
 /// Where the name of the repository ends that has the path: of the innermost; what is called `.git` comes before what is
 /// called `NAME.git`.
 #[inline(never)]
-fn repository(tail: &[u8]) -> Option<usize> {
+fn repository(tail: &[u8], names: Names<'_>) -> Option<usize> {
     let mut found = None;
     let mut is_certain = false;
     for name in Components::of(tail) {
-        let is_exact = name.name == REPOSITORY;
-        if is_exact || !is_certain && name.name.ends_with(REPOSITORY) {
+        let is_exact = names.are_same(name.name, REPOSITORY);
+        if is_exact || !is_certain && names.ends_with(name.name, *REPOSITORY) {
             found = Some(name.end);
             is_certain |= is_exact;
         }
@@ -95,18 +99,20 @@ fn repository(tail: &[u8]) -> Option<usize> {
 
 /// Where the path stands.
 pub(super) fn stands<'p>(
-    image: &Image<'_>,
+    image: &'p Image<'_>,
     path: &'p [u8],
     winner: Winner<'_, 'p>,
 ) -> impl Iterator<Item = Stand<'p>> {
-    let by_base =
-        image.bases().filter_map(move |(place, base)| Some(Stand::of(place, below(base, path)?)));
+    let names = image.names();
+    let by_base = image
+        .bases()
+        .filter_map(move |(place, base)| Some(Stand::of(place, names.below(base, path)?, names)));
     by_base.chain(by_anchor(image, path, winner))
 }
 
 /// Where the directory stands, whatever rule decides.
 pub(super) fn of_directory<'p>(
-    image: &Image<'_>,
+    image: &'p Image<'_>,
     path: &'p [u8],
 ) -> impl Iterator<Item = Stand<'p>> {
     stands(image, path, winner(image, path)).map(Stand::of_directory)
@@ -120,7 +126,7 @@ pub(super) fn winner<'i, 'p>(image: &Image<'i>, path: &'p [u8]) -> Winner<'i, 'p
 
 /// By the directory outside of the workspace that a rule stands on, where the list begins, too.
 pub(super) fn by_anchor<'p>(
-    image: &Image<'_>,
+    image: &'p Image<'_>,
     path: &'p [u8],
     winner: Winner<'_, 'p>,
 ) -> Option<Stand<'p>> {
@@ -129,13 +135,9 @@ pub(super) fn by_anchor<'p>(
         return None;
     }
     let anchor = path.strip_suffix(tail).unwrap_or(path);
-    let place = if anchor.ends_with(REPOSITORY) { Place::Repository } else { Place::Top };
-    Some(Stand::of(place, tail))
-}
-
-/// What of the path is below `base`, with the separator between.
-pub(super) fn below<'p>(base: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
-    path.strip_prefix(base).filter(|tail| matches!(tail, [] | [b'/', ..]))
+    let is_repository = image.names().ends_with(anchor, *REPOSITORY);
+    let place = if is_repository { Place::Repository } else { Place::Top };
+    Some(Stand::of(place, tail, image.names()))
 }
 
 impl<'a> Image<'a> {

@@ -107,7 +107,7 @@ impl Table {
 
     fn automaton(&self) -> Automaton<'_> {
         let Self { classes, states, edges, starts } = self;
-        Automaton { classes, states, edges, starts }
+        Automaton { classes, states, edges, starts, folds: None }
     }
 }
 

@@ -9,7 +9,9 @@ use std::vec::Vec;
 
 use super::{BuildError, size};
 use crate::capability::Capabilities;
-use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, NONE, Node, Rule, Span, edge_hash};
+use crate::image::{
+    ALIAS_BELOW, HIDDEN_BELOW, NONE, Node, Rule, Span, edge_hash, folded_edge_hash,
+};
 use crate::reaches::Reaches;
 
 /// A path prefix. It comes after the one above it.
@@ -55,11 +57,13 @@ pub(super) struct Trie<'a> {
     pub(super) prefixes: Vec<Prefix<'a>>,
     /// Indices by hash, zero where free, at most half full: the open addressing of the image.
     slots: Vec<usize>,
+    is_folded: bool,
 }
 
 impl<'a> Trie<'a> {
-    pub(super) fn new() -> Self {
-        Self { prefixes: vec![Prefix::new(0, &[], 0)], slots: vec![0; 64] }
+    /// An empty one, of folded names or of names as they are.
+    pub(super) fn new(is_folded: bool) -> Self {
+        Self { prefixes: vec![Prefix::new(0, &[], 0)], slots: vec![0; 64], is_folded }
     }
 
     /// The place of an absolute canonical path, made with those above it where missing.
@@ -79,7 +83,12 @@ impl<'a> Trie<'a> {
     }
 
     fn child(&mut self, parent: usize, name: &'a [u8]) -> Result<usize, BuildError> {
-        let hash = edge_hash(size(parent)?.get(), name);
+        let number = size(parent)?.get();
+        let hash = if self.is_folded {
+            name.iter().copied().fold(number, folded_edge_hash)
+        } else {
+            edge_hash(number, name)
+        };
         let slot = self.slot(hash, |known| known.parent == parent && known.name == name);
         if self.slots[slot] != 0 {
             return Ok(self.slots[slot]);

@@ -16,6 +16,11 @@ pub(crate) fn edge_hash(parent: u32, name: &[u8]) -> u32 {
     mix(hash, rest) as u32
 }
 
+/// The hash of an edge whose name is folded, with one more byte of that: it begins with the number of the parent.
+pub(crate) const fn folded_edge_hash(hash: u32, byte: u8) -> u32 {
+    hash.wrapping_mul(0x0100_0193) ^ byte as u32
+}
+
 /// A checksum against damage, not against an adversary: the memfd's seals are for those.
 #[must_use]
 pub fn checksum(bytes: &[u8]) -> u64 {

@@ -11,6 +11,7 @@ mod autorun;
 mod autorun_document;
 mod beyond;
 mod canonical;
+mod case;
 mod characters;
 mod check;
 mod compile;

@@ -119,6 +119,7 @@ pub(crate) fn try_image_with(
         tiers,
         beyond: Beyond::default(),
         workspace,
+        volumes: &[],
         aliases: &[],
         session: 0,
         shim_path: Path::new(""),

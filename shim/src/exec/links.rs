@@ -4,25 +4,25 @@
 use jp_confine_policy::decide::{Request, Verdict};
 use jp_confine_policy::image::Image;
 
-use super::program::Executable;
 use super::{SHORT, may_execute};
 use crate::buffer::Buffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::resolve;
-use crate::sys;
+use crate::sys::{self, Object};
 
 /// More links than names of programs have.
 const LINKS: u32 = 8;
 
-/// Holds the program that `spelling` leads to, if it may be executed and no link is on the way but at the
+/// Holds the program that `spelling` leads to, and notes its `status`, if it may be executed and no link is on the way but at the
 /// end. `None` where another way is to tell, as for spellings and targets that are not [`SHORT`]; `spelling` is
 /// then any of those on the way.
 #[inline(never)]
 pub(super) fn follow(
     image: &Image<'_>,
     spelling: &mut Spelling,
-) -> Option<Result<Executable, Errno>> {
+    status: &mut Option<libc::stat>,
+) -> Option<Result<Object, Errno>> {
     let mut route = Buffer::<SHORT>::new();
     resolve::expand_alias(image, spelling, true).ok()?;
     route.push(spelling.lexical()).ok()?;
@@ -37,14 +37,20 @@ pub(super) fn follow(
             Ok(object) => object,
             Err(errno) => return allowed.then_some(Err(errno)),
         };
-        let status = sys::status(&object).ok()?;
-        if status.st_mode & libc::S_IFMT != libc::S_IFLNK {
-            return allowed.then(|| Ok(Executable::spelled(image, object, &status, spelling)));
+        let found = status.insert(sys::status(&object).ok()?);
+        if found.st_mode & libc::S_IFMT != libc::S_IFLNK {
+            return allowed.then_some(Ok(object));
         }
-        let mut target = Buffer::<SHORT>::new();
-        target.fill(|bytes, room| sys::readlinkat(object.raw(), c"", bytes, room)).ok()?;
-        spelling.follow(target.as_bytes()).ok()?;
-        resolve::expand_alias(image, spelling, true).ok()?;
+        step(image, spelling, &object)?;
     }
     None
+}
+
+/// Leads `spelling` on where the held link does. Apart from [`follow`], so that this room is gone when it judges.
+#[inline(never)]
+fn step(image: &Image<'_>, spelling: &mut Spelling, link: &Object) -> Option<()> {
+    let mut target = Buffer::<SHORT>::new();
+    target.fill(|bytes, room| sys::readlinkat(link.raw(), c"", bytes, room)).ok()?;
+    spelling.follow(target.as_bytes()).ok()?;
+    resolve::expand_alias(image, spelling, true).ok()
 }

@@ -197,15 +197,18 @@ fn find(
     if is_absent(image, &spelling) {
         return Err(Errno::ENOENT);
     }
-    let program = if let Some(found) = follow(image, &mut spelling, stop_at_link) {
+    let mut status = None;
+    let object = if let Some(found) = follow(image, &mut spelling, &mut status, stop_at_link) {
         found?
     } else {
         spelling.read_own(dirfd, path)?;
         let flags = if stop_at_link { libc::O_NOFOLLOW } else { 0 };
         let object = resolve::pin_judged_far(image, call, &mut spelling, flags, may_execute)?;
-        let status = sys::status(&object)?;
-        Executable::spelled(image, object, &status, &spelling)
+        status = Some(sys::status(&object)?);
+        object
     };
+    let Some(status) = status else { return Err(Errno::EACCES) };
+    let program = Executable::spelled(image, object, &status, &spelling);
     if !program.is_named {
         spelling.read_own(dirfd, path)?;
         judge_nameless(image, call, &spelling, &program.object)?;
@@ -218,14 +221,20 @@ fn find(
 fn follow(
     image: &Image<'_>,
     spelling: &mut Spelling,
+    status: &mut Option<libc::stat>,
     stop_at_link: bool,
-) -> Option<Result<Executable, Errno>> {
-    if stop_at_link { None } else { links::follow(image, spelling) }
+) -> Option<Result<Object, Errno>> {
+    if stop_at_link { None } else { links::follow(image, spelling, status) }
 }
 
 /// No spelling is trusted there.
 #[cfg(target_os = "macos")]
-const fn follow(_: &Image<'_>, _: &mut Spelling, _: bool) -> Option<Result<Executable, Errno>> {
+const fn follow(
+    _: &Image<'_>,
+    _: &mut Spelling,
+    _: &mut Option<libc::stat>,
+    _: bool,
+) -> Option<Result<Object, Errno>> {
     None
 }
 

@@ -1,0 +1,194 @@
+//! Finds out where names are equal that differ in case. Used where an image is built.
+//!
+//! A directory is asked about one of its own entries, under its name with other case. Types of file systems are
+//! consulted only for an empty one.
+
+use std::borrow::ToOwned as _;
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::vec::Vec;
+
+use rustix::fs::{
+    AtFlags, Dir, Mode, OFlags, Stat, fstat, fstatfs, ioctl_getflags, openat, statat,
+};
+use rustix::io::Errno;
+
+use crate::build::{Grant, GrantKind, Origin, Volume};
+use crate::tiers::Tiers;
+
+/// `FS_CASEFOLD_FL`: the directory ignores case, whatever others of the file system do.
+const CASEFOLD: u32 = 0x4000_0000;
+/// So many entries are tried.
+const TRIES: usize = 64;
+/// The types of file systems on which an empty directory without [`CASEFOLD`] minds case (`statfs(2)`).
+const MINDING: [u32; 11] = [
+    0xEF53,
+    0x5846_5342,
+    0x9123_683E,
+    0x0102_1994,
+    0x8584_58F6,
+    0x794C_7630,
+    0xF2F5_2010,
+    0xE0F5_E1E2,
+    0x7371_7368,
+    0xCA45_1A4E,
+    0x6969,
+];
+/// Those which know a name by its spellings alone, where they ignore case.
+const WITHOUT_ALIASES: [u32; 5] = [0xEF53, 0x0102_1994, 0xF2F5_2010, 0xCA45_1A4E, 0x794C_7630];
+
+/// The directories that a policy is about in which names are equal that differ in case, outermost first. Of `mounts`
+/// those are asked which are below something granted. Looks at the disk.
+#[must_use]
+pub fn volumes<'m>(
+    grants: &[Grant],
+    tiers: Option<&Tiers>,
+    workspace: &Path,
+    mounts: impl Iterator<Item = &'m Path>,
+) -> Vec<Volume> {
+    let mut known = Known::default();
+    let mut volumes: Vec<Volume> = Vec::new();
+    for directory in directories(grants, tiers, workspace, mounts) {
+        if volumes.iter().any(|volume| directory.starts_with(&volume.root)) {
+            continue;
+        }
+        let Some(held) = open(&directory) else { continue };
+        if known.ignores_case(&held, &directory) {
+            let aliased = !magic(&held).is_some_and(|magic| WITHOUT_ALIASES.contains(&magic));
+            volumes.push(Volume { root: directory, aliased });
+        }
+    }
+    volumes
+}
+
+/// Whether names are equal that differ in case where the path is: in the nearest directory above it that exists. Looks at
+/// the disk.
+#[must_use]
+pub fn is_ignored_around(path: &Path) -> bool {
+    let mut above = path.ancestors().skip(1);
+    let nearest = above.find_map(|directory| Some((open(directory)?, directory)));
+    nearest.is_some_and(|(held, directory)| Known::default().ignores_case(&held, directory))
+}
+
+/// The directories to ask: where something is granted that a person chose, and those on the way from there to what
+/// is denied. Ready-made grants are of the system's own folders.
+fn directories<'m>(
+    grants: &[Grant],
+    tiers: Option<&Tiers>,
+    workspace: &Path,
+    mounts: impl Iterator<Item = &'m Path>,
+) -> BTreeSet<PathBuf> {
+    let opening = tiers.into_iter().flat_map(Tiers::opening).map(|(_, pattern)| pattern.stem());
+    let chosen = |grant: &&Grant| {
+        let is_chosen = matches!(
+            grant.origin,
+            Origin::Rule { .. } | Origin::Flag { .. } | Origin::Profile { named: true, .. }
+        );
+        is_chosen && !grant.caps.is_empty() || grant.kind == GrantKind::Workspace
+    };
+    let anchors = grants.iter().filter(chosen).map(|grant| grant.anchor.clone());
+    let granted: BTreeSet<PathBuf> = anchors.chain(opening).chain([workspace.to_owned()]).collect();
+    let stems = tiers.into_iter().flat_map(Tiers::stems);
+    let narrower = grants.iter().map(|grant| grant.anchor.clone()).chain(stems);
+    let is_inside = |mount: &&Path| granted.iter().any(|anchor| mount.starts_with(anchor));
+    let mut all = granted.clone();
+    all.extend(mounts.filter(is_inside).map(Path::to_path_buf));
+    for place in narrower {
+        let mut way: Vec<&Path> = place.ancestors().skip(1).collect();
+        way.reverse();
+        let from = way.iter().position(|directory| granted.contains(*directory));
+        all.extend(way.split_off(from.unwrap_or(way.len())).into_iter().map(Path::to_path_buf));
+    }
+    all
+}
+
+/// The file systems on which a directory was asked, and what it said.
+#[derive(Default)]
+struct Known(Vec<(u64, bool)>);
+
+impl Known {
+    fn ignores_case(&mut self, directory: &OwnedFd, path: &Path) -> bool {
+        if ioctl_getflags(directory).is_ok_and(|flags| flags.bits() & CASEFOLD != 0) {
+            return true;
+        }
+        let Ok(found) = fstat(directory) else { return true };
+        if let Some((_, ignores)) = self.0.iter().find(|(device, _)| *device == found.st_dev) {
+            return *ignores;
+        }
+        let minds = || magic(directory).is_some_and(|magic| MINDING.contains(&magic));
+        let ignores =
+            by_entries(directory).or_else(|| by_own_name(&found, path)).unwrap_or_else(|| !minds());
+        self.0.push((found.st_dev, ignores));
+        ignores
+    }
+}
+
+fn open(directory: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = |flags| openat(rustix::fs::CWD, directory, flags, Mode::empty());
+    open(flags | OFlags::RDONLY).or_else(|_| open(flags | OFlags::PATH)).ok()
+}
+
+/// What the first entry says whose name has a letter.
+fn by_entries(directory: &OwnedFd) -> Option<bool> {
+    let entries = Dir::read_from(directory).ok()?;
+    let entries = entries.map_while(Result::ok).take(TRIES);
+    entries.into_iter().find_map(|entry| is_known_otherwise(directory, entry.file_name(), None))
+}
+
+/// What the directory around says of the name of this one, if it is of the same file system.
+fn by_own_name(own: &Stat, path: &Path) -> Option<bool> {
+    let name = CString::new(path.file_name()?.as_bytes()).ok()?;
+    let parent = open(path.parent()?)?;
+    let is_same_system = fstat(&parent).is_ok_and(|found| found.st_dev == own.st_dev);
+    is_same_system.then(|| is_known_otherwise(&parent, &name, Some(own)))?
+}
+
+/// Whether an entry is found by its name with other case, too. None where that does not say anything.
+fn is_known_otherwise(
+    directory: impl AsFd + Copy,
+    name: &CStr,
+    own: Option<&Stat>,
+) -> Option<bool> {
+    let other = with_other_case(name)?;
+    let look = |name: &CStr| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+    let found = look(&other);
+    let same = match own {
+        Some(own) => *own,
+        None => look(name).ok()?,
+    };
+    match found {
+        Err(Errno::NOENT) => Some(false),
+        Ok(found) if (found.st_dev, found.st_ino) != (same.st_dev, same.st_ino) => Some(false),
+        // Or there are two hard links, of a file that has several.
+        Ok(found) => (found.st_nlink < 2 || is_directory(&found)).then_some(true),
+        Err(_) => None,
+    }
+}
+
+fn is_directory(found: &Stat) -> bool {
+    rustix::fs::FileType::from_raw_mode(found.st_mode) == rustix::fs::FileType::Directory
+}
+
+/// The name with each letter of ASCII in the other case; `None` where it has none.
+fn with_other_case(name: &CStr) -> Option<CString> {
+    let other = |byte: &u8| {
+        if byte.is_ascii_lowercase() {
+            byte.to_ascii_uppercase()
+        } else {
+            byte.to_ascii_lowercase()
+        }
+    };
+    let other: Vec<u8> = name.to_bytes().iter().map(other).collect();
+    CString::new(other).ok().filter(|other| other.as_c_str() != name)
+}
+
+/// The type of the file system.
+fn magic(directory: &OwnedFd) -> Option<u32> {
+    let found = fstatfs(directory).ok()?;
+    // Some systems have it signed.
+    u32::try_from(found.f_type & 0xFFFF_FFFF).ok()
+}
