@@ -108,7 +108,6 @@ fn assert_told(scratch: &Scratch) {
         "cp /usr/bin/id p; install -m 4755 p q",
         "cp /usr/bin/id p; chmod u+s p",
         "mkdir -m 2775 d",
-        "git init -q --shared=group r",
     ] {
         let run = Run::sh(scratch, script).run();
         assert_ne!(run.status.code(), Some(0), "{run}");
@@ -129,7 +128,7 @@ fn trees_of_a_group_go_on() {
         &scratch,
         "mkdir shared; chmod 2775 shared; git init -q shared/r; git -C shared/r config core.sharedRepository group",
     );
-    let script = "cd shared/r && mkdir -p a/b && echo x >a/b/c && chmod -R g+w . && chmod -R u+w a \
+    let script = "cd shared/r && mkdir -p a/b && echo x >a/b/c && chmod -R g+w a && chmod -R u+w a \
                   && git add a && git -c user.name=n -c user.email=e@x commit -qm m && cp -a a z && stat -c %a a/b z/b";
     let run = Run::sh(&scratch, script).run();
     run.assert_ok();

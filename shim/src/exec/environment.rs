@@ -69,8 +69,10 @@ pub(super) fn with_repaired(
     let own = Own { variable: &variable, shim, temp: image.text(Text::TempDir), judge };
     match Survey::of(envp, &own, withheld) {
         Ok(survey) if survey.is_complete() => run(envp),
-        Ok(survey) if survey.lists > 0 => rebuild_judged(envp, &survey, &own, withheld, run),
-        Ok(survey) => rebuild(envp, &survey, &own, withheld, run),
+        Ok(survey) if survey.lists > 0 => {
+            rebuild::<NEAR_JUDGED, true>(envp, &survey, &own, withheld, run)
+        }
+        Ok(survey) => rebuild::<NEAR, false>(envp, &survey, &own, withheld, run),
         Err(errno) => errno,
     }
 }
@@ -210,33 +212,18 @@ const NEAR: usize = 512;
 /// The same where what the loader opens is judged, which needs the stack, too.
 const NEAR_JUDGED: usize = 440;
 
-/// As [`rebuild`], with what the loader opens judged.
+/// Calls `run` with a copy in which each of the variables of the shim stands once; if it `JUDGES`, without what the
+/// loader may not open.
 #[inline(never)]
-fn rebuild_judged(
+fn rebuild<const N: usize, const JUDGES: bool>(
     envp: Strings,
     survey: &Survey,
     own: &Own<'_>,
     withheld: &Withheld<'_>,
     run: impl FnOnce(Strings) -> Errno,
 ) -> Errno {
-    let mut scratch = Scratch::<NEAR_JUDGED>::new();
-    match fill::<NEAR_JUDGED, true>(&mut scratch, envp, survey, own, withheld) {
-        Ok(list) => run(list),
-        Err(errno) => errno,
-    }
-}
-
-/// Calls `run` with a copy in which each of the variables of the shim stands once.
-#[inline(never)]
-fn rebuild(
-    envp: Strings,
-    survey: &Survey,
-    own: &Own<'_>,
-    withheld: &Withheld<'_>,
-    run: impl FnOnce(Strings) -> Errno,
-) -> Errno {
-    let mut scratch = Scratch::<NEAR>::new();
-    match fill::<NEAR, false>(&mut scratch, envp, survey, own, withheld) {
+    let mut scratch = Scratch::<N>::new();
+    match fill::<N, JUDGES>(&mut scratch, envp, survey, own, withheld) {
         Ok(list) => run(list),
         Err(errno) => errno,
     }
