@@ -29,6 +29,9 @@ use crate::terminal::Person;
 use crate::turns::Turns;
 use crate::why::Ended;
 
+/// So many warnings are shown at the start; the rest are counted.
+const WARNINGS: usize = 16;
+
 /// A run that has ended: how, its policy, and what that refused.
 #[derive(Debug)]
 pub(crate) struct Ran {
@@ -161,13 +164,20 @@ fn tells_exposed(options: &Options, premises: &Premises) -> bool {
     !options.quiet && !options.service && premises.outer.is_none()
 }
 
+/// Shows the warnings, if there are not more than people read, or if `all` are wanted.
+fn warn(warnings: &[String], all: bool) {
+    let shown = if all { warnings.len() } else { WARNINGS };
+    warnings.iter().take(shown).for_each(|warning| report::warning(warning));
+    if let Some(more) = warnings.len().checked_sub(shown).filter(|&more| more > 0) {
+        report::warning(&format!("{more} more warnings: -v shows them"));
+    }
+}
+
 /// What is to say before the program starts.
 fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&Log>) {
     // Whoever started the service heard it there; here standard error goes to the tool.
     if !options.quiet && !options.service {
-        for warning in &prepared.warnings {
-            report::warning(warning);
-        }
+        warn(&prepared.warnings, options.verbose);
         if let Some(weaker) = &plan.weaker {
             report::warning(weaker);
         }

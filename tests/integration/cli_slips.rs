@@ -61,3 +61,15 @@ fn rules_of_tools_without_their_name() {
     says(file, &["--tool", "fmt"], "");
     says(file, &["--tool", "other"], "`other` may use everything in the workspace");
 }
+
+#[test]
+fn more_warnings_than_people_read_are_counted() {
+    let scratch = Scratch::new();
+    let rule = |number| format!("[[access.fs]]\npath = 'missing-{number}'\nread = true\n");
+    scratch.write("ws/jp-confine.toml", &(1..=20).map(rule).collect::<String>());
+    let run = product(&scratch, &["-r", ".", "--", "true"]).run();
+    run.assert_stderr("missing-16` does not exist");
+    run.assert_stderr("4 more warnings: -v shows them");
+    assert!(!run.stderr.contains("missing-17"), "{run}");
+    product(&scratch, &["-v", "-r", ".", "--", "true"]).run().assert_stderr("missing-20");
+}

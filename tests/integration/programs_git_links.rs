@@ -72,6 +72,7 @@ fn ordinary_work_needs_no_prompt() {
         assert_eq!(scratch.read("ws/moved/.git"), "gitdir: ../.git/modules/sub\n");
         assert_eq!(scratch.read("ws/deep/er/.git"), "gitdir: ../../.git/modules/deep/er\n");
     }
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
 }
 
 /// What a program may write: a repository at `evil` that has git start a program.
