@@ -2,9 +2,11 @@
 //! for root, whom no permission keeps from opening them: then each open is looked at, which costs time.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use jp_confine_policy::absent::Absent;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::device::Device;
 use rustix::fs::{major, minor};
@@ -22,10 +24,20 @@ pub(crate) fn find(grants: &[Grant]) -> Option<PathBuf> {
         return None;
     }
     let granted = grants.iter().filter(|grant| !grant.caps.is_empty() && is_meant(grant));
-    granted.map(|grant| grant.anchor.as_path()).find_map(|anchor| {
+    let mut anchors: Vec<&Path> = granted.map(|grant| grant.anchor.as_path()).collect();
+    anchors.sort_unstable_by_key(|anchor| anchor.as_os_str());
+    let mut absent = Absent::default();
+    anchors.into_iter().find_map(|anchor| {
+        if absent.has(anchor) {
+            return None;
+        }
         let mut directories = vec![anchor.join(DIRECTORY)];
-        let here = look_in(anchor, |path| directories.push(path.join(DIRECTORY)));
-        here.or_else(|| directories.iter().find_map(|directory| look_in(directory, |_| {})))
+        match look_in(anchor, |path| directories.push(path.join(DIRECTORY))) {
+            Ok(Some(found)) => return Some(found),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => absent.note(anchor),
+            _ => {}
+        }
+        directories.iter().find_map(|directory| look_in(directory, |_| {}).ok().flatten())
     })
 }
 
@@ -36,9 +48,8 @@ fn is_meant(grant: &Grant) -> bool {
 }
 
 /// The first such node in a directory, of which `each` is told the directories.
-fn look_in(directory: &Path, mut each: impl FnMut(&Path)) -> Option<PathBuf> {
-    let entries = fs::read_dir(directory).ok()?.flatten();
-    for entry in entries.take(ENTRIES) {
+fn look_in(directory: &Path, mut each: impl FnMut(&Path)) -> io::Result<Option<PathBuf>> {
+    for entry in fs::read_dir(directory)?.flatten().take(ENTRIES) {
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() {
             each(&entry.path());
@@ -47,10 +58,10 @@ fn look_in(directory: &Path, mut each: impl FnMut(&Path)) -> Option<PathBuf> {
                 .metadata()
                 .is_ok_and(|it| device(kind.is_block_device(), it.rdev()).is_everyday())
         {
-            return Some(entry.path());
+            return Ok(Some(entry.path()));
         }
     }
-    None
+    Ok(None)
 }
 
 fn device(is_block: bool, number: u64) -> Device {

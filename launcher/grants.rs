@@ -273,22 +273,26 @@ fn drop_redundant(grants: &mut Vec<Grant>) {
 }
 
 /// An image to ask what the `grants` hold on canonical `paths`: there is one evaluator, and it reads
-/// images. It has the grants on these paths, above and below them; the others say nothing about them.
+/// images.
 pub(crate) fn image_over(
     grants: &[Grant],
     tiers: Option<&Tiers>,
     paths: &[&Path],
     workspace: &Path,
 ) -> Result<Vec<u8>, Failure> {
+    prepare::build_image(&ImageSpec {
+        tiers: tiers.filter(|tiers| !tiers.is_empty()),
+        ..ImageSpec::to_ask(&over(grants, paths), workspace)
+    })
+}
+
+/// The `grants` on canonical `paths`, above and below them: the others say nothing about them.
+pub(crate) fn over(grants: &[Grant], paths: &[&Path]) -> Vec<Grant> {
     let touches = |one: &Path, other: &Path| {
         canonical::below(one, other).is_some() || canonical::below(other, one).is_some()
     };
     let covers = |grant: &&Grant| paths.iter().any(|path| touches(&grant.anchor, path));
-    let grants: Vec<Grant> = grants.iter().filter(covers).cloned().collect();
-    prepare::build_image(&ImageSpec {
-        tiers: tiers.filter(|tiers| !tiers.is_empty()),
-        ..ImageSpec::to_ask(&grants, workspace)
-    })
+    grants.iter().filter(covers).cloned().collect()
 }
 
 fn bytes(path: &Path) -> &[u8] {

@@ -17,6 +17,7 @@ use jp_confine_policy::tiers::Tiers;
 use crate::context::Context;
 use crate::device_nodes;
 use crate::failure::Failure;
+use crate::grants;
 use crate::mount_table::{Copy, KernelMount, MountTable, Mounts};
 use crate::prepare;
 use crate::report;
@@ -132,13 +133,17 @@ impl Parts<'_> {
         let shown: Vec<&KernelMount> = kernel.iter().filter(|it| is_reached(&it.at)).collect();
         let mut denied = self.denied();
         denied.retain(|(_, copy)| is_reached(&copy.at));
+        let of_kernel = shown.iter().flat_map(|mount| [&mount.at, &mount.usual]);
+        let of_copies = denied.iter().flat_map(|(_, copy)| [&copy.at, &copy.of]);
+        let places = outermost(of_kernel.chain(of_copies));
         let mut added = Added::default();
-        if !shown.is_empty() || !denied.is_empty() {
+        if !places.is_empty() {
+            let grants = grants::over(self.grants, &places);
             let image = prepare::build_image(&ImageSpec {
                 tiers: Some(self.ground.tiers).filter(|tiers| !tiers.is_empty()),
-                ..ImageSpec::to_ask(self.grants, self.ground.workspace)
+                ..ImageSpec::to_ask(&grants, self.ground.workspace)
             })?;
-            let before = Before { parts: self, image: &prepare::parse_image(&image)? };
+            let before = Before { grants: &grants, image: &prepare::parse_image(&image)? };
             for mount in shown {
                 before.add_kernel(mount, &mut added);
             }
@@ -151,21 +156,27 @@ impl Parts<'_> {
 
     /// Where else that can be reached which is denied, and the grant that denies it; of what is sensitive there is
     /// none.
-    fn denied(&self) -> Vec<(Option<usize>, Copy)> {
+    fn denied(&self) -> Vec<(Option<&Grant>, Copy)> {
         let mut found = Vec::new();
         let mut add = |denial, path: &Path| {
             found.extend(self.mounts.copies(path).into_iter().map(|copy| (denial, copy)));
         };
-        for (id, grant) in self.grants.iter().enumerate() {
-            if may_deny(grant) {
-                add(Some(id), &grant.anchor);
-            }
+        for grant in self.grants.iter().filter(|grant| may_deny(grant)) {
+            add(Some(grant), &grant.anchor);
         }
         for stem in self.ground.exposed.into_iter().flat_map(Tiers::sensitive_places) {
             add(None, &stem);
         }
         found
     }
+}
+
+/// Those of the canonical `paths` that are below no other.
+fn outermost<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Vec<&'p Path> {
+    let mut sorted: Vec<&Path> = paths.map(PathBuf::as_path).collect();
+    sorted.sort_unstable();
+    sorted.dedup_by(|path, above| path.starts_with(above));
+    sorted
 }
 
 /// Whether it may be there to take something away: what the product has ready grants only, but for what it excepts.
@@ -186,9 +197,9 @@ fn is_declared(grant: &Grant) -> bool {
     )
 }
 
-/// The policy as it is without what is added.
+/// The policy as it is without what is added, as far as it is about the places.
 struct Before<'a> {
-    parts: &'a Parts<'a>,
+    grants: &'a [Grant],
     image: &'a Image<'a>,
 }
 
@@ -203,14 +214,13 @@ impl Before<'_> {
         found.granted(self.image).union(found.opened(self.image))
     }
 
-    fn winner(&self, path: &Path) -> Option<(usize, &Grant)> {
-        let id = self.lookup(path).rule?.index();
-        Some((id, self.parts.grants.get(id)?))
+    fn winner(&self, path: &Path) -> Option<&Grant> {
+        self.grants.get(self.lookup(path).rule?.index())
     }
 
     /// Whether a person granted something at this very place.
     fn is_named(&self, path: &Path) -> bool {
-        self.winner(path).is_some_and(|(_, grant)| grant.anchor == path && is_declared(grant))
+        self.winner(path).is_some_and(|grant| grant.anchor == path && is_declared(grant))
     }
 
     /// Grants at `mount` what is granted at its usual place, as far as it is granted here.
@@ -236,15 +246,15 @@ impl Before<'_> {
     }
 
     /// Denies at the copy what is denied at the place of which it is one.
-    fn add_copy(&self, denial: Option<usize>, copy: &Copy, added: &mut Added) {
+    fn add_copy(&self, denial: Option<&Grant>, copy: &Copy, added: &mut Added) {
         let Copy { at, of } = copy;
         let before = self.held(at);
         let lost = match denial {
             // Nobody granted it where it is, and so not here.
             None if self.is_named(at) => Capabilities::NONE,
             None => Capabilities::ALL.difference(self.held(of)),
-            Some(id) => match self.winner(of) {
-                Some((winner, grant)) if winner == id => self.lost_at(grant),
+            Some(denial) => match self.winner(of) {
+                Some(winner) if winner == denial => self.lost_at(denial),
                 // Something deeper decides, in its own turn.
                 _ => return,
             },
@@ -277,7 +287,7 @@ impl Before<'_> {
 
     /// The exclusions below a path from the grant that decides there, relative to the path.
     fn carved_below(&self, path: &Path) -> Vec<String> {
-        let Some((_, grant)) = self.winner(path) else { return Vec::new() };
+        let Some(grant) = self.winner(path) else { return Vec::new() };
         let Some(way) = canonical::below(&grant.anchor, path) else { return Vec::new() };
         let rest = |pattern: &String| decide::exclusion_behind(pattern, way.as_os_str().as_bytes());
         grant.carve_outs.iter().filter_map(rest).collect()
@@ -286,11 +296,11 @@ impl Before<'_> {
     /// The grants below `from`, less what is not granted there, as they have to be below `to`.
     fn repeated_below(&self, from: &Path, to: &Path, why: &str) -> Vec<Grant> {
         let mut repeated = Vec::new();
-        for one in self.parts.grants {
+        for one in self.grants {
             let is_own = OWN.iter().any(|own| one.anchor.starts_with(own));
             let Ok(below) = one.anchor.strip_prefix(from) else { continue };
-            let decides = self.winner(&one.anchor).is_some_and(|(_, winner)| winner == one);
-            if is_own || below.as_os_str().is_empty() || !decides {
+            let decides = || self.winner(&one.anchor).is_some_and(|winner| winner == one);
+            if is_own || below.as_os_str().is_empty() || !decides() {
                 continue;
             }
             let at = to.join(below);

@@ -37,8 +37,9 @@ pub(super) struct Standing<'a> {
     pub(super) renewed: bool,
     /// As that, programs in it, see [`renews_programs`].
     pub(super) renews_programs: bool,
-    /// The run may give it another name: nothing in it has to stay, or it is a file, which can be linked.
-    pub(super) may_leave: bool,
+    /// Programs are started from it, and the run may give it another name: nothing in it has to stay, or it is a file,
+    /// which can be linked.
+    pub(super) programs_may_leave: bool,
     /// Some of what is in it is kept from what is granted here.
     pub(super) excludes_below: bool,
 }
@@ -69,8 +70,8 @@ impl Standing<'_> {
     pub(super) fn may_carry_programs_to(&self, there: &Self) -> bool {
         let starts_all = there.caps.contains(Capabilities::EXECUTE) && !there.excludes_below;
         !self.own
-            && self.may_leave
-            && self.caps.contains(there.caps.union(Capabilities::EXECUTE))
+            && self.programs_may_leave
+            && self.caps.contains(there.caps)
             && there.caps.contains(Capabilities::CREATE)
             && !starts_all
     }
@@ -132,7 +133,8 @@ pub(super) fn of<'a>(
             own: same.iter().all(|(_, grant)| matches!(grant.origin, Origin::Product { .. })),
             renewed,
             renews_programs,
-            may_leave: may_leave(path, caps.intersection(found.below_all)),
+            programs_may_leave: caps.contains(Capabilities::EXECUTE)
+                && may_leave(path, caps.intersection(found.below_all)),
             excludes_below: decide::excludes_below(image, place),
         });
     }
@@ -169,7 +171,7 @@ const fn is_declared(origin: &Origin) -> bool {
 /// what they made. Of the workspace itself, and outside of it, nobody does.
 fn renews_itself(path: &Path, caps: Capabilities, workspace: &Path) -> bool {
     let replaces = Capabilities::CREATE.union(Capabilities::DELETE);
-    path != workspace && path.starts_with(workspace) && caps.contains(replaces)
+    caps.contains(replaces) && path != workspace && path.starts_with(workspace)
 }
 
 /// Whether what is at `path` may be had under another name, where `caps` hold on it and everywhere below: moved, for

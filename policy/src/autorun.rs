@@ -16,7 +16,7 @@ mod stand;
 #[cfg(feature = "std")]
 pub(crate) use self::ahead::entries_below;
 pub use self::ahead::may_ask_below;
-pub(crate) use self::ahead::{End, asks_more_at, is_ahead, takes_along};
+pub(crate) use self::ahead::{End, asks_more_at, is_ahead, ordinary, takes_along};
 use self::list::Entry;
 #[cfg(feature = "std")]
 use self::list::Place;
@@ -94,7 +94,7 @@ fn asked(image: &Image<'_>, request: &Request<'_>, winner: Winner<'_, '_>) -> Ca
 /// The changes that are a question at the path, be it a spelling, by the built-in list or by patterns that somebody added.
 fn listed(image: &Image<'_>, path: &[u8], winner: Winner<'_, '_>) -> Capabilities {
     let mut asked = asked_by_anchor(image, path, winner);
-    for (place, base) in image.bases() {
+    for (place, base) in image.bases(path) {
         if let Some(tail) = image.names().below(base, path) {
             asked = asked.union(Stand::of(place, tail, image.names()).asked());
         }

@@ -278,8 +278,8 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// Whether somebody names an auto-run file with the grant, be it by a link of such a name. What is ready-made names
-    /// what programs need, and options above it may widen that.
+    /// Whether somebody lets an auto-run file be changed by naming it, or a link to it. What is ready-made names what
+    /// programs need, and options above it may widen that.
     fn names_autorun(&self, id: usize, grant: &Grant, workspace: &Path) -> bool {
         let exact = self.ground.map(|ground| ground.exact);
         let grant = exact.and_then(|exact| exact.grants.get(id)).unwrap_or(grant);
@@ -288,7 +288,8 @@ impl<'a> Tables<'a> {
             grant.origin,
             Origin::Rule { .. } | Origin::Flag { .. } | Origin::Profile { named: true, .. }
         );
-        let Some(tiers) = tiers.filter(|_| is_meant) else { return false };
+        let may_change = grant.caps.intersects(Capabilities::WRITE);
+        let Some(tiers) = tiers.filter(|_| is_meant && may_change) else { return false };
         let spelled = match &grant.kind {
             GrantKind::External { lexical_path } => Some(workspace.join(lexical_path)),
             _ => None,
@@ -322,7 +323,7 @@ impl<'a> Tables<'a> {
         texts[Text::Workspace as usize] =
             intern(&mut self.bytes, spec.workspace.as_os_str().as_bytes())?;
 
-        let bases = self.bases()?;
+        let bases = self.bases(spec.workspace)?;
         let volumes = self.ground.map(|ground| ground.volumes(&mut self.bytes)).transpose()?;
         let volumes = volumes.unwrap_or_default();
         let mut image = vec![0; size_of::<Header>()];
@@ -390,9 +391,11 @@ impl<'a> Tables<'a> {
         Ok(image)
     }
 
-    fn bases(&mut self) -> Result<Vec<Base>, BuildError> {
+    /// Those first that paths in the workspace can be about.
+    fn bases(&mut self, workspace: &Path) -> Result<Vec<Base>, BuildError> {
         let bytes = &mut self.bytes;
-        let bases = self.tiers.map(Tiers::bases).unwrap_or_default();
+        let mut bases = self.tiers.map(Tiers::bases).unwrap_or_default();
+        bases.sort_by_key(|(_, path)| !path.starts_with(workspace) && !workspace.starts_with(path));
         let base = |(place, path): &(Place, PathBuf)| {
             let path = intern(bytes, path.as_os_str().as_bytes())?;
             Ok(Base { place: *place as u8, path })

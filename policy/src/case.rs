@@ -3,9 +3,8 @@
 //! A directory is asked about one of its own entries, under its name with other case. Types of file systems are
 //! consulted only for an empty one.
 
-use std::borrow::ToOwned as _;
-use std::collections::BTreeSet;
-use std::ffi::{CStr, CString};
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::absent::Absent;
 use crate::build::{Grant, GrantKind, Origin, Volume};
 use crate::tiers::Tiers;
 
@@ -43,19 +43,27 @@ const WITHOUT_ALIASES: [u32; 5] = [0xEF53, 0x0102_1994, 0xF2F5_2010, 0xCA45_1A4E
 /// The directories that a policy is about in which names are equal that differ in case, outermost first. Of `mounts`
 /// those are asked which are below something granted. Looks at the disk.
 #[must_use]
-pub fn volumes<'m>(
-    grants: &[Grant],
+pub fn volumes<'p>(
+    grants: &'p [Grant],
     tiers: Option<&Tiers>,
-    workspace: &Path,
-    mounts: impl Iterator<Item = &'m Path>,
+    workspace: &'p Path,
+    mounts: impl Iterator<Item = &'p Path>,
 ) -> Vec<Volume> {
-    let mut known = Known::default();
+    let (mut known, mut absent) = (Known::default(), Absent::default());
     let mut volumes: Vec<Volume> = Vec::new();
     for directory in directories(grants, tiers, workspace, mounts) {
-        if volumes.iter().any(|volume| directory.starts_with(&volume.root)) {
+        let is_known = volumes.iter().any(|volume| directory.starts_with(&volume.root));
+        if is_known || absent.has(&directory) {
             continue;
         }
-        let Some(held) = open(&directory) else { continue };
+        let held = match open(&directory) {
+            Ok(held) => held,
+            Err(Errno::NOENT) => {
+                absent.note(&directory);
+                continue;
+            }
+            Err(_) => continue,
+        };
         if known.ignores_case(&held, &directory) {
             let aliased = !magic(&held).is_some_and(|magic| WITHOUT_ALIASES.contains(&magic));
             volumes.push(Volume { root: directory, aliased });
@@ -69,19 +77,18 @@ pub fn volumes<'m>(
 #[must_use]
 pub fn is_ignored_around(path: &Path) -> bool {
     let mut above = path.ancestors().skip(1);
-    let nearest = above.find_map(|directory| Some((open(directory)?, directory)));
+    let nearest = above.find_map(|directory| Some((open(directory).ok()?, directory)));
     nearest.is_some_and(|(held, directory)| Known::default().ignores_case(&held, directory))
 }
 
-/// The directories to ask: where something is granted that a person chose, and those on the way from there to what
-/// is denied. Ready-made grants are of the system's own folders.
-fn directories<'m>(
-    grants: &[Grant],
+/// The directories to ask, outermost first: where something is granted that a person chose, and those on the way from
+/// there to what is denied. Ready-made grants are of the system's own folders.
+fn directories<'p>(
+    grants: &'p [Grant],
     tiers: Option<&Tiers>,
-    workspace: &Path,
-    mounts: impl Iterator<Item = &'m Path>,
-) -> BTreeSet<PathBuf> {
-    let opening = tiers.into_iter().flat_map(Tiers::opening).map(|(_, pattern)| pattern.stem());
+    workspace: &'p Path,
+    mounts: impl Iterator<Item = &'p Path>,
+) -> Vec<PathBuf> {
     let chosen = |grant: &&Grant| {
         let is_chosen = matches!(
             grant.origin,
@@ -89,20 +96,40 @@ fn directories<'m>(
         );
         is_chosen && !grant.caps.is_empty() || grant.kind == GrantKind::Workspace
     };
-    let anchors = grants.iter().filter(chosen).map(|grant| grant.anchor.clone());
-    let granted: BTreeSet<PathBuf> = anchors.chain(opening).chain([workspace.to_owned()]).collect();
-    let stems = tiers.into_iter().flat_map(Tiers::stems);
-    let narrower = grants.iter().map(|grant| grant.anchor.clone()).chain(stems);
-    let is_inside = |mount: &&Path| granted.iter().any(|anchor| mount.starts_with(anchor));
-    let mut all = granted.clone();
-    all.extend(mounts.filter(is_inside).map(Path::to_path_buf));
-    for place in narrower {
-        let mut way: Vec<&Path> = place.ancestors().skip(1).collect();
-        way.reverse();
-        let from = way.iter().position(|directory| granted.contains(*directory));
-        all.extend(way.split_off(from.unwrap_or(way.len())).into_iter().map(Path::to_path_buf));
+    let opening = tiers.into_iter().flat_map(Tiers::opening);
+    let opening: Vec<PathBuf> = opening.map(|(_, pattern)| pattern.stem()).collect();
+    let stems: Vec<PathBuf> = tiers.into_iter().flat_map(Tiers::stems).collect();
+    let opening = opening.iter().map(PathBuf::as_path);
+    let chosen = grants.iter().filter(chosen).map(|grant| grant.anchor.as_path());
+    let granted = chosen.chain(opening).chain([workspace]);
+    let mut ways = Ways(granted.map(|directory| (directory.as_os_str(), true)).collect());
+    let places = grants.iter().map(|grant| &grant.anchor).chain(&stems);
+    for directory in places.filter_map(|place| place.parent()) {
+        ways.note(directory);
     }
+    for mount in mounts {
+        ways.note(mount);
+    }
+    let inside =
+        ways.0.into_iter().filter_map(|(directory, is_inside)| is_inside.then_some(directory));
+    let mut all: Vec<PathBuf> = inside.map(PathBuf::from).collect();
+    all.sort_unstable_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
     all
+}
+
+/// Canonical directories, and whether each is granted or below one that is.
+struct Ways<'p>(HashMap<&'p OsStr, bool>);
+
+impl<'p> Ways<'p> {
+    /// Notes a directory, and those around it that are not known.
+    fn note(&mut self, directory: &'p Path) -> bool {
+        if let Some(known) = self.0.get(directory.as_os_str()) {
+            return *known;
+        }
+        let is_inside = directory.parent().is_some_and(|around| self.note(around));
+        self.0.insert(directory.as_os_str(), is_inside);
+        is_inside
+    }
 }
 
 /// The file systems on which a directory was asked, and what it said.
@@ -126,10 +153,13 @@ impl Known {
     }
 }
 
-fn open(directory: &Path) -> Option<OwnedFd> {
+fn open(directory: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let open = |flags| openat(rustix::fs::CWD, directory, flags, Mode::empty());
-    open(flags | OFlags::RDONLY).or_else(|_| open(flags | OFlags::PATH)).ok()
+    match open(flags | OFlags::RDONLY) {
+        Err(Errno::ACCESS) => open(flags | OFlags::PATH),
+        opened => opened,
+    }
 }
 
 /// What the first entry says whose name has a letter.
@@ -142,7 +172,7 @@ fn by_entries(directory: &OwnedFd) -> Option<bool> {
 /// What the directory around says of the name of this one, if it is of the same file system.
 fn by_own_name(own: &Stat, path: &Path) -> Option<bool> {
     let name = CString::new(path.file_name()?.as_bytes()).ok()?;
-    let parent = open(path.parent()?)?;
+    let parent = open(path.parent()?).ok()?;
     let is_same_system = fstat(&parent).is_ok_and(|found| found.st_dev == own.st_dev);
     is_same_system.then(|| is_known_otherwise(&parent, &name, Some(own)))?
 }

@@ -26,7 +26,7 @@ pub(crate) use self::sums::{edge_hash, folded_edge_hash};
 use crate::automaton::{Automaton, State};
 use crate::tier::Tiers;
 use crate::volume::Folds;
-use crate::walk::Head;
+use crate::walk::{Head, leads_to};
 
 /// The first eight bytes of an image.
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
@@ -244,6 +244,8 @@ pub struct Image<'a> {
     patterns: &'a [Span],
     tiers: Option<Tiers<'a>>,
     autorun: &'a [Base],
+    /// So many of these are all that paths in the workspace can be about.
+    near: usize,
     variables: &'a [Variable],
     commands: &'a [Command],
     lines: &'a [Line],
@@ -286,6 +288,7 @@ impl<'a> Image<'a> {
             patterns: table(whole, header.patterns)?,
             tiers: tiers(whole, header, folds)?,
             autorun: table(whole, header.autorun)?,
+            near: 0,
             variables: table(whole, header.variables)?,
             commands: table(whole, header.commands)?,
             lines: table(whole, header.lines)?,
@@ -302,6 +305,7 @@ impl<'a> Image<'a> {
         }
         // No copy of it: the preload library reads it on a stack that may be small.
         image.head = Head::of(&image, image.text(Text::Workspace));
+        image.near = image.count_near();
         Ok(image)
     }
 
@@ -431,6 +435,24 @@ impl<'a> Image<'a> {
     /// Where the patterns of the built-in list of auto-run files begin.
     pub(crate) const fn autorun(&self) -> &'a [Base] {
         self.autorun
+    }
+
+    /// As [`Self::autorun`], without those that are neither above the path, nor it, nor below.
+    #[inline]
+    pub(crate) fn autorun_about(&self, path: &[u8]) -> &'a [Base] {
+        let is_of_workspace = leads_to(self.text(Text::Workspace), path);
+        let near = if is_of_workspace { self.near } else { self.autorun.len() };
+        self.autorun.get(..near).unwrap_or(self.autorun)
+    }
+
+    /// See [`Self::autorun_about`]: the writer puts them first. Where names are folded all count.
+    fn count_near(&self) -> usize {
+        let workspace = self.text(Text::Workspace);
+        let is_near = |base: &Base| {
+            let base = self.string(base.path);
+            self.folds.is_some() || leads_to(base, workspace) || leads_to(workspace, base)
+        };
+        self.autorun.iter().rposition(is_near).map_or(0, |last| last.wrapping_add(1))
     }
 
     /// The way to the workspace.

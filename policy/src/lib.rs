@@ -75,6 +75,7 @@ pub mod invocation;
 pub mod loader;
 mod lookup;
 pub mod moves;
+mod moves_plain;
 pub mod planted;
 mod reaches;
 mod relocation;
@@ -87,6 +88,8 @@ pub mod variables;
 mod volume;
 mod walk;
 
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub mod absent;
 #[cfg(feature = "std")]
 pub mod approvals;
 #[cfg(all(feature = "std", target_os = "linux"))]

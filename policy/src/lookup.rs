@@ -129,11 +129,19 @@ impl Lookup {
 /// image alone, whatever run is around it.
 #[must_use]
 pub(crate) fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
+    lookup_for(image, request, Capabilities::ALL)
+}
+
+/// As [`lookup`], for who asks about `need` alone: nobody changes an auto-run file by looking at it.
+#[inline]
+pub(crate) fn lookup_for(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Lookup {
     let (mut found, winner) = granted(image, request);
     if let Some(tiers) = image.tiers() {
         found = tiers.restrain(image, request, winner, found);
     }
-    autorun::restrain(image, request, winner, &mut found);
+    if need.intersects(Capabilities::WRITE) {
+        autorun::restrain(image, request, winner, &mut found);
+    }
     if request.consented {
         found.caps = found.caps.union(found.asks);
         found.asks = Capabilities::NONE;
@@ -236,17 +244,9 @@ pub(crate) fn may_be_left(image: &Image<'_>, directory: &[u8], need: Capabilitie
     here.caps.contains(need) && tiers.may_leave_below(directory, rule, here, need)
 }
 
-/// Whether `need` may be done at `request` as [`lookup`] has it, and nothing else of it: where there are no tiers
-/// that takes a part of the time, and where nothing is to be changed less.
+/// Whether `need` may be done at `request` as [`lookup`] has it.
 pub(crate) fn permits(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> bool {
-    if image.tiers().is_some() {
-        return lookup(image, request).caps.contains(need);
-    }
-    let (mut found, winner) = granted(image, request);
-    if need.intersects(Capabilities::WRITE) && !request.consented && found.caps.contains(need) {
-        autorun::restrain(image, request, winner, &mut found);
-    }
-    found.caps.contains(need)
+    lookup_for(image, request, need).caps.contains(need)
 }
 
 /// Whether `request` lies in a hidden area as [`lookup`] has it: a tier only ever shows more.

@@ -11,6 +11,7 @@ use crate::decide::{self, Denial, Destination, Verdict};
 use crate::existing;
 use crate::image::Image;
 use crate::lookup::Request;
+use crate::moves_plain::is_plain;
 use crate::tier::Restraint;
 
 /// A move that a program asks for.
@@ -151,6 +152,9 @@ impl Stays {
 /// What of a move is allowed.
 #[must_use]
 pub fn plan(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
+    if is_plain(image, [&asked.from, &asked.to]) {
+        return Plan::Go;
+    }
     match judged(image, asked, ends) {
         Plan::Refuse(_) | Plan::Copy(_) if is_kept(image, asked, ends) => Plan::Exists,
         plan => plan,
@@ -163,7 +167,7 @@ fn is_kept(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> bool {
 }
 
 /// As [`plan`], also of what it never comes to since the destination stays.
-fn judged(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
+pub(crate) fn judged(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
     let left = relocation(image, asked).map(Stays::Denied);
     // Two entries change places in one step, in which the kernel refuses no kind of them.
     let is_one_step = asked.kind == Kind::Exchange;

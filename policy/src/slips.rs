@@ -1,10 +1,11 @@
 //! Rules that count as written and look like slips of whoever wrote them (spec §6.1). Used by `compile`.
 
+use std::borrow::ToOwned as _;
 use std::collections::HashMap;
 use std::fmt;
-use std::string::String;
+use std::sync::Arc;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::Capabilities;
 use crate::model::{FsRule, RuleSource};
@@ -47,10 +48,10 @@ impl fmt::Display for Slip {
     }
 }
 
-/// What was written before a rule.
+/// The last rule on each normalised path, as it was written: its file, and its line there.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
-    rules: HashMap<(String, String), Option<u32>>,
+    rules: HashMap<Utf8PathBuf, (Arc<str>, Option<u32>)>,
 }
 
 impl Earlier {
@@ -60,8 +61,8 @@ impl Earlier {
         if layer.is_empty() {
             return None;
         }
-        let key = (layer.as_ref().into(), lexical.as_str().into());
-        self.rules.insert(key, *line).map(|line| Slip::Repeated { line })
+        let (of, line) = self.rules.insert(lexical.to_owned(), (Arc::clone(layer), *line))?;
+        (of == *layer).then_some(Slip::Repeated { line })
     }
 }
 

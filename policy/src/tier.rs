@@ -265,6 +265,17 @@ impl<'a> Tiers<'a> {
         })
     }
 
+    /// Whether neither patterns nor the default say anything of two canonical paths, and patterns say the same of what is
+    /// below the one and the other.
+    pub(crate) fn pass_over(&self, paths: [&[u8]; 2]) -> bool {
+        let is_unnamed = |path: &[u8]| self.automaton.look(path).here == Marks::NONE;
+        let [one, other] = paths;
+        self.default.is_none()
+            && !self.asks
+            && paths.into_iter().all(is_unnamed)
+            && self.automaton.alike_below(one, other)
+    }
+
     /// What the spelling matches, where it is another. Of the path `rest` follows the anchor of the rule that grants
     /// it, if one does.
     fn spelled(&self, image: &Image<'_>, request: &Request<'_>, rest: Option<&[u8]>) -> Marks {

@@ -24,9 +24,23 @@ pub(crate) fn is_ahead(image: &Image<'_>, directory: &[u8]) -> bool {
     let by_pattern =
         |tiers: &Tiers<'_>| tiers.automaton.look(directory).ahead.intersects(Marks::AUTORUN);
     let is_above = |base: &[u8]| directory == b"/" || image.names().lead_to(directory, base);
-    image.bases().any(|(_, base)| is_above(base))
+    image.bases(directory).any(|(_, base)| is_above(base))
         || of_directory(image, directory).any(is_within)
         || image.tiers().is_some_and(by_pattern)
+}
+
+/// Whether repositories may be anywhere below the path, if neither it nor anything below it can be an auto-run file but
+/// in these; `None` where more than a look would tell. By the built-in list. Of this image alone.
+pub(crate) fn ordinary(image: &Image<'_>, path: &[u8], winner: Winner<'_, '_>) -> Option<bool> {
+    let has_base_below = image.bases(path).any(|(_, base)| begins_inside(image, base, path));
+    let mut is_top = false;
+    for stand in stands(image, path, winner) {
+        if stand.may_be_listed() {
+            return None;
+        }
+        is_top |= stand.place == Place::Top;
+    }
+    (!has_base_below).then_some(is_top)
 }
 
 /// Whether a name below the directory of `to` is an auto-run file that below `from`, by the same name, is none; without
@@ -42,7 +56,7 @@ pub(crate) fn asks_more_at(image: &Image<'_>, to: End<'_>, from: Option<End<'_>>
         return true;
     }
     let from = from.filter(|from| !from.is_free());
-    image.bases().any(|(_, base)| begins_inside(image, base, to.path))
+    image.bases(to.path).any(|(_, base)| begins_inside(image, base, to.path))
         || to.stands(image).any(|stand| asks_more_by_list(image, stand, from))
 }
 
@@ -89,7 +103,7 @@ impl<'e> End<'e> {
 /// image alone.
 #[inline(never)]
 pub(crate) fn takes_along(image: &Image<'_>, from: &Request<'_>, to: &[u8]) -> bool {
-    let takes = image.bases().any(|(_, base)| begins_inside(image, base, from.path))
+    let takes = image.bases(from.path).any(|(_, base)| begins_inside(image, base, from.path))
         || takes_along_by_list(image, from.path, to)
         || takes_along_by_pattern(image, from.path, to);
     takes && !is_released(image, from)
@@ -101,7 +115,7 @@ fn takes_along_by_list(image: &Image<'_>, from: &[u8], to: &[u8]) -> bool {
     let is_left = |stand: Stand<'_>, (entry, at): (&Entry, Positions)| {
         !of_directory(image, to).any(|there| is_as_far(there, stand, entry, at))
     };
-    let is_base = image.bases().any(|(_, base)| image.names().are_same(from, base));
+    let is_base = image.bases(from).any(|(_, base)| image.names().are_same(from, base));
     let is_whole =
         |stand: &Stand<'_>| !is_base && stand.place == Place::Top && stand.tail.is_empty();
     let mut own = of_directory(image, from).filter(|stand| !stand.is_nested && !is_whole(stand));

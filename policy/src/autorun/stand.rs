@@ -70,6 +70,12 @@ impl<'p> Stand<'p> {
         }
     }
 
+    /// Whether the path, or something below it, may be of an entry, at the price of one look.
+    pub(super) fn may_be_listed(self) -> bool {
+        let is_in_repository = self.place == Place::Repository || self.tail.ends_with(REPOSITORY);
+        is_in_repository || may_begin(self.names, self.place, self.tail)
+    }
+
     /// The entries that something below the directory may be of, and how far their patterns are gone there.
     pub(super) fn active(self) -> impl Iterator<Item = (&'static Entry, Positions)> {
         let Self { place, tail, names, .. } = self;
@@ -85,6 +91,9 @@ impl<'p> Stand<'p> {
 /// called `NAME.git`.
 #[inline(never)]
 fn repository(tail: &[u8], names: Names<'_>) -> Option<usize> {
+    if names.folds().is_none() && !tail.windows(REPOSITORY.len()).any(|part| part == REPOSITORY) {
+        return None;
+    }
     let mut found = None;
     let mut is_certain = false;
     for name in Components::of(tail) {
@@ -105,7 +114,7 @@ pub(super) fn stands<'p>(
 ) -> impl Iterator<Item = Stand<'p>> {
     let names = image.names();
     let by_base = image
-        .bases()
+        .bases(path)
         .filter_map(move |(place, base)| Some(Stand::of(place, names.below(base, path)?, names)));
     by_base.chain(by_anchor(image, path, winner))
 }
@@ -141,9 +150,12 @@ pub(super) fn by_anchor<'p>(
 }
 
 impl<'a> Image<'a> {
-    /// Where the patterns of the built-in list begin.
-    pub(super) fn bases<'s>(&'s self) -> impl Iterator<Item = (Place, &'a [u8])> + use<'a, 's> {
+    /// Where the patterns of the built-in list begin that can be about the canonical `path`, or what is below it.
+    pub(super) fn bases<'s>(
+        &'s self,
+        path: &[u8],
+    ) -> impl Iterator<Item = (Place, &'a [u8])> + use<'a, 's> {
         let base = |base: &Base| Some((Place::of_number(base.place)?, self.string(base.path)));
-        self.autorun().iter().filter_map(base)
+        self.autorun_about(path).iter().filter_map(base)
     }
 }
