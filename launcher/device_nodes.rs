@@ -24,10 +24,8 @@ pub(crate) fn find(grants: &[Grant]) -> Option<PathBuf> {
         return None;
     }
     let granted = grants.iter().filter(|grant| !grant.caps.is_empty() && is_meant(grant));
-    let mut anchors: Vec<&Path> = granted.map(|grant| grant.anchor.as_path()).collect();
-    anchors.sort_unstable_by_key(|anchor| anchor.as_os_str());
     let mut absent = Absent::default();
-    anchors.into_iter().find_map(|anchor| {
+    granted.map(|grant| grant.anchor.as_path()).find_map(|anchor| {
         if absent.has(anchor) {
             return None;
         }

@@ -22,6 +22,9 @@ type Steps = Result<Vec<Step>, Box<Advice>>;
 impl Advisor<'_> {
     /// The ways out of `denials`, in files each with all that the others want at the same places.
     pub(crate) fn advise_all(&self, denials: &[&Denial]) -> Vec<Advice> {
+        if denials.is_empty() {
+            return Vec::new();
+        }
         let denials: Vec<Cow<'_, Denial>> =
             denials.iter().map(|denial| self.as_put(nowhere::as_led(denial))).collect();
         let replaced: Vec<Option<PathBuf>> =

@@ -6,7 +6,7 @@ use crate::autorun;
 use crate::capability::Capabilities;
 use crate::image::{Image, NONE, Rule, RuleId};
 use crate::reaches::Reaches;
-use crate::tier::{Reach, Restraint};
+use crate::tier::{Reach, Restraint, Tiers};
 use crate::walk::{Walk, excludes, leads_to};
 
 mod insensitive;
@@ -244,9 +244,18 @@ pub(crate) fn may_be_left(image: &Image<'_>, directory: &[u8], need: Capabilitie
     here.caps.contains(need) && tiers.may_leave_below(directory, rule, here, need)
 }
 
-/// Whether `need` may be done at `request` as [`lookup`] has it.
+/// Whether `need` may be done at `request` as [`lookup`] has it, and nothing else of it: where no pattern has a say that
+/// takes a part of the time, and where nothing is to be changed less.
 pub(crate) fn permits(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> bool {
-    lookup_for(image, request, need).caps.contains(need)
+    let (mut found, winner) = granted(image, request);
+    let is_passed = |tiers: &Tiers<'_>| winner.is_some_and(|it| tiers.pass(request, it));
+    if !found.caps.contains(need) || !image.tiers().is_none_or(is_passed) {
+        return lookup_for(image, request, need).caps.contains(need);
+    }
+    if need.intersects(Capabilities::WRITE) && !request.consented {
+        autorun::restrain(image, request, winner, &mut found);
+    }
+    found.caps.contains(need)
 }
 
 /// Whether `request` lies in a hidden area as [`lookup`] has it: a tier only ever shows more.

@@ -265,10 +265,22 @@ impl<'a> Tiers<'a> {
         })
     }
 
+    /// Whether neither patterns nor the default say anything of the path of `request`, which a rule grants by itself, and
+    /// of which so much follows its anchor.
+    pub(crate) fn pass(&self, request: &Request<'_>, (rule, rest): (&Rule, &[u8])) -> bool {
+        let Request { path, route, .. } = *request;
+        let (state, rest) = if rest.is_empty() { (0, path) } else { (rule.state.get(), rest) };
+        self.default.is_none()
+            && !self.asks
+            && rule.hidden == 0
+            && (core::ptr::eq(route, path) || route == path)
+            && self.automaton.passes_below(state, rest, path)
+    }
+
     /// Whether neither patterns nor the default say anything of two canonical paths, and patterns say the same of what is
     /// below the one and the other.
     pub(crate) fn pass_over(&self, paths: [&[u8]; 2]) -> bool {
-        let is_unnamed = |path: &[u8]| self.automaton.look(path).here == Marks::NONE;
+        let is_unnamed = |path: &[u8]| self.automaton.passes_below(0, path, path);
         let [one, other] = paths;
         self.default.is_none()
             && !self.asks
