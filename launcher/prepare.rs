@@ -32,7 +32,7 @@ use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
 use crate::here::Here;
 use crate::machine::Machine;
-use crate::mount_table::MountTable;
+use crate::mount_table::{MountTable, Mounts};
 use crate::mounts::Asked;
 use crate::mounts::idle::Idle;
 use crate::net;
@@ -115,7 +115,6 @@ pub(crate) fn prepare(
     let is_learning = run.is_some_and(|run| run.learning);
     let network = network(options, &resources, is_learning);
     let held = Held::of(context, workspace, options, &written, &resources)?;
-    let rule_places = rule_places(&layers, options);
     let declared = layers.declared(options.tool.as_deref())?;
     let (declared, set_aside) = declared.counting(is_learning.then_some(&root));
     let asked = Asked { context, workspace, root: &root, options, log };
@@ -133,9 +132,10 @@ pub(crate) fn prepare(
     let TierLayer { mut tiers, exposed, warnings: of_tiers } =
         TierLayer::of(&asked, &layers, granted, stage.purpose())?;
     let table = MountTable::read();
+    let mounts = table.mounts();
     let mut control = grants::control(context, &root, &layers.policy_files);
     control.extend(workspace.kept().into_iter().chain(stage.control()));
-    let mounted = Mounted::of(&table, &mut control, &mut tiers);
+    let mounted = Mounted::of(&mounts, &mut control, &mut tiers);
     let (mut grants, mut left_out) = Parts {
         context,
         workspace,
@@ -153,7 +153,7 @@ pub(crate) fn prepare(
     let ground = Ground { tiers: &tiers, exposed: exposed.as_ref(), workspace: root.as_path() };
     let unusual = mounted.hold(context, ground, &mut grants, &mut left_out)?;
     grants.extend(grants::inherited(&grants, root.as_path())?);
-    let volumes = volumes(&table, &grants, &tiers, root.as_path());
+    let volumes = volumes(&mounts, &grants, &tiers, root.as_path());
     let image = build_image(&ImageSpec {
         grants: &grants,
         tiers: (!tiers.is_empty()).then_some(&tiers),
@@ -180,7 +180,7 @@ pub(crate) fn prepare(
         declared: outcome.declared,
         image,
         tiers,
-        rule_places,
+        rule_places: rule_places(&layers, options),
         set_aside,
         workspace_file: layers.workspace_file().cloned(),
         own_lists: layers.own_lists(context, options.tool.as_deref(), &profiles),
@@ -268,9 +268,9 @@ fn network(options: &Options, resources: &Resources, is_learning: bool) -> net::
 }
 
 /// Where names are equal that differ in case.
-fn volumes(table: &MountTable, grants: &[Grant], tiers: &Tiers, root: &Path) -> Vec<Volume> {
+fn volumes(mounts: &Mounts<'_>, grants: &[Grant], tiers: &Tiers, root: &Path) -> Vec<Volume> {
     let in_force = (!tiers.is_empty()).then_some(tiers);
-    case::volumes(grants, in_force, root, table.mounts().places())
+    case::volumes(grants, in_force, root, mounts.places())
 }
 
 /// The same for people, and what that means.

@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::device_nodes;
 use crate::failure::Failure;
 use crate::grants;
-use crate::mount_table::{Copy, KernelMount, MountTable, Mounts};
+use crate::mount_table::{Copy, KernelMount, Mounts};
 use crate::prepare;
 use crate::report;
 use crate::spawn::HANDLES;
@@ -47,7 +47,7 @@ impl Unusual {
 /// The mounts, while a policy is put together.
 #[derive(Debug)]
 pub(crate) struct Mounted<'t> {
-    mounts: Mounts<'t>,
+    mounts: &'t Mounts<'t>,
     warnings: Vec<String>,
 }
 
@@ -64,13 +64,12 @@ pub(crate) struct Ground<'a> {
 impl<'t> Mounted<'t> {
     /// Has `control` and the patterns that restrict hold wherever what they name is mounted.
     pub(crate) fn of(
-        table: &'t MountTable,
+        mounts: &'t Mounts<'t>,
         control: &mut Vec<(PathBuf, String)>,
         tiers: &mut Tiers,
     ) -> Self {
-        let mounts = table.mounts();
-        repeat_control(&mounts, control);
-        let warnings = repeat_patterns(&mounts, tiers);
+        repeat_control(mounts, control);
+        let warnings = repeat_patterns(mounts, tiers);
         Self { mounts, warnings }
     }
 
@@ -85,7 +84,7 @@ impl<'t> Mounted<'t> {
         grants: &mut Vec<Grant>,
         warnings: &mut Vec<String>,
     ) -> Result<Unusual, Failure> {
-        let parts = Parts { mounts: &self.mounts, grants: grants.as_slice(), ground };
+        let parts = Parts { mounts: self.mounts, grants: grants.as_slice(), ground };
         let (mounts, mut added) = parts.added()?;
         warnings.extend(self.warnings.into_iter().chain(added.warnings));
         grants.append(&mut added.grants);
@@ -171,11 +170,11 @@ impl Parts<'_> {
     }
 }
 
-/// Those of the canonical `paths` that are below no other.
+/// The canonical `paths`, without most of those that are below another.
 fn outermost<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Vec<&'p Path> {
     let mut sorted: Vec<&Path> = paths.map(PathBuf::as_path).collect();
-    sorted.sort_unstable();
-    sorted.dedup_by(|path, above| path.starts_with(above));
+    sorted.sort_unstable_by_key(|path| path.as_os_str());
+    sorted.dedup_by(|path, above| canonical::below(above, path).is_some());
     sorted
 }
 

@@ -86,10 +86,13 @@ impl Assembler {
         let mut long = vec![false; self.items.len()];
         loop {
             let layout = Layout::of(&self, &long);
-            let Some(stretched) = layout.out_of_reach(&self, &long) else {
+            let stretched = layout.out_of_reach(&self, &long);
+            if stretched.is_empty() {
                 return layout.program(&self, &long);
-            };
-            long[stretched] = true;
+            }
+            for index in stretched {
+                long[index] = true;
+            }
         }
     }
 }
@@ -121,13 +124,14 @@ impl Layout {
         Self { starts, places }
     }
 
-    /// A branch that must become long.
-    fn out_of_reach(&self, source: &Assembler, long: &[bool]) -> Option<usize> {
+    /// The branches that must become long: distances only ever grow by that.
+    fn out_of_reach(&self, source: &Assembler, long: &[bool]) -> Vec<usize> {
         let far = |index: usize, label: Label| self.distance(index, 1, label) > SHORT;
-        source.items.iter().enumerate().position(|(index, item)| {
-            matches!(item, Item::Branch { then, otherwise, .. }
-                if !long[index] && (far(index, *then) || far(index, *otherwise)))
-        })
+        let is_stretched = |index: usize| {
+            matches!(source.items[index], Item::Branch { then, otherwise, .. }
+                if !long[index] && (far(index, then) || far(index, otherwise)))
+        };
+        (0..source.items.len()).filter(|index| is_stretched(*index)).collect()
     }
 
     /// How many instructions are between the one that stands `after` behind the item's start and

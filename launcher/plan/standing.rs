@@ -21,7 +21,7 @@ pub(super) struct Standing<'a> {
     pub(super) restrained: bool,
     /// The list of sensitive paths may have somebody asked, here or somewhere below.
     pub(super) asked: bool,
-    /// The list of auto-run files may have somebody asked about changes below.
+    /// The list of auto-run files may have somebody asked about changes below that are granted.
     pub(super) autorun: bool,
     /// The part of it that a tier denies, here and everywhere below.
     pub(super) denied: Capabilities,
@@ -125,7 +125,8 @@ pub(super) fn of<'a>(
             caps,
             restrained,
             asked,
-            autorun: autorun::may_ask_below(image, path.as_os_str().as_bytes()),
+            autorun: caps.intersects(Capabilities::WRITE)
+                && autorun::may_ask_below(image, path.as_os_str().as_bytes()),
             denied,
             by_route,
             above,

@@ -26,6 +26,7 @@ pub use self::folds::Volume;
 pub use self::origin::Origin;
 use self::trie::{Prefix, Trie};
 use crate::autorun::list::Place;
+use crate::canonical;
 use crate::capability::Capabilities;
 use crate::image::{
     Base, Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, Slot, Span, TIED, Text,
@@ -394,13 +395,16 @@ impl<'a> Tables<'a> {
     /// Those first that paths in the workspace can be about.
     fn bases(&mut self, workspace: &Path) -> Result<Vec<Base>, BuildError> {
         let bytes = &mut self.bytes;
-        let mut bases = self.tiers.map(Tiers::bases).unwrap_or_default();
-        bases.sort_by_key(|(_, path)| !path.starts_with(workspace) && !workspace.starts_with(path));
+        let bases = self.tiers.map(Tiers::bases).unwrap_or_default();
+        let is_near = |(_, base): &(Place, PathBuf)| {
+            canonical::below(base, workspace).or(canonical::below(workspace, base)).is_some()
+        };
+        let (near, others): (Vec<_>, Vec<_>) = bases.into_iter().partition(is_near);
         let base = |(place, path): &(Place, PathBuf)| {
             let path = intern(bytes, path.as_os_str().as_bytes())?;
             Ok(Base { place: *place as u8, path })
         };
-        bases.iter().map(base).collect()
+        near.iter().chain(&others).map(base).collect()
     }
 
     fn slots(&mut self) -> Result<Vec<Slot>, BuildError> {

@@ -89,9 +89,24 @@ pub(super) fn listed(names: Names<'_>, place: Place, tail: &[u8]) -> Option<&'st
     }
     let is_it = |entry: &&Entry| {
         let is_excepted = !entry.except.is_empty() && tail.ends_with(entry.except.as_bytes());
-        !is_excepted && Positions::behind(names, entry.pattern, tail).is_at_end(entry.pattern)
+        begins_alike(names, entry, tail)
+            && !is_excepted
+            && Positions::behind(names, entry.pattern, tail).is_at_end(entry.pattern)
     };
     place.entries().iter().find(is_it)
+}
+
+/// Whether the first name of the entry's pattern may be that of `tail`.
+pub(super) fn begins_alike(names: Names<'_>, entry: &Entry, tail: &[u8]) -> bool {
+    let pattern = entry.pattern.as_bytes();
+    if names.folds().is_some() || tail.is_empty() || pattern.first() == Some(&b'*') {
+        return true;
+    }
+    let is_first = || {
+        let rest = tail.strip_prefix(first_name(pattern));
+        rest.is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
+    };
+    pattern.first() == tail.first() && is_first()
 }
 
 /// Whether an entry of `place` may begin as `tail` does, at the price of one look.
