@@ -115,6 +115,7 @@ pub(crate) fn prepare(
     let is_learning = run.is_some_and(|run| run.learning);
     let network = network(options, &resources, is_learning);
     let held = Held::of(context, workspace, options, &written, &resources)?;
+    let rule_places = rule_places(&layers, options);
     let declared = layers.declared(options.tool.as_deref())?;
     let (declared, set_aside) = declared.counting(is_learning.then_some(&root));
     let asked = Asked { context, workspace, root: &root, options, log };
@@ -165,9 +166,7 @@ pub(crate) fn prepare(
         ..of_run(run, root.as_path())
     })?;
 
-    if begins {
-        make_folders(context, &root, &parse_image(&image)?, &folders)?;
-    }
+    begins.then(|| make_folders(context, &root, &parse_image(&image)?, &folders)).transpose()?;
 
     let of_grants = of_grants(&grants, &tiers, root.as_path());
     let lent = || layers.lent(options.tool.as_deref(), &context.variable_names());
@@ -180,7 +179,7 @@ pub(crate) fn prepare(
         declared: outcome.declared,
         image,
         tiers,
-        rule_places: rule_places(&layers, options),
+        rule_places,
         set_aside,
         workspace_file: layers.workspace_file().cloned(),
         own_lists: layers.own_lists(context, options.tool.as_deref(), &profiles),

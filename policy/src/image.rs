@@ -438,7 +438,7 @@ impl<'a> Image<'a> {
     }
 
     /// As [`Self::autorun`], without those that are neither above the path, nor it, nor below.
-    #[inline]
+    #[inline(never)] // what it needs of the stack is not to add up
     pub(crate) fn autorun_about(&self, path: &[u8]) -> &'a [Base] {
         let is_of_workspace = leads_to(self.text(Text::Workspace), path);
         let near = if is_of_workspace { self.near } else { self.autorun.len() };

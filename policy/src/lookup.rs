@@ -129,19 +129,11 @@ impl Lookup {
 /// image alone, whatever run is around it.
 #[must_use]
 pub(crate) fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
-    lookup_for(image, request, Capabilities::ALL)
-}
-
-/// As [`lookup`], for who asks about `need` alone: nobody changes an auto-run file by looking at it.
-#[inline]
-pub(crate) fn lookup_for(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Lookup {
     let (mut found, winner) = granted(image, request);
     if let Some(tiers) = image.tiers() {
         found = tiers.restrain(image, request, winner, found);
     }
-    if need.intersects(Capabilities::WRITE) {
-        autorun::restrain(image, request, winner, &mut found);
-    }
+    autorun::restrain(image, request, winner, &mut found);
     if request.consented {
         found.caps = found.caps.union(found.asks);
         found.asks = Capabilities::NONE;
@@ -246,16 +238,24 @@ pub(crate) fn may_be_left(image: &Image<'_>, directory: &[u8], need: Capabilitie
 
 /// Whether `need` may be done at `request` as [`lookup`] has it, and nothing else of it: where no pattern has a say that
 /// takes a part of the time, and where nothing is to be changed less.
+#[inline(never)] // what it needs of the stack is not to add up with what a denial takes
 pub(crate) fn permits(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> bool {
+    let by_rules = permits_by_rules(image, request, need);
+    by_rules.unwrap_or_else(|| lookup(image, request).caps.contains(need))
+}
+
+/// The same where a rule grants it and no pattern has a say; `None` elsewhere.
+#[inline(never)] // what it needs of the stack is not to add up with the rest
+fn permits_by_rules(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Option<bool> {
     let (mut found, winner) = granted(image, request);
     let is_passed = |tiers: &Tiers<'_>| winner.is_some_and(|it| tiers.pass(request, it));
     if !found.caps.contains(need) || !image.tiers().is_none_or(is_passed) {
-        return lookup_for(image, request, need).caps.contains(need);
+        return None;
     }
     if need.intersects(Capabilities::WRITE) && !request.consented {
         autorun::restrain(image, request, winner, &mut found);
     }
-    found.caps.contains(need)
+    Some(found.caps.contains(need))
 }
 
 /// Whether `request` lies in a hidden area as [`lookup`] has it: a tier only ever shows more.

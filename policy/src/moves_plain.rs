@@ -13,6 +13,7 @@ use crate::walk::Walk;
 /// Whether the policy tells the ends of a move apart in nothing, and allows both all that a move takes: the same rule
 /// decides at both and everywhere below, patterns say nothing of either and the same of what is below, and no auto-run
 /// file is at either, or below.
+#[inline(never)] // what it needs of the stack is not to add up with what judges the others
 pub(crate) fn is_plain(image: &Image<'_>, ends: [&Request<'_>; 2]) -> bool {
     image.forms(ends.map(|end| end.path)).all(|(_, form)| {
         form.is_some_and(|image| {

@@ -17,7 +17,7 @@ pub(crate) fn judge(
     from: &Request<'_>,
     to: &Request<'_>,
 ) -> Result<(), Capabilities> {
-    let source = lookup::lookup_for(image, from, Capabilities::NONE);
+    let source = lookup::lookup(image, from);
     let winner = source.rule.and_then(|id| image.rule(id.raw()));
     let has_exclusions = winner.is_some_and(|rule| rule.patterns.count.get() != 0);
     if has_exclusions && excludes_below(image, from.path) {

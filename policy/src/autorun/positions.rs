@@ -97,6 +97,7 @@ pub(super) fn listed(names: Names<'_>, place: Place, tail: &[u8]) -> Option<&'st
 }
 
 /// Whether the first name of the entry's pattern may be that of `tail`.
+#[inline(never)] // what it needs of the stack is not to add up
 pub(super) fn begins_alike(names: Names<'_>, entry: &Entry, tail: &[u8]) -> bool {
     let pattern = entry.pattern.as_bytes();
     if names.folds().is_some() || tail.is_empty() || pattern.first() == Some(&b'*') {
