@@ -280,9 +280,18 @@ pub(crate) fn image_over(
     paths: &[&Path],
     workspace: &Path,
 ) -> Result<Vec<u8>, Failure> {
+    image_of(&over(grants, paths), tiers, workspace)
+}
+
+/// The same of all the `grants`.
+pub(crate) fn image_of(
+    grants: &[Grant],
+    tiers: Option<&Tiers>,
+    workspace: &Path,
+) -> Result<Vec<u8>, Failure> {
     prepare::build_image(&ImageSpec {
         tiers: tiers.filter(|tiers| !tiers.is_empty()),
-        ..ImageSpec::to_ask(&over(grants, paths), workspace)
+        ..ImageSpec::to_ask(grants, workspace)
     })
 }
 

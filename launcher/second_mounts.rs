@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical;
 use jp_confine_policy::decide::{self, Lookup, Request};
 use jp_confine_policy::image::Image;
@@ -138,10 +138,8 @@ impl Parts<'_> {
         let mut added = Added::default();
         if !places.is_empty() {
             let grants = grants::over(self.grants, &places);
-            let image = prepare::build_image(&ImageSpec {
-                tiers: Some(self.ground.tiers).filter(|tiers| !tiers.is_empty()),
-                ..ImageSpec::to_ask(&grants, self.ground.workspace)
-            })?;
+            let Ground { tiers, workspace, .. } = self.ground;
+            let image = grants::image_of(&grants, Some(tiers), workspace)?;
             let before = Before { grants: &grants, image: &prepare::parse_image(&image)? };
             for mount in shown {
                 before.add_kernel(mount, &mut added);

@@ -172,14 +172,6 @@ impl Automaton<'_> {
         others.fold(first, |all, one| Some(all?.union(one?))).unwrap_or(Seen::EVERYTHING)
     }
 
-    /// Whether no pattern matches the path, see [`Self::look_below`].
-    pub(crate) fn passes_below(&self, state: u32, rest: &[u8], path: &[u8]) -> bool {
-        let marks = |from, path| self.marks_in(self.run(from, path)?);
-        let first = u16::try_from(state).ok().and_then(|at| marks(at, rest));
-        let mut others = self.starts.iter().map(|start| marks(start.get(), path));
-        first == Some(Marks::NONE) && others.all(|there| there == Some(Marks::NONE))
-    }
-
     /// Whether the patterns say the same below two canonical directories.
     pub(crate) fn alike_below(&self, one: &[u8], other: &[u8]) -> bool {
         let is_alike =

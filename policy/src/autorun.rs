@@ -85,7 +85,7 @@ fn asked(image: &Image<'_>, request: &Request<'_>, winner: Winner<'_, '_>) -> Ca
         return Capabilities::NONE;
     }
     let mut asked = listed(image, request.path, winner);
-    if request.route != request.path {
+    if !request.is_by_own_name() {
         asked = asked.union(listed(image, request.route, None));
     }
     if asked.is_empty() || is_released(image, request) { Capabilities::NONE } else { asked }
@@ -110,7 +110,7 @@ fn asked_by_anchor(image: &Image<'_>, path: &[u8], winner: Winner<'_, '_>) -> Ca
 /// Whether a person allowed this run to change it.
 fn is_released(image: &Image<'_>, request: &Request<'_>) -> bool {
     let is_released = |path| has_mark(image, path, Marks::RELEASED);
-    is_released(request.path) || request.route != request.path && is_released(request.route)
+    is_released(request.path) || !request.is_by_own_name() && is_released(request.route)
 }
 
 #[inline(never)]

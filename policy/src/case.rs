@@ -157,7 +157,7 @@ fn open(directory: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let open = |flags| openat(rustix::fs::CWD, directory, flags, Mode::empty());
     match open(flags | OFlags::RDONLY) {
-        Err(Errno::ACCESS) => open(flags | OFlags::PATH),
+        Err(error) if !matches!(error, Errno::NOENT | Errno::NOTDIR) => open(flags | OFlags::PATH),
         opened => opened,
     }
 }

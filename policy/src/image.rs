@@ -159,7 +159,7 @@ pub(crate) struct Rule {
     pub(crate) hidden: u8,
     /// How far tiers reach into it: a [`crate::tier::Reach`].
     pub(crate) reach: u8,
-    /// Whether its anchor is an auto-run file, or below one: who wrote it meant that one.
+    /// Whether its anchor is an auto-run file, or below one, and may be changed: who wrote it meant that one.
     pub(crate) names_autorun: u8,
     /// Patterns that are excluded from the rule.
     pub(crate) patterns: Span,

@@ -48,6 +48,12 @@ impl<'a> Request<'a> {
         Self { consented: true, ..self }
     }
 
+    /// Whether it was reached by the canonical path itself.
+    #[inline]
+    pub(crate) fn is_by_own_name(&self) -> bool {
+        core::ptr::eq(self.route, self.path) || self.route == self.path
+    }
+
     /// The same of a directory that is made, or removed while nothing is in it.
     #[must_use]
     pub const fn of_directory(self) -> Self {

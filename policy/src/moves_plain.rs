@@ -21,15 +21,14 @@ pub(crate) fn is_plain(image: &Image<'_>, ends: [&Request<'_>; 2]) -> bool {
             let is_same = from.zip(to).is_some_and(|((rule, is_top), (other, other_is_top))| {
                 ptr::eq(rule, other) && is_top == other_is_top
             });
-            is_same && image.tiers().is_none_or(|tiers| patterns_pass(tiers, ends))
+            is_same && image.tiers().is_none_or(|tiers| are_alike(tiers, ends.map(|end| end.path)))
         })
     })
 }
 
-/// Whether patterns tell the ends apart in nothing. What a symlink lends elsewhere takes more to know.
-fn patterns_pass(tiers: &Tiers<'_>, ends: [&Request<'_>; 2]) -> bool {
-    let [from, to] = ends.map(|end| end.path);
-    are_siblings(from, to) && tiers.pass_over([from, to])
+/// Whether patterns say the same below the ends. What a symlink lends elsewhere takes more to know.
+fn are_alike(tiers: &Tiers<'_>, [from, to]: [&[u8]; 2]) -> bool {
+    are_siblings(from, to) && tiers.automaton.alike_below(from, to)
 }
 
 /// The rule that decides at one end and all below it, and whether repositories may be anywhere below; `None` where more
@@ -40,7 +39,8 @@ fn plain_end<'a>(image: &Image<'a>, end: &Request<'_>) -> Option<(&'a Rule, bool
     let rule = image.rule(id)?;
     let is_alone = !image.is_tied()
         && walk.reached.is_none()
-        && end.route == end.path
+        && end.is_by_own_name()
+        && image.tiers().is_none_or(|tiers| tiers.pass(end, (rule, rest)))
         && rule.patterns.count.get() == 0
         && rule.hidden == 0
         && Capabilities::from_bits(rule.caps).contains(Capabilities::WRITE);

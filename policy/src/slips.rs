@@ -48,10 +48,10 @@ impl fmt::Display for Slip {
     }
 }
 
-/// The last rule on each normalised path, as it was written: its file, and its line there.
+/// What was written before a rule: in which file, and on which normalised path; and the line.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
-    rules: HashMap<Utf8PathBuf, (Arc<str>, Option<u32>)>,
+    rules: HashMap<(Arc<str>, Utf8PathBuf), Option<u32>>,
 }
 
 impl Earlier {
@@ -61,8 +61,8 @@ impl Earlier {
         if layer.is_empty() {
             return None;
         }
-        let (of, line) = self.rules.insert(lexical.to_owned(), (Arc::clone(layer), *line))?;
-        (of == *layer).then_some(Slip::Repeated { line })
+        let key = (Arc::clone(layer), lexical.to_owned());
+        self.rules.insert(key, *line).map(|line| Slip::Repeated { line })
     }
 }
 

@@ -36,7 +36,7 @@ pub fn kept_by_spelling(
     end: &Request<'_>,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
 ) -> Verdict {
-    if end.route == end.path {
+    if end.is_by_own_name() {
         return Verdict::Allow;
     }
     let denial = spelled(image, end.route, judge).filter(|denial| !denial.ask);

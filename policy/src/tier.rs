@@ -193,12 +193,7 @@ impl<'a> Tiers<'a> {
         winner: Option<(&Rule, &[u8])>,
         granted: Lookup,
     ) -> Lookup {
-        let seen = match winner {
-            Some((rule, rest)) if !rest.is_empty() => {
-                self.automaton.look_below(rule.state.get(), rest, request.path)
-            }
-            _ => self.automaton.look(request.path),
-        };
+        let seen = self.look(request.path, winner);
         let rule = winner.map(|(rule, _)| rule);
         let granting = winner.filter(|(rule, _)| rule.hidden == 0);
         let spelled = self.spelled(image, request, granting.map(|(_, rest)| rest));
@@ -267,31 +262,28 @@ impl<'a> Tiers<'a> {
 
     /// Whether neither patterns nor the default say anything of the path of `request`, which a rule grants by itself, and
     /// of which so much follows its anchor.
-    pub(crate) fn pass(&self, request: &Request<'_>, (rule, rest): (&Rule, &[u8])) -> bool {
-        let Request { path, route, .. } = *request;
-        let (state, rest) = if rest.is_empty() { (0, path) } else { (rule.state.get(), rest) };
+    pub(crate) fn pass(&self, request: &Request<'_>, winner: (&Rule, &[u8])) -> bool {
         self.default.is_none()
             && !self.asks
-            && rule.hidden == 0
-            && (core::ptr::eq(route, path) || route == path)
-            && self.automaton.passes_below(state, rest, path)
+            && winner.0.hidden == 0
+            && request.is_by_own_name()
+            && self.look(request.path, Some(winner)).here == Marks::NONE
     }
 
-    /// Whether neither patterns nor the default say anything of two canonical paths, and patterns say the same of what is
-    /// below the one and the other.
-    pub(crate) fn pass_over(&self, paths: [&[u8]; 2]) -> bool {
-        let is_unnamed = |path: &[u8]| self.automaton.passes_below(0, path, path);
-        let [one, other] = paths;
-        self.default.is_none()
-            && !self.asks
-            && paths.into_iter().all(is_unnamed)
-            && self.automaton.alike_below(one, other)
+    /// What patterns say of a canonical path, of which so much follows the anchor of `winner`.
+    fn look(&self, path: &[u8], winner: Option<(&Rule, &[u8])>) -> Seen {
+        match winner {
+            Some((rule, rest)) if !rest.is_empty() => {
+                self.automaton.look_below(rule.state.get(), rest, path)
+            }
+            _ => self.automaton.look(path),
+        }
     }
 
     /// What the spelling matches, where it is another. Of the path `rest` follows the anchor of the rule that grants
     /// it, if one does.
     fn spelled(&self, image: &Image<'_>, request: &Request<'_>, rest: Option<&[u8]>) -> Marks {
-        if core::ptr::eq(request.route, request.path) || request.route == request.path {
+        if request.is_by_own_name() {
             return Marks::NONE;
         }
         let marks = self.by_spelling(request.route);

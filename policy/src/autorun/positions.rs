@@ -84,21 +84,26 @@ fn end(pattern: &str) -> u16 {
 
 /// The entry of `place` that `tail` is of.
 pub(super) fn listed(names: Names<'_>, place: Place, tail: &[u8]) -> Option<&'static Entry> {
-    if !may_begin(names, place, tail) {
-        return None;
-    }
     let is_it = |entry: &&Entry| {
         let is_excepted = !entry.except.is_empty() && tail.ends_with(entry.except.as_bytes());
-        begins_alike(names, entry, tail)
-            && !is_excepted
-            && Positions::behind(names, entry.pattern, tail).is_at_end(entry.pattern)
+        !is_excepted && Positions::behind(names, entry.pattern, tail).is_at_end(entry.pattern)
     };
-    place.entries().iter().find(is_it)
+    beginning(names, place, tail).find(is_it)
+}
+
+/// The entries of `place` that begin as `tail` does.
+pub(super) fn beginning<'t>(
+    names: Names<'t>,
+    place: Place,
+    tail: &'t [u8],
+) -> impl Iterator<Item = &'static Entry> + use<'t> {
+    let entries = if may_begin(names, place, tail) { place.entries() } else { &[] };
+    entries.iter().filter(move |entry| begins_alike(names, entry, tail))
 }
 
 /// Whether the first name of the entry's pattern may be that of `tail`.
 #[inline(never)] // what it needs of the stack is not to add up
-pub(super) fn begins_alike(names: Names<'_>, entry: &Entry, tail: &[u8]) -> bool {
+fn begins_alike(names: Names<'_>, entry: &Entry, tail: &[u8]) -> bool {
     let pattern = entry.pattern.as_bytes();
     if names.folds().is_some() || tail.is_empty() || pattern.first() == Some(&b'*') {
         return true;

@@ -1,7 +1,7 @@
 //! Where a path stands in the built-in list: below which of the places at which that begins.
 
 use super::list::{Entry, Place};
-use super::positions::{Positions, begins_alike, listed, may_begin};
+use super::positions::{Positions, beginning, listed, may_begin};
 use crate::capability::Capabilities;
 use crate::image::{Base, Image, Rule, Text};
 use crate::tier::Reach;
@@ -79,9 +79,7 @@ impl<'p> Stand<'p> {
     /// The entries that something below the directory may be of, and how far their patterns are gone there.
     pub(super) fn active(self) -> impl Iterator<Item = (&'static Entry, Positions)> {
         let Self { place, tail, names, .. } = self;
-        let entries = if may_begin(names, place, tail) { place.entries() } else { &[] };
-        let alike = entries.iter().filter(move |entry| begins_alike(names, entry, tail));
-        alike.filter_map(move |entry| {
+        beginning(names, place, tail).filter_map(move |entry| {
             let at = Positions::behind(names, entry.pattern, tail).inside(entry.pattern);
             at.is_any().then_some((entry, at))
         })
