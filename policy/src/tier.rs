@@ -266,6 +266,7 @@ impl<'a> Tiers<'a> {
         self.default.is_none()
             && !self.asks
             && winner.0.hidden == 0
+            && Reach::of(winner.0) != Reach::Control
             && request.is_by_own_name()
             && self.look(request.path, Some(winner)).here == Marks::NONE
     }
