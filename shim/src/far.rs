@@ -1,7 +1,9 @@
 //! Large values apart from the stack, which may be small.
 
 use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::buffer::Buffer;
 use crate::errno::Errno;
@@ -21,7 +23,21 @@ unsafe impl Blank for Spelling {}
 
 /// A value in a mapping of its own: for what is rare, or lasts longer than one call. A `vfork` child whose
 /// exec succeeds leaves it to its parent.
-pub(crate) struct Far<T: Blank>(Memory, PhantomData<T>);
+pub(crate) struct Far<T: Blank>(ManuallyDrop<Memory>, PhantomData<T>);
+
+/// Words of each mapping: two pages, in which each of these values has room.
+const WORDS: usize = 1024;
+
+/// The mapping of the value that was dropped last, for the next: the kernel takes longer to make one than most calls
+/// take in all.
+static SPARE: AtomicPtr<usize> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The spare mapping, which nobody else has from here on.
+fn spare() -> Option<Memory> {
+    let start = SPARE.swap(core::ptr::null_mut(), Ordering::Acquire);
+    // SAFETY: who dropped a value left it, and the exchange gives it to one caller.
+    (!start.is_null()).then(|| unsafe { Memory::again(start, WORDS) })
+}
 
 impl<T: Blank> Far<T> {
     /// The empty value.
@@ -29,7 +45,28 @@ impl<T: Blank> Far<T> {
     /// # Errors
     /// `ENOMEM`.
     pub(crate) fn blank() -> Result<Self, Errno> {
-        Memory::new(size_of::<T>().div_ceil(size_of::<usize>())).map(|room| Self(room, PhantomData))
+        const { assert!(size_of::<T>() <= WORDS * size_of::<usize>()) };
+        let room = match spare() {
+            Some(mut used) => {
+                used.words()
+                    .iter_mut()
+                    .take(size_of::<T>().div_ceil(size_of::<usize>()))
+                    .for_each(|word| *word = 0);
+                used
+            }
+            None => Memory::new(WORDS)?,
+        };
+        Ok(Self(ManuallyDrop::new(room), PhantomData))
+    }
+}
+
+impl<T: Blank> Drop for Far<T> {
+    fn drop(&mut self) {
+        // SAFETY: the value is being dropped, and nobody uses the memory after this.
+        let room = unsafe { ManuallyDrop::take(&mut self.0) };
+        let before = SPARE.swap(room.leave(), Ordering::AcqRel);
+        // SAFETY: as in `spare`.
+        drop((!before.is_null()).then(|| unsafe { Memory::again(before, WORDS) }));
     }
 }
 

@@ -339,6 +339,19 @@ impl Memory {
         Ok(Self { start, words })
     }
 
+    /// What [`Self::leave`] left behind.
+    ///
+    /// # Safety
+    /// It was the memory of so many words, and is given back once.
+    pub(crate) unsafe fn again(start: *mut usize, words: usize) -> Self {
+        Self { start: start.expose_provenance(), words }
+    }
+
+    /// Leaves the mapping to whoever is given this address of it.
+    pub(crate) fn leave(self) -> *mut usize {
+        core::mem::ManuallyDrop::new(self).start()
+    }
+
     /// The address behind the last word, as a stack begins there; a multiple of 16.
     pub(crate) const fn end(&self) -> usize {
         self.start.wrapping_add(self.words.wrapping_mul(size_of::<usize>())) & !15

@@ -77,6 +77,19 @@ impl Memory {
         Ok(Self { start: start.cast(), words })
     }
 
+    /// What [`Self::leave`] left behind.
+    ///
+    /// # Safety
+    /// It was the memory of so many words, and is given back once.
+    pub(crate) const unsafe fn again(start: *mut usize, words: usize) -> Self {
+        Self { start, words }
+    }
+
+    /// Leaves the mapping to whoever is given this address of it.
+    pub(crate) fn leave(self) -> *mut usize {
+        core::mem::ManuallyDrop::new(self).start()
+    }
+
     /// The first word, at the beginning of a page.
     pub(crate) const fn start(&self) -> *mut usize {
         self.start
