@@ -5,8 +5,8 @@ use std::path::Path;
 use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Restraint;
 
-use super::Advice;
-use crate::events::Denial;
+use crate::advice::advisor::Advice;
+use crate::record::denial::Denial;
 
 /// What lets one run change an auto-run file.
 const OPTION: &str = "--allow-autorun";

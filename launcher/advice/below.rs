@@ -8,13 +8,14 @@ use jp_confine_policy::decide::{self, Verdict, lookup};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tier::Restraint;
 
-use super::Advisor;
-use super::staying::{Gone, is_directory};
+use super::pinned_directories::{Gone, is_directory};
 use super::trial::Trial;
-use crate::asked::{Asked, Extent, Step, path_of};
-use crate::events::Denial;
-use crate::prepare;
-use crate::report;
+use crate::advice::advisor::Advisor;
+use crate::advice::request::{Asked, Extent, Step};
+use crate::compile::image;
+use crate::record::denial::Denial;
+use crate::sys::path::path_of;
+use crate::text::quote;
 
 /// A name of the workspace that no pattern means alone.
 const ORDINARY: &str = "\u{1}";
@@ -34,7 +35,7 @@ impl Advisor<'_> {
         };
         let rules = self.grants.iter().filter(|grant| is_narrower(&grant.anchor, grant.caps));
         let rules = rules.map(|grant| {
-            let anchor = report::shown(grant.anchor.as_os_str().as_bytes(), self.workspace);
+            let anchor = quote::shown(grant.anchor.as_os_str().as_bytes(), self.workspace);
             format!("{anchor}: {}", grant.origin)
         });
         let patterns = self.tiers.described_between(place, &self.workspace.join(ORDINARY));
@@ -44,9 +45,9 @@ impl Advisor<'_> {
         if words.is_empty() {
             return Some("patterns of file_policy that do not count at its old place".to_owned());
         }
-        let more = report::and_more(words.len().saturating_sub(NAMED));
+        let more = quote::and_more(words.len().saturating_sub(NAMED));
         words.truncate(NAMED);
-        Some(report::path(&words.join(", ")) + &more)
+        Some(quote::path(&words.join(", ")) + &more)
     }
 
     /// What to do instead of a move or a symlink that brings names along.
@@ -54,15 +55,15 @@ impl Advisor<'_> {
         if denial.restraint != Some(Restraint::Below) {
             return None;
         }
-        let place = report::shown(&denial.path, self.workspace);
-        let place = report::operand(place.as_bytes());
+        let place = quote::shown(&denial.path, self.workspace);
+        let place = quote::operand(place.as_bytes());
         if !denial.is_copied() {
             return Some(format!(
                 "a symlink would lend names below it; make a directory instead: mkdir {place}"
             ));
         }
-        let source = report::shown(&denial.other, self.workspace);
-        let source = report::operand(source.as_bytes());
+        let source = quote::shown(&denial.other, self.workspace);
+        let source = quote::operand(source.as_bytes());
         Some(format!(
             "a directory would bring names along; copy it, so that each is judged: \
              cp -R {source} {place} && rm -R {source}"
@@ -85,7 +86,7 @@ impl Trial<'_> {
             let mut trial = self.clone();
             trial.add(&step);
             let image = trial.image(asked).ok()?;
-            Some(admits(&prepare::parse_image(&image).ok()?, asked))
+            Some(admits(&image::parse_image(&image).ok()?, asked))
         };
         (is_directory(path_of(from.path), gone) && fills() == Some(true)).then_some(step)
     }

@@ -1,182 +1,325 @@
-//! What was asked for, as far as the record of a denial tells.
+//! Requests that are put to the evaluator again: what was denied, to find what would allow it, and what
+//! was allowed, to find whether other rules would.
 
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{Destination, Request};
-use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE, PRIVATE, PRIVATE_DIRECTORY};
+use jp_confine_policy::build::Grant;
+use jp_confine_policy::decide::{self, Destination, Lookup, Request, Verdict};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::tier::{Restraint, Tier};
+use jp_confine_policy::{Capabilities, canonical};
 
-use crate::asked::{Asked, Extent, on_the_way, path_of};
-use crate::denials::TIMES;
-use crate::events::Denial;
-use crate::in_vain::Past;
-use crate::made_up;
-use crate::program::is_script;
+use crate::record::generated_names;
+use crate::sys::path::path_of;
 
-/// Calls by which something is made that is not opened by its name, or not changed in its place.
-const ONCE: [&[u8]; 8] =
-    [b"symlink", b"symlinkat", b"link", b"linkat", b"rename", b"renameat", b"renameat2", b"bind"];
+/// A request; all paths are canonical and absolute, with the spelling they were reached by where that is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Asked<'d> {
+    /// For capabilities on one path.
+    Access(Request<'d>, Capabilities),
+    /// For a directory that is not there yet, and is to be filled.
+    Directory(Request<'d>, Capabilities),
+    /// For an entry of a directory, of a name that will be another next time: `need` there, and to put it in place
+    /// of `target`, if it is known to be for that. So far from the directory such entries may be.
+    Made {
+        directory: Request<'d>,
+        entry: Request<'d>,
+        need: Capabilities,
+        target: Option<Request<'d>>,
+        extent: Extent,
+    },
+    /// For the removal of an entry.
+    Removal(Request<'d>),
+    /// To see that something is there.
+    Sight(Request<'d>),
+    /// Of a walk: the directory and all below it.
+    Beneath(Request<'d>, Capabilities),
+    /// For a move.
+    Rename { from: Request<'d>, to: Request<'d>, destination: Destination },
+    /// For a second name.
+    Link { old: Request<'d>, new: Request<'d> },
+}
 
-/// What was asked for when `denial` was the answer, in this run.
-pub(super) fn asked_by<'d>(denial: &'d Denial, run: Past<'_>) -> Asked<'d> {
-    let Denial { other, missing, .. } = denial;
-    let path = Request::by_route(&denial.path, &denial.route);
-    // Of the other path the spelling is not known.
-    let beside = Request::canonical(other);
-    let (first, second) = if denial.second { (beside, path) } else { (path, beside) };
-    let is_made_up = is_made_up(denial, run);
-    match denial.call.as_slice() {
-        // One path alone where the other leads nowhere.
-        _ if other.is_empty() && is_made_up => made(path, denial, run),
-        _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
-        b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
-            Asked::Rename { from: first, to: second, destination: destination(denial, second.path) }
+impl<'d> Asked<'d> {
+    /// What it is about, one after the other.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Request<'d>> {
+        let (first, second, third) = match *self {
+            Self::Access(path, _)
+            | Self::Directory(path, _)
+            | Self::Removal(path)
+            | Self::Sight(path)
+            | Self::Beneath(path, _) => (path, None, None),
+            Self::Rename { from: first, to: second, .. }
+            | Self::Link { old: first, new: second } => (first, Some(second), None),
+            Self::Made { entry, directory, target, .. } => (entry, Some(directory), target),
+        };
+        std::iter::once(first).chain(second).chain(third)
+    }
+
+    /// The same, known to be for replacing `other`, if that is known.
+    pub(crate) fn to_replace(self, other: Option<&'d Path>) -> Self {
+        match self {
+            Self::Made { directory, entry, need, extent, .. } => {
+                let target = other.map(|path| Request::canonical(path.as_os_str().as_bytes()));
+                Self::Made { directory, entry, need, target, extent }
+            }
+            asked => asked,
         }
-        call if call == EXCHANGE.to_bytes() && !other.is_empty() => {
-            Asked::Rename { from: first, to: second, destination: Destination::Exchange }
+    }
+
+    /// All that it names.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &'d Path> {
+        self.ends().map(|end| path_of(end.path))
+    }
+
+    /// All that it names, and how that is spelled.
+    pub(crate) fn spellings(&self) -> impl Iterator<Item = &'d Path> {
+        self.ends().flat_map(|end| [path_of(end.path), path_of(end.route)])
+    }
+
+    /// Whether what is below one of the paths may have a part in the answer: not for what takes away, moves or walks
+    /// no directory. What is not there by now may have been one. Looks at the disk.
+    pub(crate) fn may_take_along(&self) -> bool {
+        let is_file = |end: Request<'_>| {
+            path_of(end.path).symlink_metadata().is_ok_and(|found| !found.is_dir())
+        };
+        match *self {
+            Self::Access(path, need) => need.contains(Capabilities::DELETE) && !is_file(path),
+            Self::Removal(path) => !is_file(path),
+            Self::Rename { from, to, destination } => {
+                !is_file(from) || destination == Destination::Exchange && !is_file(to)
+            }
+            Self::Made { target, .. } => target.is_some_and(|target| !is_file(target)),
+            Self::Directory(..) | Self::Sight(_) | Self::Link { .. } => false,
+            Self::Beneath(..) => true,
         }
-        b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
-        b"fts_open" => Asked::Beneath(path, *missing),
-        _ if is_made_up => made(path, denial, run),
-        _ if *missing == Capabilities::DELETE => Asked::Removal(path),
-        _ if makes_directory(denial) => Asked::Directory(path, missing.union(follows(denial))),
-        _ => Asked::Access(path, missing.union(follows(denial))),
+    }
+
+    /// What it takes of one path; of a move or a second name that follows from what it is.
+    pub(crate) const fn need(&self) -> Capabilities {
+        match *self {
+            Self::Access(_, need)
+            | Self::Directory(_, need)
+            | Self::Made { need, .. }
+            | Self::Beneath(_, need) => need,
+            Self::Removal(_) => Capabilities::DELETE,
+            Self::Sight(_) => Capabilities::READ,
+            Self::Rename { .. } | Self::Link { .. } => Capabilities::NONE,
+        }
+    }
+
+    /// What a policy says.
+    pub(crate) fn judge(&self, image: &Image<'_>) -> Verdict {
+        match self {
+            Self::Access(path, need) | Self::Directory(path, need) => {
+                decide::access(image, path, *need)
+            }
+            Self::Made { entry, need, target, .. } => {
+                let made = decide::access(image, entry, *need);
+                match target.filter(|_| made == Verdict::Allow) {
+                    Some(target) => decide::rename(image, entry, &target, Destination::Exists),
+                    None => made,
+                }
+            }
+            Self::Removal(path) => decide::remove(image, path),
+            Self::Sight(path) => decide::metadata(image, path),
+            Self::Beneath(path, need) => decide::beneath(image, path, *need),
+            Self::Rename { from, to, destination } => decide::rename(image, from, to, *destination),
+            Self::Link { old, new } => decide::link(image, old, new),
+        }
+    }
+
+    /// What a denial of this request is about.
+    pub(crate) fn place(&self, denial: &decide::Denial) -> Request<'d> {
+        match *self {
+            Self::Access(path, _)
+            | Self::Directory(path, _)
+            | Self::Removal(path)
+            | Self::Sight(path)
+            | Self::Beneath(path, _) => path,
+            Self::Made { target: Some(target), .. } if denial.second => target,
+            Self::Made { entry, .. } => entry,
+            Self::Rename { from: first, to: second, .. }
+            | Self::Link { old: first, new: second } => {
+                if denial.second {
+                    second
+                } else {
+                    first
+                }
+            }
+        }
+    }
+
+    /// Where a grant lifts a denial of this request, and how far it has to reach from there: a directory, for what is
+    /// in it, where the name itself will be another next time, as names of what was made since a run `began` may be.
+    /// Looks at the disk.
+    pub(crate) fn grantable_at(
+        &self,
+        denial: &decide::Denial,
+        began: Option<SystemTime>,
+    ) -> (Request<'d>, Extent) {
+        let place = self.place(denial);
+        match *self {
+            Self::Made { directory, extent, .. } if !denial.second => (directory, extent),
+            Self::Directory(..) => (place, Extent::Whole),
+            Self::Rename { .. } | Self::Link { .. } => self.end_at(place, began),
+            _ => (place, Extent::Itself),
+        }
+    }
+
+    /// The same of one end of a move or of a second name.
+    pub(crate) fn end_at(
+        &self,
+        end: Request<'d>,
+        began: Option<SystemTime>,
+    ) -> (Request<'d>, Extent) {
+        let path = path_of(end.path);
+        let above = generated_names::holder(path, began).map(|it| (it, Extent::Below));
+        let beside = || generated_names::directory(path).filter(|_| self.is_made_up(path, began));
+        let found = above.or_else(|| beside().map(|it| (it, Extent::Entries)));
+        let on_its_way = |(directory, extent)| (on_the_way(end, directory), extent);
+        found.map_or((end, Extent::Itself), on_its_way)
+    }
+
+    /// The directory for what is asked for first: that of the entry, or what holds such.
+    pub(crate) fn directory(&self) -> Option<Request<'d>> {
+        if let Self::Made { directory, .. } = *self {
+            return Some(directory);
+        }
+        let end = self.ends().next()?;
+        Some(on_the_way(end, path_of(end.path).parent()?))
+    }
+
+    /// Whether a program made up the name of one end, be it to that of the other; who moves what lasts names it.
+    fn is_made_up(&self, end: &Path, began: Option<SystemTime>) -> bool {
+        let name = |path: &Path| path.file_name().map_or(Vec::new(), |it| it.as_bytes().to_owned());
+        let drawn = name(end);
+        let mut others = self.paths().filter(|path| *path != end);
+        let mut is_to_other =
+            || others.any(|other| generated_names::is_drawn_to(&drawn, &name(other)));
+        let is_gone = || end.symlink_metadata().is_err();
+        let begins_it =
+            |other: &Path| generated_names::begun(&drawn).is_some_and(|it| it == name(other));
+        // A word behind the other name may be a person's, unless it is of this run.
+        let is_made_to_other =
+            || generated_names::was_made_since(end, began) && self.paths().any(begins_it);
+        generated_names::is_drawn(&drawn)
+            || is_to_other()
+            || is_made_to_other()
+            || generated_names::is_of_run(end, began)
+            || (generated_names::is_another_each_time(&drawn) && is_gone())
+    }
+
+    /// Whether what is granted at `place`, at or below what is asked for, has a part in the answer: of all that stands in
+    /// the directory of an entry only what leads to that.
+    pub(crate) fn depends_on(&self, place: &Path) -> bool {
+        !self.is_for_entries() || self.paths().any(|path| path.starts_with(place))
+    }
+
+    /// Whether that is a directory, for what is in it.
+    pub(crate) const fn is_for_entries(&self) -> bool {
+        matches!(self, Self::Made { .. })
     }
 }
 
-/// What comes next of what was refused (`docs/decisions/0032`): a script is read by its interpreter, and whoever was to
-/// make an entry takes more of it. A directory is filled, a file gets its mode and is opened again, what is there for a
-/// while only is removed. A rule that granted the making alone would be of no use. Of what is there already nothing
-/// else follows. Looks at the disk.
-fn follows(denial: &Denial) -> Capabilities {
-    if !is_to_be_made(denial) {
-        let runs = denial.missing.contains(Capabilities::EXECUTE);
-        let is_read = runs && is_script(path_of(&denial.path));
-        return Capabilities::NONE.with_if(is_read, Capabilities::READ);
+/// How far from a place something reaches by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The place alone.
+    Itself,
+    /// What is in it.
+    Entries,
+    /// All below it.
+    Below,
+    /// The place, and all below it.
+    Whole,
+    /// The same where it goes along to another place: names alone do not let it.
+    Along,
+}
+
+impl Extent {
+    /// Whether it is for entries of a directory alone.
+    pub(crate) const fn is_for_entries(self) -> bool {
+        matches!(self, Self::Entries | Self::Below)
     }
-    let is_used = !ONCE.contains(&denial.call.as_slice());
-    Capabilities::CREATE
-        .with_if(is_used, Capabilities::READ.union(Capabilities::UPDATE))
-        .with_if(makes_directory(denial) || passes(denial), Capabilities::WRITE)
-}
 
-/// Whether a directory was to be made that is not there. Looks at the disk.
-fn makes_directory(denial: &Denial) -> bool {
-    denial.call.starts_with(b"mkd") && is_to_be_made(denial)
-}
-
-/// Whether it is not there, and a program makes it if it is let, be it with its next call. Looks at the disk.
-fn is_to_be_made(denial: &Denial) -> bool {
-    let makes = denial.missing.contains(Capabilities::CREATE);
-    (makes || TIMES.contains(&denial.call.as_slice()))
-        && path_of(&denial.path).symlink_metadata().is_err()
-}
-
-/// Whether the denied entry will have another name next time, or stand in a directory that has: a program made it up to
-/// make the entry, or what it made already is so called. Looks at the disk.
-fn is_made_up(denial: &Denial, run: Past<'_>) -> bool {
-    let path = path_of(&denial.path);
-    let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
-    let began = run.began;
-    let changes = denial.missing.intersects(Capabilities::WRITE);
-    let is_gone = || path.symlink_metadata().is_err();
-    if made_up::holder(path, began).is_some() {
-        return true;
+    /// The patterns of what it reaches from the place that `literal` matches, for the list of `tier`.
+    pub(crate) fn patterns(self, tier: Tier, literal: &str) -> Vec<(Tier, String)> {
+        let ends: &[&str] = match self {
+            Self::Itself => &[""],
+            Self::Entries => &["/*"],
+            Self::Below => &["/**"],
+            Self::Whole => &["", "/**"],
+            Self::Along => &[],
+        };
+        ends.iter().map(|end| (tier, format!("{literal}{end}"))).collect()
     }
-    if denial.missing.contains(Capabilities::CREATE) {
-        let calls = [&b"mkstemp"[..], b"mkdtemp"];
-        let is_drawn = calls.iter().any(|call| denial.call.starts_with(call));
-        let is_new = is_exclusive(denial) && made_up::may_be_drawn_anew(name);
-        let is_own = is_private(denial)
-            && (made_up::may_be_drawn_for_oneself(name) || replaced(denial).is_some());
-        let is_its_directory =
-            denial.call.starts_with(b"mkd") && made_up::is_drawn_behind(program(denial), name);
-        let is_own_directory =
-            denial.call == PRIVATE_DIRECTORY.to_bytes() && made_up::may_be_drawn_for_oneself(name);
-        let is_socket = denial.call == b"bind" && made_up::may_be_drawn_for_socket(name);
-        // It makes nothing else.
-        let is_of_mktemp = program(denial) == b"mktemp";
-        return is_drawn
-            || is_new
-            || is_own
-            || is_its_directory
-            || is_own_directory
-            || is_socket
-            || is_of_mktemp
-            || made_up::is_another_for(name, denial.pid)
-            || made_up::tells_time(name, SystemTime::now())
-            || made_up::is_of_hashes(path);
+}
+
+/// Something that lacks at a place.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) place: PathBuf,
+    /// How that was reached: of rules on two links to it the one on the link taken decides.
+    pub(crate) route: PathBuf,
+    /// How far from the place it lacks.
+    pub(crate) extent: Extent,
+    /// It is granted there, and the `default` of `file_policy` withholds it: a pattern has to say otherwise.
+    pub(crate) by_default: bool,
+    /// What is granted there.
+    pub(crate) held: Capabilities,
+    pub(crate) missing: Capabilities,
+}
+
+impl Step {
+    /// For all of `held`, at the path of `request` and below.
+    pub(crate) fn of(request: Request<'_>, held: Capabilities) -> Self {
+        let [place, route] = [request.path, request.route].map(|it| path_of(it).to_owned());
+        Self { place, route, extent: Extent::Itself, by_default: false, held, missing: held }
     }
-    made_up::is_of_run(path, began)
-        || (made_up::is_drawn(name) && (changes || is_gone()))
-        || (made_up::is_another_each_time(name) && changes && is_gone())
-        || (changes && is_gone() && was_made_up_to_make(path, run))
 }
 
-/// Whether it was refused to be made under a name that was made up: who cannot make it removes it all the same.
-fn was_made_up_to_make(path: &Path, run: Past<'_>) -> bool {
-    let makes =
-        |one: &Denial| path_of(&one.path) == path && one.missing.contains(Capabilities::CREATE);
-    run.refused.iter().any(|(one, _)| makes(one) && is_made_up(one, run))
-}
-
-/// Whether a file was to be made for its owner alone, of a name that nothing has.
-fn is_private(denial: &Denial) -> bool {
-    denial.call == PRIVATE.to_bytes()
-}
-
-/// Whether a file was to be made of a name that nothing has.
-fn is_exclusive(denial: &Denial) -> bool {
-    is_private(denial) || denial.call == EXCLUSIVE.to_bytes()
-}
-
-/// The name of who was refused.
-fn program(denial: &Denial) -> &[u8] {
-    path_of(&denial.program).file_name().map_or(&b""[..], OsStr::as_bytes)
-}
-
-/// Whether what was to be made is for a while only, so that it is changed and removed, too.
-fn passes(denial: &Denial) -> bool {
-    let name = path_of(&denial.path).file_name().map_or(&b""[..], OsStr::as_bytes);
-    // Files of this name that last, `Cargo.lock` for one, may be there already.
-    let is_lock = name.ends_with(b".lock") && is_exclusive(denial);
-    is_lock || made_up::is_made_up_for(name, denial.pid) || made_up::is_journal(name)
-}
-
-/// As asked by whoever makes up the name of `entry`, and was refused it: what is made is changed and removed, too.
-fn made<'d>(entry: Request<'d>, denial: &Denial, run: Past<'_>) -> Asked<'d> {
-    let makes = denial.missing.contains(Capabilities::CREATE);
-    let need = denial.missing.union(follows(denial)).with_if(makes, Capabilities::WRITE);
-    let path = path_of(entry.path);
-    let holder = made_up::holder(path, run.began).or_else(|| made_up::directory(path));
-    let directory = holder.unwrap_or(path);
-    let is_in = path.parent() == Some(directory) && !makes_directory(denial);
-    let extent = if is_in { Extent::Entries } else { Extent::Below };
-    let directory = on_the_way(entry, directory);
-    Asked::Made { directory, entry, need, target: None, extent }
-}
-
-/// What an entry is to replace whose name was made up to that. Looks at the disk.
-pub(super) fn replaced(denial: &Denial) -> Option<PathBuf> {
-    let path = path_of(&denial.path);
-    let name = path.file_name()?.as_bytes();
-    // Only of what is for its owner alone six letters are known to be drawn.
-    let begun = made_up::begun(name).filter(|_| is_private(denial));
-    let others = made_up::replaced(name).into_iter().chain(begun);
-    let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
-    others.map(|other| path.with_file_name(path_of(other))).find(is_file)
-}
-
-/// What the rename was to do at `to`: what was missing there tells, or else what is there now.
-fn destination(denial: &Denial, to: &[u8]) -> Destination {
-    let missing = if denial.second { denial.missing } else { Capabilities::NONE };
-    let exists = path_of(to).symlink_metadata().is_ok();
-    if missing.contains(Capabilities::UPDATE) || exists && !missing.contains(Capabilities::CREATE) {
-        Destination::Exists
-    } else {
-        Destination::Missing
+/// Where `missing` lacks for `request`: at its path, or at the anchors below that have less than it has. These count
+/// whichever way leads there.
+pub(crate) fn lacking(
+    image: &Image<'_>,
+    grants: &[Grant],
+    request: Request<'_>,
+    missing: Capabilities,
+) -> Vec<Step> {
+    let step = |request: Request<'_>| {
+        let found = decide::lookup(image, &request);
+        let missing = missing.difference(found.caps);
+        let step = Step { missing, ..Step::of(request, kept(image, request, &found)) };
+        (!missing.is_empty()).then_some(step)
+    };
+    if let Some(step) = step(request) {
+        return vec![step];
     }
+    let below = |grant: &&Grant| canonical::below(path_of(request.path), &grant.anchor).is_some();
+    grants
+        .iter()
+        .filter(below)
+        .filter_map(|grant| step(Request::canonical(grant.anchor.as_os_str().as_bytes())))
+        .collect()
+}
+
+/// What a rule in place of the one that was found has to grant, so that nobody has less. A sensitive path is
+/// given only what was asked for, unless that is the name of a link alone.
+fn kept(image: &Image<'_>, request: Request<'_>, found: &Lookup) -> Capabilities {
+    match found.restraint {
+        Some(Restraint::Sensitive) => decide::lookup(image, &Request::canonical(request.path)).caps,
+        _ => found.granted(image),
+    }
+}
+
+/// A directory that leads to `end`, by the spelling of that as far as it is known.
+pub(crate) fn on_the_way<'d>(end: Request<'d>, directory: &'d Path) -> Request<'d> {
+    let route = path_of(end.route);
+    let rest = path_of(end.path).strip_prefix(directory).ok().filter(|rest| route.ends_with(rest));
+    let above = rest.and_then(|rest| route.ancestors().nth(rest.components().count()));
+    let [path, route] = [directory, above.unwrap_or(directory)].map(|it| it.as_os_str().as_bytes());
+    Request::by_route(path, route)
 }

@@ -2,7 +2,7 @@
 
 use jp_confine_policy::case;
 
-use crate::asked::Asked;
+use crate::advice::request::Asked;
 
 /// Where a file system takes names for equal that differ in case: trials compare names by their bytes.
 const EQUAL: &str = "the file system ignores case there, and this name is equal to one that the policy keeps, or may \

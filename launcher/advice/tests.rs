@@ -1,19 +1,25 @@
 //! Advice for each kind of request: the least that the evaluator is content with.
 
-use std::sync::LazyLock;
-
-use jp_confine_policy::decide::Request;
-use jp_confine_policy::telling::EXCHANGE;
-use jp_confine_policy::tier::Restraint;
-
-use super::*;
-
 mod already;
 mod filled;
 mod names;
 mod staying;
 mod system;
 mod withheld;
+
+use std::sync::LazyLock;
+
+use jp_confine_policy::build::Origin;
+use jp_confine_policy::decide::Request;
+use jp_confine_policy::net::Net;
+use jp_confine_policy::telling::EXCHANGE;
+use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tiers::Tiers;
+
+use super::*;
+use crate::advice::options::options_for;
+use crate::config::edit::rule_places::RulePlaces;
+use crate::config::edit::user_lists::OwnLists;
 
 const R: Capabilities = Capabilities::READ;
 const C: Capabilities = Capabilities::CREATE;
@@ -33,7 +39,7 @@ fn flag(anchor: &str, caps: Capabilities) -> Grant {
 fn denial(call: &str, path: &str, missing: Capabilities) -> Denial {
     let by = (1, b"/bin/sh".to_vec());
     let denial = Denial::by_supervisor(Reason::Rule, path.as_bytes(), by, call.as_bytes());
-    Denial { missing, layer: crate::events::Layer::Shim, ..denial }
+    Denial { missing, layer: crate::record::denial::Layer::Shim, ..denial }
 }
 
 fn pair(call: &str, from: &str, to: &str, missing: Capabilities, second: bool) -> Denial {
@@ -87,7 +93,7 @@ fn in_line(advice: Advice) -> String {
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
         Advice::Approve { rules, options } => {
-            format!("approve {}; {}", rules.join(" "), report::words(&options))
+            format!("approve {}; {}", rules.join(" "), quote::words(&options))
         }
         Advice::Grant { options, written, .. } => {
             let options = options.iter().map(|(flag, path)| format!("{flag} {}", path.display()));

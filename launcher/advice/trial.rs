@@ -13,16 +13,17 @@ use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, Capability};
 
+use super::pinned_directories::Gone;
 use super::spelling::why_denied;
-use super::staying::Gone;
-use super::withheld::{is_by_default, is_question, withholder};
-use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
-use crate::asked::{Asked, Extent, Step, lacking, on_the_way, path_of};
-use crate::failure::Failure;
-use crate::grants;
-use crate::mounts::idle::Idle;
-use crate::prepare;
-use crate::report;
+use super::tiers::{is_by_default, is_question, withholder};
+use crate::advice::advisor::{Advice, Advisor};
+use crate::advice::options::{denied_by_flag, granted, note, option_for};
+use crate::advice::request::{Asked, Extent, Step, lacking, on_the_way};
+use crate::compile::image;
+use crate::error::Failure;
+use crate::external::mounts::unused::Idle;
+use crate::sys::path::path_of;
+use crate::text::quote;
 
 /// A rename between two rules may lack something at each end, and gain something at each.
 const STEPS: usize = 8;
@@ -111,7 +112,7 @@ impl<'a> Trial<'a> {
             !grant.caps.is_empty() && rest.is_some_and(|rest| !rest.as_os_str().is_empty())
         };
         let (below, grants): (Vec<Grant>, _) = self.grants.iter().cloned().partition(is_below);
-        let words = below.iter().map(|grant| report::path(&grant.origin.to_string())).collect();
+        let words = below.iter().map(|grant| quote::path(&grant.origin.to_string())).collect();
         (Self { grants, ..self.clone() }, words)
     }
 
@@ -146,7 +147,7 @@ impl<'a> Trial<'a> {
     /// What is said of `asked` as things stand. Looks at the disk.
     pub(super) fn judge(&self, asked: Asked<'_>) -> Option<Verdict> {
         let image = self.image(asked).ok()?;
-        Some(asked.judge(&prepare::parse_image(&image).ok()?))
+        Some(asked.judge(&image::parse_image(&image).ok()?))
     }
 
     /// What counts beside the grants.
@@ -163,7 +164,7 @@ impl<'a> Trial<'a> {
         let Advisor { workspace, .. } = self.advisor;
         let tiers = &*self.tiers();
         if with_below && self.patterns.is_empty() {
-            return grants::image_over(&self.grants, Some(tiers), paths, workspace);
+            return image::image_over(&self.grants, Some(tiers), paths, workspace);
         }
         let places = Places::without_home(workspace);
         let about = if with_below { tiers.about(paths) } else { tiers.at(paths) };
@@ -172,7 +173,7 @@ impl<'a> Trial<'a> {
             .iter()
             .try_fold(about, |tiers, (tier, pattern)| tiers.with(*tier, pattern, places));
         let opened = opened.map_err(|error| Failure::own(error.to_string()))?;
-        grants::image_over(&self.grants, Some(&opened), paths, workspace)
+        image::image_over(&self.grants, Some(&opened), paths, workspace)
     }
 
     /// What must be added for `asked` to be allowed, or else the way out.
@@ -184,7 +185,7 @@ impl<'a> Trial<'a> {
         for _ in 0..STEPS {
             let useless = || never(in_vain);
             let image = self.image(asked).map_err(|_| useless())?;
-            let image = prepare::parse_image(&image).map_err(|_| useless())?;
+            let image = image::parse_image(&image).map_err(|_| useless())?;
             let verdict = asked.judge(&image);
             let is_first = verdict == Verdict::Allow && steps.is_empty();
             if is_first {
@@ -244,7 +245,7 @@ impl<'a> Trial<'a> {
     /// Why it is not to be taken; nothing where it is in vain.
     fn take(&mut self, steps: &mut Vec<Step>, step: Step, asked: Asked<'_>) -> Result<(), String> {
         if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
-            return Err(format!("leave out `{}`", report::option(flag)));
+            return Err(format!("leave out `{}`", quote::option(flag)));
         }
         if self.opens_too_much(&step, asked) {
             return Err("nothing narrower than all that is there allows it".to_owned());
@@ -320,7 +321,7 @@ impl<'a> Trial<'a> {
     /// What is granted at the path of `request` as things stand.
     pub(super) fn held(&self, request: Request<'_>) -> Option<Capabilities> {
         let image = self.image_on(&[path_of(request.path), path_of(request.route)], false).ok()?;
-        let image = prepare::parse_image(&image).ok()?;
+        let image = image::parse_image(&image).ok()?;
         Some(lookup(&image, &request).caps)
     }
 
@@ -342,7 +343,7 @@ impl<'a> Trial<'a> {
         let advisor = Advisor { tiers: &tiers, ..self.advisor };
         let trial = Trial { advisor, ..self.clone() };
         let Ok(image) = trial.image_on(&[directory], true) else { return Capabilities::NONE };
-        let Ok(image) = prepare::parse_image(&image) else { return Capabilities::NONE };
+        let Ok(image) = image::parse_image(&image) else { return Capabilities::NONE };
         let bytes = directory.as_os_str().as_bytes();
         let is_granted = |one: &Capability| may_grant_below(&image, bytes, (*one).into());
         let granted = Capability::ALL.into_iter().filter(is_granted);
@@ -354,7 +355,7 @@ impl<'a> Trial<'a> {
         let paths: Vec<&Path> = asked.iter().flat_map(Asked::spellings).collect();
         let with_below = asked.iter().any(Asked::may_take_along);
         let Ok(image) = self.image_on(&paths, with_below) else { return false };
-        let Ok(image) = prepare::parse_image(&image) else { return false };
+        let Ok(image) = image::parse_image(&image) else { return false };
         asked.iter().all(|one| one.judge(&image) == Verdict::Allow)
     }
 }

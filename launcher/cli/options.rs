@@ -6,9 +6,9 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::profile_names::ProfileNames;
-use crate::environment::Granted;
-use crate::mounts::grammar::{Mount, Unmount};
-use crate::net::order::HostOptions;
+use crate::cli::host::HostOptions;
+use crate::cli::mount::{Mount, Unmount};
+use crate::config::environment::Granted;
 
 /// How far enforcement must reach (spec §18).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

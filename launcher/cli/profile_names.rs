@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 
-use crate::profile;
+use crate::config::profiles;
 
 /// Reads a name, which may be that of a user's own profile, and tells shells which there always are.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ impl TypedValueParser for ProfileNames {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let names = profile::built_in().chain(std::iter::once(profile::NONE));
+        let names = profiles::built_in().chain(std::iter::once(profiles::NONE));
         Some(Box::new(names.map(PossibleValue::new)))
     }
 }

@@ -3,7 +3,7 @@
 use jp_confine_policy::Capability;
 
 use super::*;
-use crate::mounts::grammar::Unmount;
+use crate::cli::mount::Unmount;
 
 fn line(words: &str) -> Result<(Options, Command), clap::Error> {
     from(words.split_whitespace().map(OsString::from))

@@ -15,10 +15,11 @@ use jp_confine_policy::tier::Tier;
 
 use super::decode_resources::{self, Resources};
 pub(crate) use super::decode_tools::Tool;
-use super::diagnostic::{Diagnostic, nearest};
-use super::document::{self, Entry, Node, Notation, Source, Value};
-use crate::failure::Failure;
-use crate::profile::Profile;
+use super::document::{self, Entry, Node, Notation, Value};
+use crate::config::profile::Profile;
+use crate::error::Failure;
+use crate::error::diagnostic::{Diagnostic, nearest};
+use crate::error::source::Source;
 
 /// Result of decoding one part of a file.
 pub(super) type Decoded<T> = Result<T, Box<Diagnostic>>;

@@ -3,8 +3,8 @@
 use jp_confine_policy::layers::{Layered, Merged, Strategy};
 
 use super::decode::{Decoded, Decoder};
-use super::diagnostic::nearest;
 use super::document::{Node, Value};
+use crate::error::diagnostic::nearest;
 
 const MERGE_KEYS: [&str; 4] = ["strategy", "value", "dedup", "discard_when_merged"];
 

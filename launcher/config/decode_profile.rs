@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::decode::{Decoded, Decoder};
 use super::document::{Node, Value};
-use crate::profile::Profile;
-use crate::profile::keys::KEYS;
+use crate::config::profile::Profile;
+use crate::config::profile_keys::KEYS;
 
 const PROFILE_KEYS: [&str; 10] =
     ["read", "exec", "update", "write", "deny", "except", "make", "builds", "programs", "includes"];

@@ -10,9 +10,9 @@ use jp_confine_policy::model::RuleSource;
 use jp_confine_policy::net::{Net, NetRule};
 
 use super::decode::{Decoded, Decoder, File};
-use super::diagnostic::Diagnostic;
 use super::document::{Entry, Node, Value};
-use crate::{commands, environment};
+use crate::config::environment;
+use crate::error::diagnostic::Diagnostic;
 
 /// The keys of this part of `access`.
 pub(super) const KEYS: [&str; 4] = ["net", "env", "commands", "net_env"];
@@ -116,7 +116,7 @@ impl Decoder<'_> {
             }
             let wrong = rule.variables().err();
             self.sound(&program.value, wrong)?;
-            self.sound(&program.value, commands::unsound(&program.key))?;
+            self.sound(&program.value, unsound(&program.key))?;
             commands.0.insert(program.key.clone().into_owned(), rule);
         }
         Ok(commands)
@@ -161,4 +161,11 @@ impl File {
             ),
         )
     }
+}
+
+/// Why nothing can be called `key`, if nothing can.
+pub(crate) fn unsound(key: &str) -> Option<String> {
+    let name = key.rsplit('/').next().unwrap_or_default();
+    let is_none = matches!(name, "" | "." | "..") || key.contains('\0');
+    is_none.then(|| format!("`{key}` is no program: write a name, or the path of a file"))
 }

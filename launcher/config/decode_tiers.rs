@@ -5,8 +5,8 @@ use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Tier;
 
 use super::decode::{Decoded, Decoder, Trust};
-use super::diagnostic::nearest;
 use super::document::{Node, Value};
+use crate::error::diagnostic::nearest;
 
 const KEYS: [&str; 5] = ["default", "deny_paths", "prompt_paths", "read_paths", "write_paths"];
 const TIERS: [&str; 4] = ["deny", "prompt", "read", "write"];

@@ -110,9 +110,11 @@ impl Decoder<'_> {
 mod tests {
     use std::rc::Rc;
 
-    use super::super::decode::{self, File};
-    use super::super::document::{Notation, Source};
     use super::*;
+    use crate::config::decode;
+    use crate::config::decode::File;
+    use crate::config::document::Notation;
+    use crate::error::source::Source;
 
     fn decoded(text: &str) -> Result<File, String> {
         let source = Rc::new(Source::new("policy", text.to_owned()));

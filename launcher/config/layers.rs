@@ -7,25 +7,25 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use jp_confine_policy::Capability;
 use jp_confine_policy::canonical::{self, Op, Root};
 use jp_confine_policy::compile_error::CompileError;
-use jp_confine_policy::control;
 use jp_confine_policy::layers::{self, Layer, Layered, Merged};
 use jp_confine_policy::model::FsRule;
 use jp_confine_policy::warning::Warning;
+use jp_confine_policy::{Capability, control};
 
 use super::decode::{self, File, Tool, Trust};
-use super::diagnostic::{Diagnostic, nearest};
-use super::document::{Notation, Source};
+use super::document::Notation;
 use super::scope::Scope;
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::host_files;
-use crate::marks::Marks;
-use crate::profile::Profile;
-use crate::report;
-use crate::workspace;
+use crate::config::profile::Profile;
+use crate::error::Failure;
+use crate::error::diagnostic::{Diagnostic, nearest};
+use crate::error::source::Source;
+use crate::files;
+use crate::host::context::Context;
+use crate::host::workspace;
+use crate::host::workspace_markers::Marks;
+use crate::text::quote;
 
 /// No policy is this long; whatever is was not meant as one.
 const LONGEST: u64 = 16 << 20;
@@ -98,7 +98,7 @@ impl Layers {
             let path = context.absolute(name);
             let place = match path.canonicalize() {
                 Ok(place) => Some(place),
-                Err(_) if host_files::given(&path).is_some() => None,
+                Err(_) if files::given(&path).is_some() => None,
                 Err(error) => return Err(unreadable(name, &error)),
             };
             if let Some(link) = place.as_ref().and_then(|to| led_out(context, root, &path, to)) {
@@ -262,7 +262,7 @@ impl Layers {
             None if names.is_empty() => "no policy file defines a tool".to_owned(),
             None => format!("there are: {}", names.join(", ")),
         };
-        Failure::advised(format!("no policy file has [tools.{}]", report::path(name)), advice)
+        Failure::advised(format!("no policy file has [tools.{}]", quote::path(name)), advice)
     }
 }
 
@@ -274,7 +274,7 @@ fn own_file(path: &Path) -> Result<File, Failure> {
 
 /// The file at `path`, if there is one. A link to nowhere is no absence: a policy is missing.
 fn optional(path: &Path, trust: Trust) -> Result<Option<File>, Failure> {
-    match host_files::read(path, LONGEST) {
+    match files::read(path, LONGEST) {
         Ok(text) => decode(path, text, trust).map(Some),
         Err(error) if absent(&error) && path.symlink_metadata().is_err() => Ok(None),
         Err(error) => Err(unreadable(path, &error)),
@@ -287,9 +287,9 @@ fn absent(error: &io::Error) -> bool {
 
 /// Reads a file that was named: what this process was given, be it a pipe, or a regular file.
 fn read_named(path: &Path) -> io::Result<Vec<u8>> {
-    match host_files::given(path) {
-        Some(_) => host_files::read_all(host_files::open_given(path)?, LONGEST),
-        None => host_files::read(path, LONGEST).map_err(|error| {
+    match files::given(path) {
+        Some(_) => files::read_all(files::open_given(path)?, LONGEST),
+        None => files::read(path, LONGEST).map_err(|error| {
             if is_pipe(path) {
                 return io::Error::other("it is a pipe; hand it over as -p <(cat PIPE)");
             }
@@ -314,11 +314,11 @@ fn led_out(context: &Context, root: &Path, path: &Path, place: &Path) -> Option<
 }
 
 fn led(name: &Path, link: &Path) -> Failure {
-    let link = report::quoted(link.as_os_str().as_bytes());
+    let link = quote::quoted(link.as_os_str().as_bytes());
     Failure::advised(
         format!(
             "the policy file {}: {link} is a symlink out of its workspace that a run could have made",
-            report::place(name)
+            quote::place(name)
         ),
         "if its target is meant: name that with -p",
     )
@@ -326,7 +326,7 @@ fn led(name: &Path, link: &Path) -> Failure {
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::advised(
-        format!("the policy file {} cannot be read: {error}", report::place(path)),
+        format!("the policy file {} cannot be read: {error}", quote::place(path)),
         "without it the policy would be another one, so nothing was run",
     )
 }
@@ -335,7 +335,7 @@ fn decode(path: &Path, text: Vec<u8>, trust: Trust) -> Result<File, Failure> {
     let name = path.display().to_string();
     let text = String::from_utf8(text).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::own(format!("the policy file {} is not UTF-8 at byte {at}", report::place(path)))
+        Failure::own(format!("the policy file {} is not UTF-8 at byte {at}", quote::place(path)))
     })?;
     let notation = notation(path, &text);
     let source = Rc::new(Source::new(&name, text));

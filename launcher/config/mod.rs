@@ -3,22 +3,23 @@
 pub(crate) mod decode;
 mod decode_list;
 mod decode_profile;
-mod decode_resources;
+pub(crate) mod decode_resources;
 mod decode_sandbox;
 mod decode_tiers;
 mod decode_tools;
-pub(crate) mod diagnostic;
 pub(crate) mod document;
+pub(crate) mod edit;
+pub(crate) mod environment;
 pub(crate) mod layers;
-mod lent;
-pub(crate) mod own_lists;
-pub(crate) mod part;
+mod lent_variables;
+pub(crate) mod outside_pattern;
+pub(crate) mod profile;
+pub(crate) mod profile_keys;
+pub(crate) mod profiles;
 mod resources;
-pub(crate) mod rule_place;
-pub(crate) mod rule_places;
 pub(crate) mod scope;
 pub(crate) mod tiers;
-mod toml;
+pub(crate) mod toml;
 mod uncounted;
 
 #[cfg(test)]

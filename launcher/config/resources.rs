@@ -8,7 +8,7 @@ use jp_confine_policy::warning::Warning;
 use super::decode::File;
 use super::decode_resources::Resources;
 use super::layers::Layers;
-use crate::failure::Failure;
+use crate::error::Failure;
 
 impl Layers {
     /// The rules for a tool that is served, and what the person should know.

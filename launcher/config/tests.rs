@@ -8,10 +8,11 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::layers::Layered;
 
 use super::decode::{self, Trust};
-use super::document::{self, Notation, Source};
+use super::document::{self, Notation};
 use super::layers::{Declared, Layers};
-use crate::context::Context;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::error::source::Source;
+use crate::host::context::Context;
 
 fn decode(text: &str, notation: Notation, trust: Trust) -> Result<decode::File, String> {
     let source = Rc::new(Source::new("policy", text.to_owned()));

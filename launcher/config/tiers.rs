@@ -15,12 +15,11 @@ use jp_confine_policy::warning;
 
 use super::decode::{File, Tool, Trust};
 use super::layers::Layers;
-use crate::approvals::patterns::Wide;
-use crate::cli::Options;
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::here::Here;
-use crate::report;
+use crate::config::outside_pattern::Wide;
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::host::invocation::Here;
+use crate::text::quote;
 
 /// How many patterns are named that do not count.
 const NAMED: usize = 3;
@@ -75,7 +74,7 @@ impl Layers {
         tiers: Tiers,
         places: Places<'_>,
         context: &Context,
-        options: &Options,
+        (tool, allow_autorun): (Option<&str>, &[String]),
     ) -> Result<Tiers, Failure> {
         let commands = context.commands();
         let around = Surroundings {
@@ -84,8 +83,8 @@ impl Layers {
             homes: &context.homes,
             commands: &commands,
         };
-        let added = self.autorun(options.tool.as_deref());
-        let released = options.allow_autorun.iter().map(|glob| from_here(glob, &context.cwd));
+        let added = self.autorun(tool);
+        let released = allow_autorun.iter().map(|glob| from_here(glob, &context.cwd));
         let released: Vec<String> = released.collect::<Result<_, _>>()?;
         let tiers = tiers.guarding(bases::find(around), &added, &released, places);
         let mut tiers = tiers.map_err(|error| refused(&error))?;
@@ -236,7 +235,7 @@ fn unapproved(
     let field = tier.field();
     let why = match known {
         Some((Wide { stem, .. }, previous)) => {
-            let [now, then] = [stem, previous].map(|path| report::place(path));
+            let [now, then] = [stem, previous].map(|path| quote::place(path));
             format!("it leads to {now} now, and {then} was approved")
         }
         None => "it leads outside, and nobody approved it".to_owned(),
@@ -245,7 +244,7 @@ fn unapproved(
         "`{text}` of {field} in {file} {}: {why}; to allow it: {}",
         does(tier),
         here.approval(&format!("{field} {text}")),
-        text = report::path(text),
+        text = quote::path(text),
     )
 }
 

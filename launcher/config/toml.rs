@@ -5,8 +5,9 @@ use std::rc::Rc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error};
 
-use super::diagnostic::Diagnostic;
-use super::document::{Entry, Node, Source, Value};
+use super::document::{Entry, Node, Value};
+use crate::error::diagnostic::Diagnostic;
+use crate::error::source::Source;
 
 /// The table that the text of `source` is.
 pub(super) fn parse(source: &Rc<Source>) -> Result<Node<'_>, Box<Diagnostic>> {

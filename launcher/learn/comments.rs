@@ -2,9 +2,12 @@
 
 use jp_confine_policy::Capabilities;
 
-use super::tally::{self, Tally};
+use super::exclusions;
 use super::tree::{self, Purpose, Rule, is_below};
-use super::{Learned, protect, shown};
+use super::usage_counts::{self, Tally};
+use crate::learn::learned::Learned;
+use crate::learn::text::shown;
+use crate::record::usage;
 
 /// Above what is kept out though it was used, if to be told nothing but that something is there, or is not.
 const IN_VAIN: &str = "kept out: programs only tried to make what is there already, or looked for what is not there, \
@@ -33,7 +36,7 @@ pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<St
         return lines;
     }
     if !tally.told.is_empty() {
-        lines.push(format!("{} {TOLD}", tally::listed(&tally.told)));
+        lines.push(format!("{} {TOLD}", usage_counts::listed(&tally.told)));
     }
     lines.extend(unused(learned, rule, tally));
     if rule.purpose == Purpose::Opened {
@@ -59,7 +62,7 @@ fn shut(unnamed: Option<&[u8]>) -> String {
 fn crowd(others: usize) -> String {
     format!(
         "this opens the {others} in it that were not used, too: more than {} have no rules of their own",
-        protect::FEW
+        exclusions::FEW
     )
 }
 
@@ -88,7 +91,7 @@ fn unused(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Option<String> {
             format!("hard links were made to what is here {times}×: it is granted what they are")
         }
         Tally { moved: times @ 1.., .. } => {
-            format!("{unused}: needed for {}", tally::counted(*times, "move"))
+            format!("{unused}: needed for {}", usage_counts::counted(*times, "move"))
         }
         Tally { removed: times @ 1.., .. } => {
             format!("{unused}: needed where what it is in was removed, {times}×")
@@ -103,7 +106,7 @@ fn unused(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Option<String> {
 
 /// What the rule above `rule` grants.
 fn around(learned: &Learned<'_>, rule: &Rule) -> Capabilities {
-    let above = tree::nearest(&learned.rules, tree::directory(&rule.path));
+    let above = tree::nearest(&learned.rules, usage::directory(&rule.path));
     let above = above.and_then(|place| learned.rules.get(place)).filter(|above| *above != rule);
     above.map_or(Capabilities::NONE, |above| above.caps)
 }

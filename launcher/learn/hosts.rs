@@ -5,19 +5,20 @@ use std::fmt::Write as _;
 
 use jp_confine_policy::net::NetRule;
 
-use super::record::{How, Uses};
-use super::{short, tally};
-use crate::net::order::Order;
-use crate::net::typed;
-use crate::report;
-use crate::rule_text::Rule;
+use super::usage_counts;
+use crate::cli::host;
+use crate::config::edit::rule_text::Rule;
+use crate::learn::text::short;
+use crate::network::access::Order;
+use crate::record::usage::{How, Uses};
+use crate::text::quote;
 
 /// So many hosts are named for whoever waits.
 const NAMED: usize = 3;
 
 /// What a run had of the network.
 #[derive(Debug)]
-pub(super) enum Hosts {
+pub(crate) enum Hosts {
     /// Nothing, by order.
     Closed,
     /// What it was asked for only the proxy saw.
@@ -28,14 +29,14 @@ pub(super) enum Hosts {
 
 /// How often a target was connected to, by which programs.
 #[derive(Debug, Default)]
-pub(super) struct Visits {
+pub(crate) struct Visits {
     pub(super) times: u64,
     pub(super) programs: BTreeMap<String, u64>,
 }
 
 impl Hosts {
     /// Goes through what was used in a run that had the network as `order` says.
-    pub(super) fn of(order: &Order, uses: &Uses) -> Self {
+    pub(crate) fn of(order: &Order, uses: &Uses) -> Self {
         if order.has_proxy() {
             return Self::Unseen;
         }
@@ -62,7 +63,7 @@ impl Hosts {
     }
 
     /// Whether the policy file has rules about hosts by this.
-    pub(super) fn has_rules(&self) -> bool {
+    pub(crate) fn has_rules(&self) -> bool {
         let Self::Seen { targets, unruled } = self else { return false };
         !targets.is_empty() && unruled.is_empty()
     }
@@ -92,7 +93,7 @@ impl Hosts {
             "\n# With rules about hosts it could not do the following, and so they are left out:\n",
         );
         for one in unruled {
-            let _ = writeln!(why, "#   {}", report::path(one));
+            let _ = writeln!(why, "#   {}", quote::path(one));
         }
         let commented = text.trim_start().lines().map(|line| format!("# {line}"));
         why + &commented.map(|line| line.trim_end().to_owned() + "\n").collect::<String>()
@@ -104,8 +105,7 @@ impl Hosts {
         if targets.is_empty() {
             return Some("it connected to no host: `--no-net` takes the network away".to_owned());
         }
-        let names: Vec<String> =
-            targets.keys().take(NAMED).map(|name| report::path(name)).collect();
+        let names: Vec<String> = targets.keys().take(NAMED).map(|name| quote::path(name)).collect();
         let more = targets.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" (+{more})") } else { String::new() };
         let names = names.join(", ");
@@ -113,7 +113,7 @@ impl Hosts {
             None => format!("hosts: {names}{more}"),
             Some(first) => format!(
                 "hosts, left out as rules would not let it {}: {names}{more}",
-                report::path(first)
+                quote::path(first)
             ),
         })
     }
@@ -123,9 +123,9 @@ impl Hosts {
 fn rule(tool: &[&str], (target, visits): (&String, &Visits)) -> String {
     let Visits { times, programs } = visits;
     // It was written to be read so.
-    let rule: Option<NetRule> = typed::rule(target).ok();
+    let rule: Option<NetRule> = host::rule(target).ok();
     let rule = rule.map(|rule| Rule::Host(rule).text(tool)).unwrap_or_default();
-    format!("# connected {times}× by {}\n{rule}", tally::named(programs))
+    format!("# connected {times}× by {}\n{rule}", usage_counts::named(programs))
 }
 
 #[cfg(test)]

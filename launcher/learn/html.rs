@@ -7,13 +7,16 @@ use std::fmt::Write as _;
 
 use jp_confine_policy::Capability;
 
-use super::record::{How, Use};
 use super::replay::Stage;
-use super::{Learned, short, shown, tally, write};
-use crate::advice::{Advice, Advisor};
-use crate::events::Denial;
-use crate::report;
-use crate::rule_text;
+use super::{policy_file, usage_counts};
+use crate::advice::advisor::{Advice, Advisor};
+use crate::config::edit::rule_text;
+use crate::learn::learned::Learned;
+use crate::learn::text::{short, shown};
+use crate::record::denial::Denial;
+use crate::record::usage::{How, Use};
+use crate::report::summary;
+use crate::text::quote;
 
 const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = include_str!("page/search.js");
@@ -57,9 +60,9 @@ pub(crate) fn page(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
     for (denial, times) in refused.filter(|(denial, _)| !denial.reason.is_network()) {
         let place = pick(&mut inside, &mut outside, stage, &denial.path);
         place.programs.insert(short(&denial.program));
-        *place.denied.entry(report::asked(denial)).or_default() += times;
+        *place.denied.entry(summary::asked(denial)).or_default() += times;
     }
-    let command = escaped(&write::command(learned));
+    let command = escaped(&policy_file::command(learned));
     let mut text = String::from(HEAD);
     let _ = write!(
         text,
@@ -69,12 +72,12 @@ pub(crate) fn page(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
     );
     table_of_denials(&mut text, learned);
     hosts::write(&mut text, &learned.hosts);
-    let root = escaped(&report::place(stage.root));
+    let root = escaped(&quote::place(stage.root));
     let _ = write!(text, "<h2>In the workspace {root}</h2>\n<ul class=\"top\">\n");
     inside.write_all(&mut text, "", true);
     text.push_str("</ul>\n<h2>Outside of it</h2>\n<ul class=\"top\">\n");
     outside.write_all(&mut text, "/", false);
-    let policy = escaped(&write::policy(learned));
+    let policy = escaped(&policy_file::policy(learned));
     let _ = write!(
         text,
         "</ul>\n<h2>The policy</h2>\n<pre>{policy}</pre>\n<script>\n{SCRIPT}</script>\n</body>\n\
@@ -92,9 +95,9 @@ fn facts(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
     format!(
         "Exit status {}; {}; {} in the workspace, {}.",
         learned.ran.end.status(),
-        tally::in_all(learned.uses),
-        tally::counted(paths.len() as u64, "path"),
-        tally::counted(learned.rules.len() as u64, "rule")
+        usage_counts::in_all(learned.uses),
+        usage_counts::counted(paths.len() as u64, "path"),
+        usage_counts::counted(learned.rules.len() as u64, "rule")
     )
 }
 
@@ -131,14 +134,14 @@ fn table_of_denials(text: &mut String, learned: &Learned<'_>) {
 }
 
 fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
-    let path = escaped(&report::printable(&denial.path));
+    let path = escaped(&quote::printable(&denial.path));
     let program = escaped(&short(&denial.program));
-    let asked = escaped(&report::asked(denial));
+    let asked = escaped(&summary::asked(denial));
     let way = match advisor.advise(denial) {
         Advice::Grant { options, .. } if options.is_empty() => "it takes a pattern".to_owned(),
-        Advice::Grant { options, .. } => report::words(&options),
+        Advice::Grant { options, .. } => quote::words(&options),
         Advice::Withheld { first, .. } => first.words(advisor.here),
-        Advice::Connection(way) => format!("--net {}", report::quoted(way.typed.as_bytes())),
+        Advice::Connection(way) => format!("--net {}", quote::quoted(way.typed.as_bytes())),
         Advice::Command { key, .. } => rule_text::command_table(&key),
         Advice::Approve { rules, .. } => advisor.here.approvals(&rules),
         Advice::Never(reason) => reason,
@@ -224,7 +227,7 @@ impl Place {
 
     /// How much is below it.
     fn rest(&self) -> String {
-        let paths = tally::counted(self.count() as u64, "path");
+        let paths = usage_counts::counted(self.count() as u64, "path");
         format!(" <span class=\"rest\">({paths})</span>")
     }
 

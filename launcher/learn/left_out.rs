@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use jp_confine_policy::Capabilities;
 
-use super::Learned;
-use super::record::Use;
 use super::replay::Stage;
 use super::tree::{self, Rule};
+use crate::learn::learned::Learned;
+use crate::record::usage::{self, Use};
 
 impl Learned<'_> {
     /// The uses that change no auto-run file; keeps which files the others changed.
@@ -27,7 +27,7 @@ impl Learned<'_> {
     pub(super) fn leave_to_vetting(&mut self, stage: &Stage<'_>) {
         let changes = Capabilities::READ.union(Capabilities::CREATE).union(Capabilities::UPDATE);
         let is_left = |rules: &[Rule], path: &[u8]| {
-            let around = tree::nearest(rules, tree::directory(path)).and_then(|at| rules.get(at));
+            let around = tree::nearest(rules, usage::directory(path)).and_then(|at| rules.get(at));
             stage.is_git_config(path) && around.is_some_and(|rule| rule.caps.contains(changes))
         };
         let rules = self.rules.clone();
@@ -46,7 +46,7 @@ impl Learned<'_> {
             asked.filter_map(|path| tree::nearest(&rules, path)).collect();
         let refuses = |rule: &Rule| refusing.iter().any(|place| rules.get(*place) == Some(rule));
         let is_open = |rule: &Rule| {
-            let around = (!rule.path.is_empty()).then(|| tree::directory(&rule.path));
+            let around = (!rule.path.is_empty()).then(|| usage::directory(&rule.path));
             let above = around.and_then(|around| tree::nearest(&rules, around));
             above.and_then(|above| rules.get(above)).is_some_and(|above| !above.caps.is_empty())
         };

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::record::{How, Part, Use, Uses};
 use super::replay::Stage;
-use super::tree::{directory, is_below, join, name};
-use crate::made_up;
+use super::tree::{is_below, join};
+use crate::record::generated_names;
+use crate::record::usage::{How, Part, Use, Uses, directory, name};
 
 /// So many places are looked for where one file stood.
 const MOST: usize = 8;
@@ -75,7 +75,7 @@ impl<'u> Moves<'u> {
     }
 
     fn is_drawn(&self, directory: &[u8]) -> bool {
-        made_up::is_made_up(name(directory)) || self.drawn.contains(directory)
+        generated_names::is_made_up(name(directory)) || self.drawn.contains(directory)
     }
 }
 

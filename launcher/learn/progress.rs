@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::record::Uses;
-use super::tally;
-use crate::report::Screen;
+use super::usage_counts;
+use crate::output::Screen;
+use crate::record::usage::Uses;
 
 /// How often what is shown changes.
 const PERIOD: Duration = Duration::from_millis(200);
@@ -32,7 +32,7 @@ impl Progress {
     /// Shows what is known so far.
     pub(crate) fn show(&mut self, uses: &Uses) {
         self.last = Instant::now();
-        let (count, by) = (uses.counts.len(), tally::by_all(uses));
+        let (count, by) = (uses.counts.len(), usage_counts::by_all(uses));
         // How often each occurred is told in the end.
         let text = format!("jp-confine learn: {count} different uses{by}");
         if let Some(screen) = &self.screen

@@ -7,20 +7,21 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::canonical::Op;
+use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::decide::{Denial, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tiers::Tiers;
-use jp_confine_policy::{Capabilities, canonical, existing};
+use jp_confine_policy::{Capabilities, existing};
 
-use super::before::Listing;
-use super::names;
-use super::record::{How, Use, Uses};
-use super::tree::{Purpose, Rule, can_be_written, directory, nearest};
-use crate::asked::{Asked, Step, lacking, path_of};
-use crate::failure::Failure;
-use crate::grants;
-use crate::prepare::{self, Prepared};
+use super::sensitive_names;
+use super::tree::{Purpose, Rule, can_be_written, nearest};
+use super::tree_before::Listing;
+use crate::advice::request::{Asked, Step, lacking};
+use crate::compile::image;
+use crate::compile::prepared::Prepared;
+use crate::error::Failure;
+use crate::record::usage::{How, Use, Uses, directory};
+use crate::sys::path::path_of;
 
 /// So often rules are widened before what is still denied stays so.
 const ROUNDS: usize = 32;
@@ -79,8 +80,8 @@ impl<'a> Stage<'a> {
     /// somebody says so, or granted nothing there. A broader rule would have a person asked about that.
     pub(crate) fn is_secret(&self, path: &[u8]) -> bool {
         let is_below = |apart: &PathBuf| self.place(path).starts_with(apart);
-        names::is_secret(path)
-            || names::is_secret_file(path) && !self.place(path).is_dir()
+        sensitive_names::is_secret(path)
+            || sensitive_names::is_secret_file(path) && !self.place(path).is_dir()
             || self.is_sensitive(path)
             || self.set_aside.iter().chain(&self.led_to).any(is_below)
     }
@@ -151,7 +152,7 @@ impl<'a> Stage<'a> {
 
     /// Whether what is at `path` is not granted along with the directory it is in.
     pub(crate) fn is_apart(&self, path: &[u8]) -> bool {
-        self.is_secret(path) || names::decides_what_runs(path)
+        self.is_secret(path) || sensitive_names::decides_what_runs(path)
     }
 
     fn is_link(&self, path: &[u8]) -> bool {
@@ -177,7 +178,7 @@ impl<'a> Stage<'a> {
         uses: &[&'u Use],
     ) -> Result<Vec<&'u Use>, Failure> {
         let image = self.image(&self.grants(rules))?;
-        let image = prepare::parse_image(&image)?;
+        let image = image::parse_image(&image)?;
         let judged =
             |one: &Use| Asked::Access(Request::canonical(&one.path), one.caps()).judge(&image);
         let refused = |one: &&&Use| match judged(one) {
@@ -200,7 +201,7 @@ impl<'a> Stage<'a> {
         }
         let grants = self.grants(rules);
         let image = self.image(&grants)?;
-        let image = prepare::parse_image(&image)?;
+        let image = image::parse_image(&image)?;
         let asked = links.into_iter().flat_map(requests);
         let steps = asked.filter_map(|one| lacks(&image, &grants, one)).flatten();
         let of_directory = |step: Step| {
@@ -217,7 +218,7 @@ impl<'a> Stage<'a> {
     /// Where something stayed that was to be removed or moved, and `rules` would not even let the system say so.
     pub(crate) fn kept(&self, rules: &[Rule], uses: &Uses) -> Result<BTreeSet<Vec<u8>>, Failure> {
         let image = self.image(&self.grants(rules))?;
-        let image = prepare::parse_image(&image)?;
+        let image = image::parse_image(&image)?;
         let is_denied =
             |one: &&Use| requests(one).iter().any(|asked| asked.judge(&image) != Verdict::Allow);
         let kept = uses.counts.keys().filter(|one| one.how == How::Kept).filter(is_denied);
@@ -236,7 +237,7 @@ impl<'a> Stage<'a> {
         for _ in 0..ROUNDS {
             let grants = self.grants(rules);
             let image = self.image(&grants)?;
-            let image = prepare::parse_image(&image)?;
+            let image = image::parse_image(&image)?;
             let lacking = |asked: &[Asked<'_>]| -> Vec<Step> {
                 asked.iter().filter_map(|one| lacks(&image, &grants, *one)).flatten().collect()
             };
@@ -277,7 +278,7 @@ impl<'a> Stage<'a> {
 
     fn image(&self, grants: &[Grant]) -> Result<Vec<u8>, Failure> {
         // Tiers hold by themselves: what they refused was not used.
-        grants::image_over(grants, None, &[Path::new("/")], self.root)
+        image::image_over(grants, None, &[Path::new("/")], self.root)
     }
 }
 

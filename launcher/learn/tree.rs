@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jp_confine_policy::Capabilities;
 
-use super::names;
-use super::record::Part;
-use crate::made_up;
+use super::sensitive_names;
+use crate::record::generated_names;
+use crate::record::usage::{Part, name};
 
 /// So many names in one directory make a rule on the directory.
 const MANY: usize = 3;
@@ -42,7 +42,7 @@ pub(crate) enum Purpose {
     /// For whatever is in the directory.
     Gathered,
     /// For names in the directory that will be others next time. What was there before has rules of its own, but for
-    /// that whose name is of one of these kinds ([`made_up::kind`]).
+    /// that whose name is of one of these kinds ([`generated_names::kind`]).
     Passing(BTreeSet<Vec<u8>>),
     /// A directory that was opened, and not listed; what is in it has rules of its own.
     Opened,
@@ -197,7 +197,7 @@ impl Node {
         let is_name = |it: &[u8]| {
             !it.is_empty() && (self.children.contains_key(it) || is_there(&join(path, it)))
         };
-        let is_working = |name: &Vec<u8>| made_up::worked_on(name).any(is_name);
+        let is_working = |name: &Vec<u8>| generated_names::worked_on(name).any(is_name);
         let working: Vec<bool> = self.children.keys().map(is_working).collect();
         for (child, working) in self.children.values_mut().zip(working) {
             child.working = working;
@@ -212,10 +212,10 @@ impl Node {
             child.made_up && changes && child.made == is_there(&join(path, name))
         };
         let changed = self.children.iter().filter(came_or_went);
-        self.kinds = changed.filter_map(|(name, _)| made_up::kind(name)).collect();
+        self.kinds = changed.filter_map(|(name, _)| generated_names::kind(name)).collect();
         for (name, child) in self.children.iter_mut().filter(|(_, child)| !child.secret) {
-            child.of_kind =
-                !child.made_up && made_up::kind(name).is_some_and(|it| self.kinds.contains(&it));
+            child.of_kind = !child.made_up
+                && generated_names::kind(name).is_some_and(|it| self.kinds.contains(&it));
             child.made_up |= child.of_kind;
         }
     }
@@ -225,7 +225,7 @@ impl Node {
             return;
         }
         let lasting = self.changed().filter(|(_, child)| !child.made_up && !child.working).count();
-        let has_others = || is_there(&join(path, TAG)) || names::is_store_of_git(path);
+        let has_others = || is_there(&join(path, TAG)) || sensitive_names::is_store_of_git(path);
         let is_store = || has_others() && self.needs_of_all(path).intersects(ENTRIES);
         if self.made || self.whole || lasting >= MANY || is_store() {
             self.gathered = Some(self.needs_of_all(path));
@@ -280,8 +280,12 @@ impl Node {
     /// Whether it seems that it will have another name than `name` next time. The workspace itself is not opened
     /// for a mere guess.
     fn is_made_up(&self, name: &[u8], in_root: bool) -> bool {
-        let may_be = if in_root { made_up::may_be_random } else { made_up::may_have_been_drawn };
-        let seems = made_up::is_made_up(name) || self.passes() && may_be(name);
+        let may_be = if in_root {
+            generated_names::may_be_random
+        } else {
+            generated_names::may_have_been_drawn
+        };
+        let seems = generated_names::is_made_up(name) || self.passes() && may_be(name);
         self.drawn || seems && !self.working
     }
 
@@ -294,7 +298,7 @@ impl Node {
 
     /// Whether it may hold a secret, and was made under a name, `name`, that will be another next time for certain.
     fn is_drawn_secret(&self, name: &[u8]) -> bool {
-        let is_drawn = || !names::is_secret(name) && made_up::is_drawn(name);
+        let is_drawn = || !sensitive_names::is_secret(name) && generated_names::is_drawn(name);
         self.secret && self.made && (self.drawn || is_drawn())
     }
 
@@ -314,7 +318,7 @@ impl Node {
 
     /// Whether it has a rule of its own at `path`, whatever is granted around it.
     fn is_kept_apart(&self, path: &[u8]) -> bool {
-        self.secret || self.shut || names::decides_what_runs(path)
+        self.secret || self.shut || sensitive_names::decides_what_runs(path)
     }
 
     /// In how many children something is read.
@@ -339,7 +343,7 @@ impl Node {
     /// that there shall be no more than what is needed. A directory that only leads to what was used has no rule for
     /// that: what else was there before keeps to what [`keep_what_was_there`] says.
     ///
-    /// [`keep_what_was_there`]: super::protect::keep_what_was_there
+    /// [`keep_what_was_there`]: super::exclusions::keep_what_was_there
     fn emit(&self, path: &[u8], held: Capabilities, narrow: bool, rules: &mut Vec<Rule>) {
         if self.is_drawn_secret(name(path)) {
             rules.push(drawn(path.to_vec()));
@@ -438,16 +442,6 @@ fn grant(rules: &mut Vec<Rule>, path: &[u8], caps: Capabilities, purpose: Purpos
 /// Whether a policy file can have the path: it is text.
 pub(crate) fn can_be_written(path: &[u8]) -> bool {
     std::str::from_utf8(path).is_ok()
-}
-
-/// The last component of `path`.
-pub(crate) fn name(path: &[u8]) -> &[u8] {
-    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
-}
-
-/// All but the last component of `path`.
-pub(crate) fn directory(path: &[u8]) -> &[u8] {
-    path.iter().rposition(|&byte| byte == b'/').and_then(|end| path.get(..end)).unwrap_or_default()
 }
 
 /// `path` with another component.

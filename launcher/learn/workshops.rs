@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use jp_confine_policy::Capabilities;
 
-use super::record::Use;
 use super::replay::Stage;
-use super::tree;
+use crate::record::usage::{self, Use};
 
 /// The directories of the workspace that are to be read, so that these uses start what they made. The workspace itself is
 /// none: a rule on that would open all of it.
@@ -22,7 +21,7 @@ pub(super) fn workshops(stage: &Stage<'_>, uses: &[&Use]) -> BTreeMap<Vec<u8>, C
 
 /// The closest directory above that was there before the run.
 fn standing_around<'p>(stage: &Stage<'_>, path: &'p [u8]) -> &'p [u8] {
-    let around = tree::directory(path);
+    let around = usage::directory(path);
     if around.is_empty() || stage.before.holds(around) {
         return around;
     }

@@ -3,23 +3,21 @@
 
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::canonical;
-use jp_confine_policy::decide;
 use jp_confine_policy::tier::Tier;
-use jp_confine_policy::{Capabilities, Capability};
+use jp_confine_policy::{Capabilities, Capability, canonical, decide};
 use landlock::{ABI, AccessFs};
 use rustix::thread::CapabilitySet;
 
-use super::bounds::{self, Bounds, Rule};
-use super::cover::{Cover, Excess, Obstacle, PROCESSES};
+use super::held_rights::{self, Standing};
 use super::holder::{Holder, Kernel};
+use super::landlock_rules::{Cover, Excess, Obstacle, PROCESSES};
 use super::opened::Opening;
-use super::standing::{self, Standing};
 use super::{Order, Plan};
 use crate::cli::Enforce;
-use crate::filter::Traps;
-use crate::machine::{Feature, LOST_BY_HOLDING, Machine};
+use crate::host::machine::{Feature, LOST_BY_HOLDING, Machine};
+use crate::plan::filter::Traps;
 use crate::sys::child;
+use crate::sys::landlock_bounds::{self, Bounds, Rule};
 
 /// Exclusions of the baseline from `/proc`, and that other layers hold them: Landlock lets nobody look
 /// into processes outside the run, and the program has no capability for the kernel's memory.
@@ -45,10 +43,10 @@ pub(super) struct Draft {
 impl Draft {
     /// What the grants of `order` come to.
     pub(super) fn of(order: &Order<'_>) -> Self {
-        let Some(version) = bounds::version(order.machine.landlock) else {
+        let Some(version) = landlock_bounds::version(order.machine.landlock) else {
             return Self { inexact: Capabilities::ALL, ..Self::default() };
         };
-        let standings = standing::of(
+        let standings = held_rights::of(
             order.grants,
             order.image,
             order.workspace,
@@ -169,7 +167,7 @@ impl Draft {
             return None;
         }
         let strict = order.enforce == Enforce::Strict;
-        let there = standing::around_programs(path, order.image, order.workspace, strict);
+        let there = held_rights::around_programs(path, order.image, order.workspace, strict);
         let Some(there) = there else {
             self.notes.push(format!(
                 "{}: programs that the run makes there start in the next run, because it {why}, and what is around \
@@ -179,9 +177,9 @@ impl Draft {
             self.inexact = self.inexact.union(Capabilities::EXECUTE);
             return None;
         };
-        let rights = bounds::rights(Capabilities::EXECUTE, version);
-        let implied = bounds::implied(Capabilities::EXECUTE);
-        let granted = standing::grants_all(order.image, there, implied, strict);
+        let rights = landlock_bounds::rights(Capabilities::EXECUTE, version);
+        let implied = landlock_bounds::implied(Capabilities::EXECUTE);
+        let granted = held_rights::grants_all(order.image, there, implied, strict);
         self.inexact = self.inexact.union(Capabilities::EXECUTE).with_if(!granted, implied);
         self.notes.push(format!(
             "{}: the supervisor judges execute by call, because {} {why}",
@@ -316,7 +314,7 @@ fn withheld(order: &Order<'_>, bounded: bool) -> CapabilitySet {
 
 /// Landlock lets the program connect to no port itself: the supervisor does it.
 fn network_holder(machine: Machine) -> &'static str {
-    if machine.landlock >= bounds::NETWORK {
+    if machine.landlock >= landlock_bounds::NETWORK {
         "supervisor, within landlock's bounds"
     } else {
         "supervisor"
@@ -355,7 +353,7 @@ fn inexact_at(order: &Order<'_>, standing: &Standing<'_>) -> Capabilities {
     let entry = caps.intersection(Capabilities::CREATE.union(Capabilities::DELETE));
     by_route
         .union(standing.lost().intersection(Capabilities::WRITE))
-        .union(bounds::implied(caps).difference(caps))
+        .union(landlock_bounds::implied(caps).difference(caps))
         .union(entry.difference(above))
         .with_if(restrained, caps)
         .with_if(autorun, caps.intersection(Capabilities::WRITE))

@@ -1,17 +1,18 @@
 //! The plan of a run: which layer holds what. Landlock holds what it can say exactly; the rest goes
 //! to the supervisor, call by call, within the closest bounds that Landlock can say.
 
-pub(crate) mod bounds;
-mod cover;
+mod description;
 mod draft;
+pub(crate) mod filter;
+mod held_rights;
 pub(crate) mod holder;
+mod landlock_rules;
 mod opened;
 #[cfg(test)]
 mod properties;
-mod standing;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod unsupervised;
 
 use std::path::{Path, PathBuf};
 
@@ -22,15 +23,15 @@ use jp_confine_policy::{Capabilities, Capability};
 use rustix::process::Uid;
 use rustix::thread::CapabilitySet;
 
-use self::bounds::{Bounds, Rule};
-use self::cover::PROCESSES;
 use self::draft::Draft;
 use self::holder::Holder;
+use self::landlock_rules::PROCESSES;
 use crate::cli::Enforce;
-use crate::failure::Failure;
-use crate::filter::Traps;
-use crate::machine::Machine;
-use crate::mount_table::KernelMount;
+use crate::error::Failure;
+use crate::host::machine::Machine;
+use crate::plan::filter::Traps;
+use crate::sys::landlock_bounds::{Bounds, Rule};
+use crate::sys::mount_table::KernelMount;
 
 /// What a plan is made from.
 #[derive(Clone, Copy, Debug)]

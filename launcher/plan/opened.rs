@@ -11,7 +11,7 @@ use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
 use landlock::{ABI, AccessFs};
 
-use super::bounds::{self, Rule};
+use crate::sys::landlock_bounds::{self, Rule};
 
 /// One pattern looks at no more entries than this: the supervisor serves the rest.
 const LIMIT: usize = 2000;
@@ -74,7 +74,7 @@ impl<'a> Opening<'a> {
             return None;
         }
         let caps = self.tier.capabilities().intersection(found.caps);
-        let mut rights = bounds::rights(caps, version);
+        let mut rights = landlock_bounds::rights(caps, version);
         if is_tree && !lookup(image, &path).caps.contains(Capabilities::READ) {
             rights.remove(AccessFs::ReadDir);
         }

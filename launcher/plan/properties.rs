@@ -1,10 +1,9 @@
 //! Landlock's bounds against the policy, on policies and trees that are made up from numbers.
 
-use std::fmt;
-use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
 use jp_confine_policy::decide::{self, Request};
@@ -20,7 +19,7 @@ use rustix::process::Uid;
 use super::holder::Kernel;
 use super::tests::NEW;
 use super::*;
-use crate::prepare;
+use crate::compile::image;
 
 /// So many policies are tried, a tree for each.
 const ROUNDS: u64 = 150;
@@ -120,7 +119,7 @@ impl World {
         let workspace = self.root.join("ws");
         let tiers = (!self.tiers.is_empty()).then_some(&self.tiers);
         let spec = ImageSpec { tiers, ..ImageSpec::to_ask(&self.grants, &workspace) };
-        prepare::build_image(&spec).expect("an image")
+        image::build_image(&spec).expect("an image")
     }
 
     fn plan(&self, image: &Image<'_>) -> Plan {
@@ -349,7 +348,7 @@ fn bounds_never_exceed_the_policy() {
     for round in 1..=ROUNDS {
         let world = World::of(&mut Numbers(round.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
         let image = world.image();
-        let image = prepare::parse_image(&image).expect("an image");
+        let image = image::parse_image(&image).expect("an image");
         let plan = world.plan(&image);
         let rules = &plan.bounds.as_ref().expect("Landlock takes part").rules;
         let paths = world.paths();

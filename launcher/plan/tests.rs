@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::holder::Kernel;
 use super::*;
-use crate::prepare;
+use crate::compile::image;
 use crate::sys::landlock as kernel;
 
 const READ: Capabilities = Capabilities::READ;
@@ -76,7 +76,7 @@ impl Scene {
     }
 
     fn image(&self) -> Result<Vec<u8>, Failure> {
-        prepare::build_image(&ImageSpec {
+        image::build_image(&ImageSpec {
             tiers: (!self.tiers.is_empty()).then_some(&self.tiers),
             ..ImageSpec::to_ask(&self.grants, &self.root())
         })
@@ -89,7 +89,7 @@ impl Scene {
             has_devices: false,
             kernel_mounts: &[],
             grants: &self.grants,
-            image: &prepare::parse_image(&image)?,
+            image: &image::parse_image(&image)?,
             tiers: &self.tiers,
             workspace: &root,
             own: &[],
@@ -105,7 +105,7 @@ impl Scene {
     fn answers(&self, plan: &Plan, paths: &[&str]) -> Vec<(bool, bool)> {
         let paths: Vec<PathBuf> = paths.iter().map(|path| self.root().join(path)).collect();
         let image = self.image().expect("an image");
-        let image = prepare::parse_image(&image).expect("an image");
+        let image = image::parse_image(&image).expect("an image");
         let policy = paths.iter().map(|path| {
             let request = Request::canonical(path.as_os_str().as_bytes());
             decide::access(&image, &request, READ) == Verdict::Allow

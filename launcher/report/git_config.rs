@@ -2,13 +2,13 @@
 
 use jp_confine_policy::telling;
 
-use super::printable;
-use crate::advice::Advisor;
-use crate::asked::path_of;
-use crate::events::{Denial, Layer};
+use crate::advice::advisor::Advisor;
+use crate::record::denial::{Denial, Layer};
+use crate::sys::path::path_of;
+use crate::text::quote::printable;
 
 /// What would have changed in a configuration of git, or why nobody told.
-pub(super) fn changes(denial: &Denial, advisor: Advisor<'_>) -> String {
+pub(crate) fn changes(denial: &Denial, advisor: Advisor<'_>) -> String {
     let call = printable(&denial.call);
     if let Some(variables) = telling::changed(&call) {
         return format!(", and this changes {variables}");

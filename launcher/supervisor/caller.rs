@@ -14,11 +14,11 @@ use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use rustix::thread::Pid;
 
-use super::proc::{Proc, unreadable};
-use super::status::Status;
 use crate::sys::identity::look_into;
 use crate::sys::memory;
 use crate::sys::notification::{Listener, Notification};
+use crate::sys::proc::status::Status;
+use crate::sys::proc::{Proc, unreadable};
 
 /// The length of the longest path, with the NUL (`path_resolution(7)`).
 const PATH_MAX: usize = 4096;

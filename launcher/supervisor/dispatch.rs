@@ -4,19 +4,18 @@ use jp_confine_policy::telling;
 use libc::AT_FDCWD;
 use rustix::io::Errno;
 
-use super::calls::attributes::Unit;
-use super::calls::open::How;
-use super::calls::programs::Given;
-use super::calls::xattrs::At;
+use super::calls::attributes::{self, Unit};
+use super::calls::exec::{self, Given};
+use super::calls::open::{self, How};
+use super::calls::xattrs::{self, At};
 use super::calls::{
-    attributes, denials, directories, entries, links, listening, loopback, messages, network, open,
-    openat2, processes, programs, queues, receptions, refused, renames, sockets, terminals,
-    watches, xattrs,
+    directories, entries, inotify, library_reports, links, listening, loopback, network, openat2,
+    processes, queues, receive, refused, renames, send, sockets, terminals,
 };
 use super::task::Task;
-use crate::filter;
-use crate::refused_calls::{self, About, RefusedCall};
+use crate::plan::filter;
 use crate::sys::notification::{Answer, Notification};
+use crate::syscalls::{self, About, RefusedCall};
 
 /// The arguments of a call, each as wide as the kernel takes it.
 #[derive(Clone, Copy)]
@@ -79,18 +78,18 @@ mod recent {
 mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
-        AT_FDCWD, At, Errno, Given, How, Unit, attributes, denials, directories, entries, filter,
-        links, listening, loopback, messages, network, open, openat2, processes, programs, queues,
-        receptions, refused, renames, sockets, telling, terminals, watches, xattrs,
+        AT_FDCWD, At, Errno, Given, How, Unit, attributes, directories, entries, exec, filter,
+        inotify, library_reports, links, listening, loopback, network, open, openat2, processes,
+        queues, receive, refused, renames, send, sockets, telling, terminals, xattrs,
     };
 
     table! { task, a:
         libc::SYS_openat => "openat", open::open(task, a.int(0), a.word(1), How::new(a.int(2), a.unsigned(3)));
         libc::SYS_openat2 => "openat2", openat2::open(task, a.int(0), a.word(1), a.word(2), a.word(3));
-        libc::SYS_execve => "execve", programs::execute(
+        libc::SYS_execve => "execve", exec::execute(
             task, AT_FDCWD, a.word(0), Given { argv: a.word(1), envp: a.word(2) }, 0,
         );
-        libc::SYS_execveat => "execveat", programs::execute(
+        libc::SYS_execveat => "execveat", exec::execute(
             task, a.int(0), a.word(1), Given { argv: a.word(2), envp: a.word(3) }, a.int(4),
         );
 
@@ -158,7 +157,7 @@ mod common {
         // To the caller the kernel is an older one, as the preload library has it.
         FILE_SETATTR => "file_setattr", Err(Errno::NOSYS);
 
-        telling::CALL => "report of a refusal from the library", denials::take(task, a.word(0), a.word(1));
+        telling::CALL => "report of a refusal from the library", library_reports::take(task, a.word(0), a.word(1));
 
         libc::SYS_socket => "socket", network::refuse_socket(task, a.int(0));
         libc::SYS_socketpair => "socketpair", network::refuse_socket(task, a.int(0));
@@ -166,19 +165,19 @@ mod common {
         libc::SYS_bind => "bind", sockets::bind(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_listen => "listen", listening::listen(task, a.int(0), a.int(1));
         libc::SYS_shutdown => "shutdown", loopback::shut_down(task, a.int(0), a.int(1));
-        libc::SYS_sendto => "sendto", messages::send_to(
+        libc::SYS_sendto => "sendto", send::send_to(
             task, a.int(0), (a.word(1), a.word(2)), a.int(3), (a.word(4), a.int(5)),
         );
-        libc::SYS_recvfrom => "recvfrom", receptions::receive_from(
+        libc::SYS_recvfrom => "recvfrom", receive::receive_from(
             task, a.int(0), (a.word(1), a.word(2)), a.int(3), (a.word(4), a.word(5)),
         );
-        libc::SYS_recvmsg => "recvmsg", receptions::receive_message(task, a.int(0), a.word(1), a.int(2));
-        libc::SYS_recvmmsg => "recvmmsg", receptions::receive_messages(
+        libc::SYS_recvmsg => "recvmsg", receive::receive_message(task, a.int(0), a.word(1), a.int(2));
+        libc::SYS_recvmmsg => "recvmmsg", receive::receive_messages(
             task, a.int(0), (a.word(1), a.unsigned(2)), a.int(3), a.word(4),
         );
-        libc::SYS_getpeername => "getpeername", receptions::peer_name(task, a.int(0), a.word(1), a.word(2));
-        libc::SYS_sendmsg => "sendmsg", messages::send_message(task, a.int(0), a.word(1), a.int(2));
-        libc::SYS_sendmmsg => "sendmmsg", messages::send_messages(
+        libc::SYS_getpeername => "getpeername", receive::peer_name(task, a.int(0), a.word(1), a.word(2));
+        libc::SYS_sendmsg => "sendmsg", send::send_message(task, a.int(0), a.word(1), a.int(2));
+        libc::SYS_sendmmsg => "sendmmsg", send::send_messages(
             task, a.int(0), a.word(1), a.unsigned(2), a.int(3),
         );
         // Of the options one alone is trapped.
@@ -202,7 +201,7 @@ mod common {
             task, a.word(0), a.int(1), a.unsigned(2), a.word(3),
         );
         libc::SYS_mq_unlink => "mq_unlink", queues::remove(task, a.word(0));
-        libc::SYS_inotify_add_watch => "inotify_add_watch", watches::add(
+        libc::SYS_inotify_add_watch => "inotify_add_watch", inotify::add(
             task, a.int(0), a.word(1), a.unsigned(2),
         );
 
@@ -285,7 +284,7 @@ mod legacy {
 
 /// The name of a call that is answered.
 pub(super) fn name(number: i64) -> Option<&'static str> {
-    let refused = || refused_calls::of_number(number).map(|call| call.name);
+    let refused = || syscalls::of_number(number).map(|call| call.name);
     common::name(number).or_else(|| legacy::name(number)).or_else(refused)
 }
 
@@ -296,8 +295,7 @@ pub(super) fn name(number: i64) -> Option<&'static str> {
 pub(super) fn answer(task: &Task<'_>, from: &Notification) -> Result<Answer, Errno> {
     let arguments = Arguments(from.arguments);
     task.settle_start(matches!(from.number, libc::SYS_execve | libc::SYS_execveat));
-    let refused =
-        || refused_calls::of_number(from.number).map(|call| refuse(task, call, arguments));
+    let refused = || syscalls::of_number(from.number).map(|call| refuse(task, call, arguments));
     common::call(task, from.number, arguments)
         .or_else(|| legacy::call(task, from.number, arguments))
         .or_else(refused)

@@ -12,34 +12,24 @@
 //! kernel grants to the opener; acquiring a controlling terminal by opening it; another root directory
 //! than the supervisor's.
 
-mod caller;
+mod arguments;
+pub(crate) mod call_counts;
+pub(crate) mod caller;
 mod calls;
-mod copies;
-pub(crate) mod counts;
+pub(crate) mod copy_budget;
+pub(crate) mod credentials;
+pub(crate) mod descriptor_budget;
+mod descriptor_slot;
 mod dispatch;
-mod elsewhere;
-mod found;
-mod hands;
-mod lessons;
-mod limits;
-pub(crate) mod place;
-mod planted;
-mod policy;
-mod proc;
-pub(crate) mod program;
-mod resolution;
-mod resolve;
-mod room;
-mod services;
-mod share;
-pub(crate) mod status;
+mod loopback_services;
+pub(crate) mod policy;
+pub(crate) mod resolve;
 pub(crate) mod task;
 #[cfg(test)]
 mod tests;
-mod through;
-mod waiting;
-mod walk;
-mod words;
+mod usage;
+pub(crate) mod vetted_remotes;
+pub(crate) mod waiting;
 mod workers;
 
 use std::fs::File;
@@ -48,28 +38,24 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use counts::{Count, Counts};
+use crate::network::access::Judged;
+use crate::prompt::during_run::Consent;
+use crate::record::usage::Recorder;
+use crate::sys::interruption;
+use crate::sys::landlock_bounds::StartPlace;
+use crate::sys::notification::Listener;
+pub(crate) use crate::sys::proc::Proc;
+use call_counts::{Count, Counts};
+use descriptor_budget::Shares;
 use policy::Policy;
-pub(crate) use proc::Proc;
-use share::Shares;
 use waiting::Waiting;
 use workers::Workers;
-
-use crate::consent::Consent;
-use crate::learn::record::Recorder;
-use crate::net::order::Judged;
-use crate::plan::bounds::StartPlace;
-use crate::sys::interruption;
-use crate::sys::notification::Listener;
 
 /// Whether calls of that number are known.
 #[cfg(test)]
 pub(crate) fn answers(number: i64) -> bool {
     dispatch::name(number).is_some()
 }
-
-/// The stack of a thread: paths are on the heap.
-pub(crate) const STACK: usize = 256 * 1024;
 
 /// What answers the trapped calls of one run.
 #[derive(Debug)]
@@ -114,7 +100,7 @@ impl Supervisor {
     /// # Errors
     /// Where there can be none.
     pub(crate) fn serve_network(&self) -> io::Result<()> {
-        services::serve(&self.policy)
+        loopback_services::serve(&self.policy)
     }
 
     /// Answers the calls that `listener` passes on, on this thread and as many more as it takes.

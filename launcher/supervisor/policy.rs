@@ -12,13 +12,12 @@ use jp_confine_policy::image::{Image, Text};
 use jp_confine_policy::telling::FULL;
 use rustix::io::Errno;
 
-use crate::consent::Consent;
-use crate::events;
-use crate::inherited;
-use crate::learn::record::Recorder;
-use crate::net::Network;
-use crate::plan::bounds::StartPlace;
-use crate::supervisor::calls::vetting::Vetting;
+use crate::network::{Network, inherited_sockets};
+use crate::prompt::during_run::Consent;
+use crate::record::denial;
+use crate::record::usage::Recorder;
+use crate::supervisor::vetted_remotes::Vetting;
+use crate::sys::landlock_bounds::StartPlace;
 use crate::sys::memory::Generation;
 
 /// What the supervisor judges by.
@@ -64,7 +63,7 @@ impl Policy {
         let (generation, page) = (Generation::map(page)?, page.try_clone()?);
         let begun = AtomicBool::new(false);
         let unrecorded = AtomicU64::new(0);
-        let handed = inherited::cookies().ok();
+        let handed = inherited_sockets::cookies().ok();
         Ok(Self {
             image,
             record,
@@ -89,7 +88,7 @@ impl Policy {
     }
 
     /// Appends to the record, or counts what has no room there. A full disk must not change an answer.
-    pub(crate) fn record(&self, denial: &events::Denial) {
+    pub(crate) fn record(&self, denial: &denial::Denial) {
         let has_room = self.record.metadata().is_ok_and(|metadata| metadata.len() <= FULL);
         let recorded = has_room && (&self.record).write_all(&denial.encode()).is_ok();
         if !recorded && !denial.reason.is_consent() {

@@ -3,27 +3,29 @@
 use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId};
-use jp_confine_policy::telling;
+use jp_confine_policy::{Capabilities, telling};
 use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, socket_timeout};
 
 use super::caller::Caller;
-use super::copies::Room;
-use super::found::{Found, Judged, Object};
-use super::hands::{Acting, Hands};
+use super::copy_budget::Room;
+use super::credentials::{Acting, Hands};
+use super::descriptor_budget::Share;
 use super::policy::Policy;
 use super::resolve::Argument;
-use super::share::Share;
-use super::status::Status;
+use super::resolve::object::{Found, Judged, Object};
 use super::waiting::{Waiting, is_interruption};
-use crate::consent::{Answer, Asker, Asking, Identity, Question};
-use crate::events::{self, Reason};
+use crate::prompt::during_run::answer::Answer;
+use crate::prompt::during_run::identity::Asker;
+use crate::prompt::during_run::subject::Subject;
+use crate::prompt::during_run::{Asking, Identity, Question};
+use crate::record::denial::{self, Reason};
 use crate::sys::actions;
 use crate::sys::identity::{Brief, look_into};
+use crate::sys::proc::status::Status;
 
 /// A trapped call being answered.
 pub(crate) struct Task<'a> {
@@ -37,40 +39,6 @@ pub(crate) struct Task<'a> {
     mask: Cell<Option<u32>>,
     /// What a person consented to in this call that is looked for once more.
     consented: RefCell<Vec<Question>>,
-}
-
-/// What is being judged: where it is, and by which way it was reached.
-#[derive(Clone, Copy)]
-pub(crate) struct Subject<'p> {
-    pub(crate) path: &'p [u8],
-    pub(crate) route: &'p [u8],
-    /// The other path of a call that names two; else empty.
-    pub(crate) other: &'p [u8],
-    /// What a person is to consent to there as well.
-    pub(crate) also: Capabilities,
-    /// What is there, where the kernel looks for it by its name after the answer.
-    pub(crate) file: Option<Identity>,
-    /// What would change in a configuration of git that is put there, in words; mostly nothing.
-    pub(crate) changes: &'p str,
-}
-
-impl<'p> Subject<'p> {
-    pub(crate) fn new(path: &'p [u8]) -> Self {
-        Self::by_route(path, path)
-    }
-
-    pub(crate) fn by_route(path: &'p [u8], route: &'p [u8]) -> Self {
-        Self { path, route, other: &[], also: Capabilities::NONE, file: None, changes: "" }
-    }
-
-    /// The same, where this object was found there.
-    pub(crate) fn holding(self, object: &Object) -> Self {
-        Self { file: Some(Identity::from(&object.stat)), ..self }
-    }
-
-    pub(crate) fn request(&self) -> Request<'p> {
-        Request::by_route(self.path, self.route)
-    }
 }
 
 impl<'a> Task<'a> {
@@ -229,7 +197,7 @@ impl<'a> Task<'a> {
         };
         let Some(path) = self.judged_path(&found)? else { return Ok(found) };
         let route = found.route(argument);
-        let subject = Subject::by_route(path, &route).holding(&found);
+        let subject = Subject::by_route(path, &route).holding(Identity::from(&found.stat));
         self.settle(judge(self.image(), &subject.request()), subject)?;
         self.learn_judged(subject, judge);
         Ok(found)
@@ -439,15 +407,15 @@ impl<'a> Task<'a> {
     fn record(&self, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) {
         let asker = (0, program_of(&self.caller));
         let call = telling::changing(self.call, subject.changes);
-        let refused = events::Denial::by_supervisor(reason, subject.path, asker, call.as_bytes());
-        let refused = events::Denial {
+        let refused = denial::Denial::by_supervisor(reason, subject.path, asker, call.as_bytes());
+        let refused = denial::Denial {
             route: subject.route.to_vec(),
             other: subject.other.to_vec(),
             also: subject.also,
             ..refused
         };
         self.tell(match denial {
-            Some(denial) => events::Denial {
+            Some(denial) => denial::Denial {
                 rule: denial.rule.map(RuleId::index),
                 missing: denial.missing,
                 hidden: denial.hidden,
@@ -461,9 +429,9 @@ impl<'a> Task<'a> {
     }
 
     /// Puts a denial on record, as one of the process that made the call.
-    pub(crate) fn tell(&self, denial: events::Denial) {
+    pub(crate) fn tell(&self, denial: denial::Denial) {
         let process = self.caller.status().map_or(self.caller.tid(), |status| status.process);
-        self.policy.record(&events::Denial { pid: process.unsigned_abs(), ..denial });
+        self.policy.record(&denial::Denial { pid: process.unsigned_abs(), ..denial });
     }
 
     /// Whether the caller may do all that the supervisor may: whether it is root as that is. Told at
@@ -490,7 +458,7 @@ pub(crate) fn is_absent(denial: Denial, path: &[u8], errno: Errno) -> bool {
     }
     let visible = path.get(..denial.visible).unwrap_or(path);
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let found = openat(super::proc::HERE, visible, flags, Mode::empty());
+    let found = openat(crate::sys::proc::HERE, visible, flags, Mode::empty());
     found.err() == Some(Errno::NOENT)
 }
 

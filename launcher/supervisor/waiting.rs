@@ -12,11 +12,11 @@ use rustix::io::Errno;
 use rustix::thread::{Pid, gettid};
 
 use super::caller::Caller;
-use super::proc::Proc;
-use super::status::Status;
-use crate::consent::Consent;
+use crate::prompt::during_run::Consent;
 use crate::sys::interruption;
 use crate::sys::notification::Listener;
+use crate::sys::proc::Proc;
+use crate::sys::proc::status::Status;
 
 /// How long a signal to a waiting caller may take to get through.
 const TICK: Duration = Duration::from_millis(20);
@@ -33,7 +33,7 @@ const BEGIN_AGAIN: Errno = Errno::from_raw_os_error(512);
 const BEGIN_AGAIN_ALWAYS: Errno = Errno::from_raw_os_error(513);
 
 /// Whether a call ended because its caller is not to wait any longer.
-pub(super) fn is_interruption(errno: Errno) -> bool {
+pub(crate) fn is_interruption(errno: Errno) -> bool {
     matches!(errno, Errno::INTR | BEGIN_AGAIN | BEGIN_AGAIN_ALWAYS)
 }
 
@@ -164,7 +164,10 @@ impl Waiting {
                 }
             });
         };
-        let thread = Builder::new().name("waiting".into()).stack_size(super::STACK).spawn(watch);
+        let thread = Builder::new()
+            .name("waiting".into())
+            .stack_size(crate::supervisor::waiting::STACK)
+            .spawn(watch);
         self.watched.store(thread.is_ok(), Ordering::Release);
     }
 
@@ -213,3 +216,6 @@ impl Waiting {
         self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// The stack of a thread: paths are on the heap.
+pub(crate) const STACK: usize = 256 * 1024;

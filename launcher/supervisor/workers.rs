@@ -8,18 +8,18 @@ use std::thread::Builder;
 use rustix::io::Errno;
 use rustix::thread::gettid;
 
+use super::call_counts::Counts;
 use super::caller::Caller;
-use super::counts::Counts;
+use super::credentials::Hands;
+use super::descriptor_budget::Shares;
 use super::dispatch;
-use super::hands::Hands;
 use super::policy::Policy;
-use super::proc::Proc;
-use super::share::Shares;
-use super::status::Status;
 use super::task::{Task, program_of};
 use super::waiting::Waiting;
 use crate::sys::interruption;
 use crate::sys::notification::{Answer, Listener, Notification};
+use crate::sys::proc::Proc;
+use crate::sys::proc::status::Status;
 
 /// Beyond this many, those that have nothing to do end.
 const IDLE: usize = 4;
@@ -59,7 +59,10 @@ impl Workers {
             workers.waiting.leave();
         };
         waiting.join();
-        let thread = Builder::new().name("answers".into()).stack_size(super::STACK).spawn(work);
+        let thread = Builder::new()
+            .name("answers".into())
+            .stack_size(crate::supervisor::waiting::STACK)
+            .spawn(work);
         thread.map(drop).inspect_err(|_| waiting.leave())
     }
 

@@ -1,10 +1,9 @@
 //! Starting the program, and telling who belongs to it.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
-use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::{io, ptr};
 
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs, open};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
@@ -328,7 +327,7 @@ pub(crate) fn kept_open_for(number: i32) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::bounds::{Bounds, version};
+    use crate::sys::landlock_bounds::{Bounds, version};
     use crate::sys::signals::Signals;
 
     fn start(library: &CStr, bounds: Option<BorrowedFd<'_>>) -> Result<Pid, NotStarted> {

@@ -1,9 +1,8 @@
 //! Installing a seccomp filter, and trying out whether one can be installed.
 
 use std::ffi::{c_int, c_long, c_uint, c_ulong};
-use std::io;
 use std::os::fd::RawFd;
-use std::ptr;
+use std::{io, ptr};
 
 use libc::{sock_filter, sock_fprog};
 use rustix::io::Errno;

@@ -1,9 +1,8 @@
 //! Landlock: rules in, a ruleset out, and a thread that is held to it.
 
 use std::ffi::c_int;
-use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
-use std::ptr;
+use std::{io, ptr};
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, PathBeneath, Ruleset,
@@ -13,8 +12,8 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::last_error;
-use crate::host_files;
-use crate::plan::bounds::{Bounds, Rule};
+use crate::sys::landlock_bounds::{Bounds, Rule};
+use crate::sys::open_canonical;
 
 /// `LANDLOCK_CREATE_RULESET_VERSION` (`linux/landlock.h`).
 const VERSION: c_int = 1;
@@ -72,7 +71,7 @@ fn hold(rule: &Rule) -> io::Result<Option<PathBeneath<OwnedFd>>> {
     let only_directories = (rule.rights & AccessFs::from_file(ABI::V7)).is_empty();
     let kind = if only_directories { OFlags::DIRECTORY } else { OFlags::empty() };
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
-    match host_files::open_canonical(&rule.path, flags) {
+    match open_canonical::open_canonical(&rule.path, flags) {
         Ok(place) => Ok(Some(PathBeneath::new(place, rule.rights))),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => Ok(None),
         Err(error) => Err(error.into()),

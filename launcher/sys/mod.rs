@@ -2,13 +2,21 @@
 
 pub(crate) mod actions;
 pub(crate) mod child;
+pub(crate) mod executable;
+pub(crate) mod exit_status;
 pub(crate) mod filter;
 pub(crate) mod identity;
 pub(crate) mod interruption;
 pub(crate) mod landlock;
+pub(crate) mod landlock_bounds;
+pub(crate) mod memfd;
 pub(crate) mod memory;
 pub(crate) mod messages;
+pub(crate) mod mount_table;
 pub(crate) mod notification;
+pub(crate) mod open_canonical;
+pub(crate) mod path;
+pub(crate) mod proc;
 pub(crate) mod queues;
 pub(crate) mod signals;
 pub(crate) mod streams;

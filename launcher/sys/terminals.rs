@@ -3,6 +3,9 @@
 use std::os::fd::{AsFd, AsRawFd as _};
 
 use rustix::io::Errno;
+use rustix::termios::{Action, tcflow};
+
+use crate::sys::signals::Signals;
 
 /// `TIOCGDEV`.
 const DEVICE: libc::Ioctl = 0x8004_5432;
@@ -40,4 +43,13 @@ pub(crate) fn device(terminal: impl AsFd) -> Result<u32, Errno> {
     // SAFETY: the kernel writes one number of that size.
     let result = unsafe { libc::ioctl(terminal, DEVICE, &raw mut device) };
     if result < 0 { Err(super::last_error()) } else { Ok(device) }
+}
+
+/// Has a terminal go on with what it is to show, where a program has held that back (`TCOOFF`, `tcflow(3)`): nobody's
+/// key would, and who writes would wait. What a person holds back (^S) stays so.
+pub(crate) fn show_again(terminal: impl AsFd) {
+    // In the background, too.
+    let _held = Signals::of(&[libc::SIGTTOU]).hold();
+    // What is no terminal holds nothing back.
+    let _ = tcflow(terminal, Action::OOn);
 }

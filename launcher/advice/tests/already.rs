@@ -2,6 +2,7 @@
 
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
+use jp_confine_policy::tiers::Tiers;
 
 use super::*;
 

@@ -1,6 +1,7 @@
 //! What is made is used.
 
 use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::tiers::Tiers;
 
 use super::*;
 

@@ -1,5 +1,7 @@
 //! Names that a program draws: the least that is enough next time, too.
 
+use jp_confine_policy::tiers::Tiers;
+
 use super::*;
 
 /// What is called otherwise next time is granted with its directory, and so is what else is done with it.

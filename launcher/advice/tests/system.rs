@@ -1,9 +1,11 @@
 //! What the system refuses the user as well.
 
+use jp_confine_policy::tiers::Tiers;
 use rustix::fs::Access;
 use rustix::io::Errno;
 
 use super::*;
+use crate::advice::rights::Rights;
 
 /// Of a user who may look at all but `/w/locked`, run nothing and change only `/w`, where this is all there is; what
 /// is below `/ro` nobody changes.

@@ -2,6 +2,7 @@
 
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
+use jp_confine_policy::tiers::Tiers;
 
 use super::*;
 
@@ -40,12 +41,12 @@ fn what_starts_a_typed_program_is_to_be_typed() {
         in_line(advisor.advise(&Denial {
             restraint: Some(Restraint::Prompt),
             question: true,
-            layer: crate::events::Layer::Launcher,
+            layer: crate::record::denial::Layer::Launcher,
             program: program.as_os_str().as_bytes().to_owned(),
             ..denial("execve", "/w/a", X)
         }))
     };
-    assert_eq!(told(&crate::program::own_path()), "allow: --enforce layered");
+    assert_eq!(told(&crate::host::program_lookup::own_path()), "allow: --enforce layered");
     assert!(told(Path::new("/w/script")).ends_with("type it in front"));
 }
 

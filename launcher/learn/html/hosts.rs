@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::super::hosts::{Hosts, Visits};
 use super::escaped;
-use crate::report;
+use crate::learn::hosts::{Hosts, Visits};
+use crate::text::quote;
 
 /// Writes it, unless the network was closed by order.
 pub(super) fn write(text: &mut String, hosts: &Hosts) {
@@ -26,7 +26,7 @@ pub(super) fn write(text: &mut String, hosts: &Hosts) {
         row(text, target, visits);
     }
     for one in unruled {
-        let one = escaped(&report::path(one));
+        let one = escaped(&quote::path(one));
         let _ = writeln!(
             text,
             "<tr data-words=\"host {one}\"><td>{one}</td><td>no rule can allow it</td></tr>"
@@ -36,7 +36,7 @@ pub(super) fn write(text: &mut String, hosts: &Hosts) {
 }
 
 fn row(text: &mut String, target: &str, visits: &Visits) {
-    let target = escaped(&report::path(target));
+    let target = escaped(&quote::path(target));
     let programs: Vec<String> = visits
         .programs
         .iter()

@@ -25,7 +25,9 @@ fn tree(uses: &[(&str, Capabilities)]) -> Node {
     for (path, caps) in uses {
         let (path, made) = path.strip_prefix('+').map_or((*path, false), |path| (path, true));
         let part = Part { path: path.as_bytes(), caps: *caps, made, drawn: false, opened: false };
-        tree.add(path.as_bytes(), part, |path| names::is_secret(path) || path == b"vault");
+        tree.add(path.as_bytes(), part, |path| {
+            sensitive_names::is_secret(path) || path == b"vault"
+        });
     }
     tree
 }
@@ -240,7 +242,7 @@ fn a_directory_that_is_opened_alone_does_not_stand_for_what_is_in_it() {
     let opened = |path: &str, uses: &[(&str, Capabilities)]| {
         let mut tree = tree(uses);
         let part = Part { path: path.as_bytes(), caps: R, made: false, drawn: false, opened: true };
-        tree.add(path.as_bytes(), part, names::is_secret);
+        tree.add(path.as_bytes(), part, sensitive_names::is_secret);
         tree.rules(|path| name(path) != TAG)
     };
     for (path, uses, expected) in [

@@ -12,14 +12,14 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::events::Reason;
-use crate::learn::record::How;
-use crate::supervisor::found::{Found, Object};
-use crate::supervisor::limits;
-use crate::supervisor::proc::{HERE, name_of};
+use crate::prompt::during_run::subject::Subject;
+use crate::record::denial::Reason;
+use crate::record::usage::How;
 use crate::supervisor::resolve::Argument;
-use crate::supervisor::task::{Subject, Task};
+use crate::supervisor::resolve::object::{Found, Object};
+use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
+use crate::sys::proc::{HERE, limits, name_of};
 use crate::sys::{actions, signals};
 
 const UPDATE: Capabilities = Capabilities::UPDATE;

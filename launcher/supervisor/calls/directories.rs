@@ -3,7 +3,7 @@
 
 use rustix::io::Errno;
 
-use crate::supervisor::found::Object;
+use crate::supervisor::resolve::object::Object;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 

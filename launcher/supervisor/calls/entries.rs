@@ -3,19 +3,19 @@
 use std::ffi::CString;
 
 use jp_confine_policy::decide::{self, Denial, Request, Verdict};
-use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::telling::{PRIVATE_DIRECTORY, is_private_directory};
-use jp_confine_policy::{Capabilities, set_id};
+use jp_confine_policy::{Capabilities, existing, set_id};
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
-use crate::events::Reason;
-use crate::supervisor::found::Entry;
+use crate::prompt::during_run::subject::Subject;
+use crate::record::denial::Reason;
 use crate::supervisor::resolve::Argument;
-use crate::supervisor::task::{Subject, Task};
+use crate::supervisor::resolve::object::Entry;
+use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 
 pub(super) fn may_create(image: &Image<'_>, request: &Request<'_>) -> Verdict {

@@ -8,16 +8,15 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::Request;
-use jp_confine_policy::git_links;
+use jp_confine_policy::{Capabilities, git_links};
 use rustix::fs::{FileType, MemfdFlags, OFlags, fstat, memfd_create, openat};
 use rustix::io::Errno;
 
 use super::open::How;
-use crate::learn::record::How as Outcome;
-use crate::supervisor::found::{Entry, Object};
-use crate::supervisor::place::{self, Place};
+use crate::record::usage::How as Outcome;
+use crate::supervisor::resolve::location::{self, Place};
+use crate::supervisor::resolve::object::{Entry, Object};
 use crate::supervisor::task::Task;
 
 /// Creates such a file, and has the program write to one in memory. `None` where the file is none, or a person decides.
@@ -71,7 +70,7 @@ fn text(task: &Task<'_>, request: &Request<'_>, how: How, need: Capabilities) ->
         return None;
     }
     let cwd = task.caller.working_directory().ok()?;
-    let Ok(Place::Named(cwd)) = place::of(&task.caller, cwd.as_fd(), &fstat(&cwd).ok()?) else {
+    let Ok(Place::Named(cwd)) = location::of(&task.caller, cwd.as_fd(), &fstat(&cwd).ok()?) else {
         return None;
     };
     git_links::text(task.image(), request.path, Path::new(OsStr::from_bytes(&cwd)))

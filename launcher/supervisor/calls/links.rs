@@ -2,20 +2,20 @@
 
 use std::os::fd::AsFd as _;
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
+use jp_confine_policy::{Capabilities, existing};
 use rustix::fs::{AtFlags, FileType, linkat};
 use rustix::io::Errno;
 
 use super::entries::{exists, is_making_what_exists, may_create, no_entry};
-use crate::learn::record::How;
-use crate::supervisor::found::{Entry, Found, Object};
-use crate::supervisor::proc::{HERE, name_of};
+use crate::prompt::during_run::subject::Subject;
+use crate::record::usage::How;
 use crate::supervisor::resolve::Argument;
-use crate::supervisor::task::{Subject, Task};
+use crate::supervisor::resolve::object::{Entry, Found, Object};
+use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
+use crate::sys::proc::{HERE, name_of};
 
 /// What gets another name.
 enum Old<'a> {

@@ -10,8 +10,8 @@ use rustix::net::{Shutdown, listen as make_listen, shutdown};
 
 use super::loopback;
 use super::network::{domain, is_datagram, is_internet, own_address, refuse_unruled};
-use crate::events::Reason;
-use crate::net::address;
+use crate::network::address;
+use crate::record::denial::Reason;
 use crate::supervisor::task::Task;
 use crate::sys::actions;
 use crate::sys::notification::Answer;

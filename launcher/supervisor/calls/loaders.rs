@@ -6,12 +6,13 @@
 use jp_confine_policy::loader::{self, Start};
 use rustix::io::Errno;
 
-use super::programs::{Given, find, may_execute, named};
-use crate::events::Reason;
-use crate::supervisor::found::Object;
-use crate::supervisor::program::Libc;
-use crate::supervisor::task::{Subject, Task};
-use crate::supervisor::words;
+use super::exec::{Given, find, may_execute, named};
+use crate::prompt::during_run::subject::Subject;
+use crate::record::denial::Reason;
+use crate::supervisor::arguments;
+use crate::supervisor::resolve::object::Object;
+use crate::supervisor::task::Task;
+use crate::sys::executable::Libc;
 
 /// The variable with which glibc's loader prints what it would load, and starts nothing: this is how ldd(1) works.
 const PRINTS: &[u8] = b"LD_TRACE_LOADED_OBJECTS=";
@@ -30,7 +31,7 @@ pub(super) fn judge(
     let unknown =
         || task.refused(Reason::LoaderWords, Subject::new(loader.path().unwrap_or_default()));
     let given = given.ok_or_else(unknown)?;
-    let words = words::read(&task.caller, given.argv)?;
+    let words = arguments::read(&task.caller, given.argv)?;
     let behind = words.iter().skip(1).map(Vec::as_slice);
     let start = match libc {
         Libc::Glibc => loader::of_glibc(behind),
@@ -50,6 +51,6 @@ pub(super) fn judge(
 /// Whether the loader only prints, by its environment.
 fn prints(task: &Task<'_>, libc: Libc, given: Given) -> Result<bool, Errno> {
     let is_known = libc == Libc::Glibc;
-    let variables = if is_known { words::read(&task.caller, given.envp)? } else { Vec::new() };
+    let variables = if is_known { arguments::read(&task.caller, given.envp)? } else { Vec::new() };
     Ok(variables.iter().any(|variable| variable.starts_with(PRINTS)))
 }

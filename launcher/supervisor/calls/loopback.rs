@@ -13,14 +13,15 @@ use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::network::{domain, own_address};
-use crate::descendants::{self, sockets_of};
-use crate::events::Reason;
-use crate::net::listeners::{Awaited, Listener, is_connected};
-use crate::net::{Network, address};
-use crate::supervisor::task::{Subject, Task};
+use crate::network::listeners::{Awaited, Listener, is_connected};
+use crate::network::{Network, address};
+use crate::prompt::during_run::subject::Subject;
+use crate::record::denial::Reason;
+use crate::supervisor::task::Task;
 use crate::supervisor::waiting::is_interruption;
 use crate::sys::actions;
 use crate::sys::notification::Answer;
+use crate::sys::proc::descendants::{self, sockets_of};
 
 /// For so long a connection is waited for: whoever is asked takes it at once, or has too many.
 const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };

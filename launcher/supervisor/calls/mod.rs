@@ -2,31 +2,31 @@
 //! that judged, and does to it what the caller asked for: the same answers as the preload library's
 //! hooks of the same names.
 
-pub(super) mod abstract_names;
+pub(super) mod abstract_sockets;
+mod ancillary_data;
 pub(super) mod attributes;
-mod control;
-pub(super) mod denials;
 pub(super) mod directories;
 pub(super) mod entries;
+pub(super) mod exec;
 mod git_links;
+pub(super) mod inotify;
+pub(super) mod library_reports;
 pub(super) mod links;
 pub(super) mod listening;
 mod loaders;
 pub(super) mod loopback;
-pub(super) mod messages;
 mod netlink;
 pub(super) mod network;
 pub(super) mod open;
 pub(super) mod openat2;
 pub(super) mod processes;
-pub(super) mod programs;
 pub(super) mod queues;
-pub(super) mod receptions;
+pub(super) mod receive;
 pub(super) mod refused;
 pub(super) mod renames;
+pub(super) mod send;
 pub(super) mod sockets;
 mod terminal_changes;
 pub(super) mod terminals;
 pub(super) mod vetting;
-pub(super) mod watches;
 pub(super) mod xattrs;

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{self, getsockname};
 
-use crate::net::address;
+use crate::network::address;
 use crate::supervisor::task::Task;
 use crate::sys::actions;
 

@@ -10,11 +10,12 @@ use rustix::net::sockopt::{socket_cookie, socket_domain, socket_type};
 use rustix::net::{SocketAddrAny, SocketType, getsockname};
 
 use super::{loopback, refused};
-use crate::events::Reason;
-use crate::learn::record::How;
-use crate::net::askers::Asker;
-use crate::net::{Network, address};
-use crate::supervisor::task::{Subject, Task, program_of};
+use crate::network::clients::Asker;
+use crate::network::{Network, address};
+use crate::prompt::during_run::subject::Subject;
+use crate::record::denial::Reason;
+use crate::record::usage::How;
+use crate::supervisor::task::{Task, program_of};
 use crate::sys::actions;
 use crate::sys::notification::Answer;
 

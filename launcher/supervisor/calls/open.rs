@@ -3,20 +3,19 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
-use jp_confine_policy::device;
 use jp_confine_policy::image::Image;
-use jp_confine_policy::{set_id, telling};
+use jp_confine_policy::{Capabilities, device, set_id, telling};
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 use rustix::io::Errno;
 
 use super::{git_links, terminals};
-use crate::learn::record::How as Outcome;
-use crate::supervisor::found::{Entry, Found, Object};
+use crate::prompt::during_run::subject::Subject;
+use crate::record::usage::How as Outcome;
+use crate::supervisor::descriptor_slot;
 use crate::supervisor::resolve::Argument;
-use crate::supervisor::room;
-use crate::supervisor::task::{Subject, Task, is_absent};
+use crate::supervisor::resolve::object::{Entry, Found, Object};
+use crate::supervisor::task::{Task, is_absent};
 use crate::sys::notification::Answer;
 
 /// The flags that mean something; open(2) ignores others.
@@ -152,7 +151,7 @@ pub(crate) fn open(task: &Task<'_>, dirfd: i32, path: u64, how: How) -> Result<A
     how.check()?;
     let argument = task.argument(dirfd, path)?;
     if how.changes() {
-        room::expect(&task.caller)?;
+        descriptor_slot::expect(&task.caller)?;
     }
     let _acting = task.begin()?;
     if how.exclusive() {

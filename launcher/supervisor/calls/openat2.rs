@@ -7,10 +7,10 @@ use rustix::fs::ResolveFlags;
 use rustix::io::Errno;
 
 use super::open::{How, learn_absent, open_argument, open_held};
-use crate::supervisor::found::Object;
-use crate::supervisor::resolution::{Reached, Resolution};
+use crate::supervisor::descriptor_slot;
 use crate::supervisor::resolve::Argument;
-use crate::supervisor::room;
+use crate::supervisor::resolve::object::Object;
+use crate::supervisor::resolve::openat2::{Reached, Resolution};
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 
@@ -48,7 +48,7 @@ pub(crate) fn open(
         flags => Some(Resolution::new(&argument, dirfd, flags)?),
     };
     if how.changes() {
-        room::expect(&task.caller)?;
+        descriptor_slot::expect(&task.caller)?;
     }
     let _acting = task.begin()?;
     match resolution {

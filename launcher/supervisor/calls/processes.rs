@@ -3,11 +3,11 @@
 
 use rustix::io::Errno;
 
-use crate::descendants;
-use crate::events::Reason;
-use crate::supervisor::proc::{exists, is_of_this_run};
-use crate::supervisor::task::{Subject, Task};
+use crate::prompt::during_run::subject::Subject;
+use crate::record::denial::Reason;
+use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
+use crate::sys::proc::{descendants, exists, is_of_this_run};
 
 /// A call about the process or thread of that number, zero being the caller's own. The number is in a
 /// register, so that the caller can make the call itself.

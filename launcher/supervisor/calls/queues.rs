@@ -7,10 +7,11 @@ use jp_confine_policy::decide::{self, OpenVerdict};
 use rustix::io::Errno;
 
 use super::open::How;
-use crate::events::Reason;
-use crate::learn::record::How as Outcome;
-use crate::supervisor::room;
-use crate::supervisor::task::{Subject, Task};
+use crate::prompt::during_run::subject::Subject;
+use crate::record::denial::Reason;
+use crate::record::usage::How as Outcome;
+use crate::supervisor::descriptor_slot;
+use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 use crate::sys::queues;
 
@@ -66,7 +67,7 @@ pub(crate) fn open(
     let queue = Queue::read(task, name)?;
     let asked = How::new(flags & KNOWN, mode);
     if asked.changes() {
-        room::expect(&task.caller)?;
+        descriptor_slot::expect(&task.caller)?;
     }
     let _acting = task.begin()?;
     let subject = Subject::new(&queue.path);

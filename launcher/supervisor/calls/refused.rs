@@ -4,9 +4,10 @@
 use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
 
-use crate::events::Reason;
-use crate::supervisor::found::Object;
-use crate::supervisor::task::{Subject, Task};
+use crate::prompt::during_run::subject::Subject;
+use crate::record::denial::Reason;
+use crate::supervisor::resolve::object::Object;
+use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 
 /// Refuses a call about the path at that address, which is told as it reads.

@@ -13,10 +13,10 @@ use rustix::io::Errno;
 use super::entries::{exists, is_directory, is_symlink, is_told_missing, may_create, no_entry};
 use super::links::{refuse_by_spelling, refuse_hidden, settle_pair, settle_pair_changing};
 use super::vetting;
-use crate::learn::record::How;
-use crate::supervisor::found::Entry;
-use crate::supervisor::lessons::is_kept;
+use crate::record::usage::How;
+use crate::supervisor::resolve::object::Entry;
 use crate::supervisor::task::Task;
+use crate::supervisor::usage::is_kept;
 use crate::sys::notification::Answer;
 
 const KNOWN: RenameFlags =

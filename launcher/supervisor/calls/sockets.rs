@@ -4,21 +4,20 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide;
+use jp_confine_policy::{Capabilities, decide};
 use rustix::fs::{Mode, OFlags, ResolveFlags, Stat, fstat, open, openat2};
 use rustix::io::Errno;
 use rustix::process::fchdir;
 
 use super::entries::{make_socket, path_text};
-use super::{abstract_names, listening, netlink, network};
-use crate::net::names;
-use crate::supervisor::found::Entry;
-use crate::supervisor::proc::{HERE, name_of};
+use super::{abstract_sockets, listening, netlink, network};
+use crate::network::names;
+use crate::supervisor::resolve::object::Entry;
 use crate::supervisor::resolve::{Argument, Split, split};
 use crate::supervisor::task::Task;
 use crate::sys::actions;
 use crate::sys::notification::Answer;
+use crate::sys::proc::{HERE, name_of};
 
 /// Where the path of a unix socket's address begins.
 pub(super) const PATH_AT: usize = std::mem::offset_of!(libc::sockaddr_un, sun_path);
@@ -67,7 +66,7 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
     if domain == libc::AF_UNIX {
         return match address.path() {
             Some(path) => connect_to_path(task, &socket, path),
-            None => abstract_names::connect(task, &socket, &address.bytes),
+            None => abstract_sockets::connect(task, &socket, &address.bytes),
         };
     }
     if let Some(network) = &task.policy.network {
@@ -183,7 +182,7 @@ fn bind_below(
         }
     };
     let outcome = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(crate::supervisor::STACK);
+        let thread = std::thread::Builder::new().stack_size(crate::supervisor::waiting::STACK);
         match thread.spawn_scoped(scope, confined) {
             Ok(thread) => thread.join().unwrap_or(Err(Errno::ACCESS)),
             Err(_) => Err(Errno::ACCESS),

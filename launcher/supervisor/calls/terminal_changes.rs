@@ -10,13 +10,13 @@ use rustix::termios::{QueueSelector, tcdrain, tcflush};
 use rustix::thread::Timespec;
 
 use super::terminals::is_pseudo;
-use crate::consent::nap;
-use crate::orphaned;
+use crate::prompt::during_run::nap;
+use crate::prompt::turns::own_terminal;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
+use crate::sys::proc::orphaned_group;
 use crate::sys::signals::Signals;
 use crate::sys::terminals;
-use crate::turns::own_terminal;
 
 /// How long a caller that is sent a signal is given to be interrupted by it: another thread may have it.
 const SIGNALLED: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -157,7 +157,7 @@ fn stopped_group(task: &Task<'_>, device: u32) -> Result<Option<Pid>, Errno> {
 /// # Errors
 /// `EIO` where nobody would continue it.
 fn stop(group: Pid) -> Result<(), Errno> {
-    if orphaned::is(group.as_raw_nonzero().get()) {
+    if orphaned_group::is(group.as_raw_nonzero().get()) {
         return Err(Errno::IO);
     }
     // Who has ended meanwhile needs no signal.

@@ -8,12 +8,12 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{refused, terminal_changes};
-use crate::filter;
+use crate::plan::filter;
+use crate::prompt::turns::own_terminal;
 use crate::supervisor::caller::Caller;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 use crate::sys::terminals::{device, set};
-use crate::turns::own_terminal;
 
 /// The device number of `/dev/tty`, as `devices.txt` of the kernel has it.
 const CONTROLLING: (u32, u32) = (5, 0);
@@ -154,7 +154,7 @@ fn name_of(device: u64) -> Option<String> {
         return Some(format!("pts/{}", (major - PSEUDO.start()) * 256 + minor));
     }
     let link = format!("/sys/dev/char/{major}:{minor}");
-    let target = readlinkat(crate::supervisor::proc::HERE, link, Vec::new()).ok()?;
+    let target = readlinkat(crate::sys::proc::HERE, link, Vec::new()).ok()?;
     let target = String::from_utf8(target.into_bytes()).ok()?;
     target.rsplit_once('/').map(|(_, name)| name.to_owned())
 }

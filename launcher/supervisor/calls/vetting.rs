@@ -1,12 +1,10 @@
 //! Renames that put a configuration of git in place, as git does it: ordinary changes need no prompt. What was read is
 //! what is put in place, in a new file that no other process can write to.
 
-use std::collections::HashSet;
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jp_confine_policy::autorun;
 use jp_confine_policy::image::Text;
@@ -19,20 +17,15 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::supervisor::found::Entry;
-use crate::supervisor::place::{self, Place};
+use crate::supervisor::resolve::location::{self, Place};
+use crate::supervisor::resolve::object::Entry;
 use crate::supervisor::task::Task;
+use crate::supervisor::vetted_remotes::Added;
 
 /// Larger files are nobody's ordinary configuration.
 const LARGEST: u64 = 1 << 20;
 /// So often somebody else may change the configuration meanwhile.
 const TRIES: usize = 4;
-/// Remotes that vetted writes of this run added, each with the file.
-type Added = HashSet<(Vec<u8>, Vec<u8>)>;
-
-/// What vetted writes share. They follow one another: each is held against what the last put in place.
-#[derive(Debug, Default)]
-pub(crate) struct Vetting(Mutex<Added>);
 
 /// What became of a rename.
 pub(super) enum Outcome {
@@ -78,12 +71,6 @@ pub(super) fn rename(
         }
     }
     Ok(Outcome::Unvetted("what cannot be read".to_owned()))
-}
-
-impl Vetting {
-    fn turn(&self) -> MutexGuard<'_, Added> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The remotes that are added, or what a person is to be asked about.
@@ -213,7 +200,7 @@ impl Shelter {
         let directory = hooks(task, target).ok()?;
         let name = draw_name().ok()?;
         let Ok(Place::Named(path)) =
-            place::of_entry(&task.caller, directory.as_fd(), name.to_bytes())
+            location::of_entry(&task.caller, directory.as_fd(), name.to_bytes())
         else {
             return None;
         };

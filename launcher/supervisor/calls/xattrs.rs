@@ -9,10 +9,10 @@ use rustix::fs::{XattrFlags, fremovexattr, fsetxattr, getxattr, removexattr, set
 use rustix::io::Errno;
 
 use super::attributes::{Target, on_descriptor, refuse_bits};
-use crate::supervisor::found::Object;
-use crate::supervisor::proc::name_of;
+use crate::supervisor::resolve::object::Object;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
+use crate::sys::proc::name_of;
 
 /// Limits of `xattr(7)`.
 const LONGEST_NAME: usize = 255;

@@ -27,10 +27,10 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Pid;
 
 use super::{Proc, Supervisor};
-use crate::consent::{About, Consent};
-use crate::events::{Denial, Record};
+use crate::prompt::during_run::{About, Consent};
+use crate::prompt::turns::Turns;
+use crate::record::denial::{Denial, Record};
 use crate::sys::trapped;
-use crate::turns::Turns;
 
 const READ: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
 const ALL: Capabilities = Capabilities::ALL;

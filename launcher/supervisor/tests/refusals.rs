@@ -6,7 +6,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::telling::FULL;
 
 use super::{Ground, HERE, address, c, call, every_number, said, serve, shown};
-use crate::events::Layer;
+use crate::record::denial::Layer;
 
 fn open(path: &str, flags: i32) -> String {
     let name = c(path);

@@ -66,6 +66,6 @@ fn speed() {
     for (bare, trapped) in bare.lines().zip(trapped.lines()) {
         let (what, bare) = bare.split_once('\t').expect("two columns");
         let (_, trapped) = trapped.split_once('\t').expect("two columns");
-        crate::report::note(&format!("{what}: {bare} ns bare, {trapped} ns trapped"));
+        crate::output::note(&format!("{what}: {bare} ns bare, {trapped} ns trapped"));
     }
 }

@@ -1,0 +1,186 @@
+//! What was asked for, as far as the record of a denial tells.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{Destination, Request};
+use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE, PRIVATE, PRIVATE_DIRECTORY};
+
+use crate::advice::kernel_obstacles::Past;
+use crate::advice::request::{Asked, Extent, on_the_way};
+use crate::host::program_lookup::is_script;
+use crate::record::denial::Denial;
+use crate::record::denials::TIMES;
+use crate::record::generated_names;
+use crate::sys::path::path_of;
+
+/// Calls by which something is made that is not opened by its name, or not changed in its place.
+const ONCE: [&[u8]; 8] =
+    [b"symlink", b"symlinkat", b"link", b"linkat", b"rename", b"renameat", b"renameat2", b"bind"];
+
+/// What was asked for when `denial` was the answer, in this run.
+pub(super) fn asked_by<'d>(denial: &'d Denial, run: Past<'_>) -> Asked<'d> {
+    let Denial { other, missing, .. } = denial;
+    let path = Request::by_route(&denial.path, &denial.route);
+    // Of the other path the spelling is not known.
+    let beside = Request::canonical(other);
+    let (first, second) = if denial.second { (beside, path) } else { (path, beside) };
+    let is_made_up = is_made_up(denial, run);
+    match denial.call.as_slice() {
+        // One path alone where the other leads nowhere.
+        _ if other.is_empty() && is_made_up => made(path, denial, run),
+        _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
+        b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
+            Asked::Rename { from: first, to: second, destination: destination(denial, second.path) }
+        }
+        call if call == EXCHANGE.to_bytes() && !other.is_empty() => {
+            Asked::Rename { from: first, to: second, destination: Destination::Exchange }
+        }
+        b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
+        b"fts_open" => Asked::Beneath(path, *missing),
+        _ if is_made_up => made(path, denial, run),
+        _ if *missing == Capabilities::DELETE => Asked::Removal(path),
+        _ if makes_directory(denial) => Asked::Directory(path, missing.union(follows(denial))),
+        _ => Asked::Access(path, missing.union(follows(denial))),
+    }
+}
+
+/// What comes next of what was refused (`docs/decisions/0032`): a script is read by its interpreter, and whoever was to
+/// make an entry takes more of it. A directory is filled, a file gets its mode and is opened again, what is there for a
+/// while only is removed. A rule that granted the making alone would be of no use. Of what is there already nothing
+/// else follows. Looks at the disk.
+fn follows(denial: &Denial) -> Capabilities {
+    if !is_to_be_made(denial) {
+        let runs = denial.missing.contains(Capabilities::EXECUTE);
+        let is_read = runs && is_script(path_of(&denial.path));
+        return Capabilities::NONE.with_if(is_read, Capabilities::READ);
+    }
+    let is_used = !ONCE.contains(&denial.call.as_slice());
+    Capabilities::CREATE
+        .with_if(is_used, Capabilities::READ.union(Capabilities::UPDATE))
+        .with_if(makes_directory(denial) || passes(denial), Capabilities::WRITE)
+}
+
+/// Whether a directory was to be made that is not there. Looks at the disk.
+fn makes_directory(denial: &Denial) -> bool {
+    denial.call.starts_with(b"mkd") && is_to_be_made(denial)
+}
+
+/// Whether it is not there, and a program makes it if it is let, be it with its next call. Looks at the disk.
+fn is_to_be_made(denial: &Denial) -> bool {
+    let makes = denial.missing.contains(Capabilities::CREATE);
+    (makes || TIMES.contains(&denial.call.as_slice()))
+        && path_of(&denial.path).symlink_metadata().is_err()
+}
+
+/// Whether the denied entry will have another name next time, or stand in a directory that has: a program made it up to
+/// make the entry, or what it made already is so called. Looks at the disk.
+fn is_made_up(denial: &Denial, run: Past<'_>) -> bool {
+    let path = path_of(&denial.path);
+    let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
+    let began = run.began;
+    let changes = denial.missing.intersects(Capabilities::WRITE);
+    let is_gone = || path.symlink_metadata().is_err();
+    if generated_names::holder(path, began).is_some() {
+        return true;
+    }
+    if denial.missing.contains(Capabilities::CREATE) {
+        let calls = [&b"mkstemp"[..], b"mkdtemp"];
+        let is_drawn = calls.iter().any(|call| denial.call.starts_with(call));
+        let is_new = is_exclusive(denial) && generated_names::may_be_drawn_anew(name);
+        let is_own = is_private(denial)
+            && (generated_names::may_be_drawn_for_oneself(name) || replaced(denial).is_some());
+        let is_its_directory = denial.call.starts_with(b"mkd")
+            && generated_names::is_drawn_behind(program(denial), name);
+        let is_own_directory = denial.call == PRIVATE_DIRECTORY.to_bytes()
+            && generated_names::may_be_drawn_for_oneself(name);
+        let is_socket = denial.call == b"bind" && generated_names::may_be_drawn_for_socket(name);
+        // It makes nothing else.
+        let is_of_mktemp = program(denial) == b"mktemp";
+        return is_drawn
+            || is_new
+            || is_own
+            || is_its_directory
+            || is_own_directory
+            || is_socket
+            || is_of_mktemp
+            || generated_names::is_another_for(name, denial.pid)
+            || generated_names::tells_time(name, SystemTime::now())
+            || generated_names::is_of_hashes(path);
+    }
+    generated_names::is_of_run(path, began)
+        || (generated_names::is_drawn(name) && (changes || is_gone()))
+        || (generated_names::is_another_each_time(name) && changes && is_gone())
+        || (changes && is_gone() && was_made_up_to_make(path, run))
+}
+
+/// Whether it was refused to be made under a name that was made up: who cannot make it removes it all the same.
+fn was_made_up_to_make(path: &Path, run: Past<'_>) -> bool {
+    let makes =
+        |one: &Denial| path_of(&one.path) == path && one.missing.contains(Capabilities::CREATE);
+    run.refused.iter().any(|(one, _)| makes(one) && is_made_up(one, run))
+}
+
+/// Whether a file was to be made for its owner alone, of a name that nothing has.
+fn is_private(denial: &Denial) -> bool {
+    denial.call == PRIVATE.to_bytes()
+}
+
+/// Whether a file was to be made of a name that nothing has.
+fn is_exclusive(denial: &Denial) -> bool {
+    is_private(denial) || denial.call == EXCLUSIVE.to_bytes()
+}
+
+/// The name of who was refused.
+fn program(denial: &Denial) -> &[u8] {
+    path_of(&denial.program).file_name().map_or(&b""[..], OsStr::as_bytes)
+}
+
+/// Whether what was to be made is for a while only, so that it is changed and removed, too.
+fn passes(denial: &Denial) -> bool {
+    let name = path_of(&denial.path).file_name().map_or(&b""[..], OsStr::as_bytes);
+    // Files of this name that last, `Cargo.lock` for one, may be there already.
+    let is_lock = name.ends_with(b".lock") && is_exclusive(denial);
+    is_lock
+        || generated_names::is_made_up_for(name, denial.pid)
+        || generated_names::is_journal(name)
+}
+
+/// As asked by whoever makes up the name of `entry`, and was refused it: what is made is changed and removed, too.
+fn made<'d>(entry: Request<'d>, denial: &Denial, run: Past<'_>) -> Asked<'d> {
+    let makes = denial.missing.contains(Capabilities::CREATE);
+    let need = denial.missing.union(follows(denial)).with_if(makes, Capabilities::WRITE);
+    let path = path_of(entry.path);
+    let holder =
+        generated_names::holder(path, run.began).or_else(|| generated_names::directory(path));
+    let directory = holder.unwrap_or(path);
+    let is_in = path.parent() == Some(directory) && !makes_directory(denial);
+    let extent = if is_in { Extent::Entries } else { Extent::Below };
+    let directory = on_the_way(entry, directory);
+    Asked::Made { directory, entry, need, target: None, extent }
+}
+
+/// What an entry is to replace whose name was made up to that. Looks at the disk.
+pub(super) fn replaced(denial: &Denial) -> Option<PathBuf> {
+    let path = path_of(&denial.path);
+    let name = path.file_name()?.as_bytes();
+    // Only of what is for its owner alone six letters are known to be drawn.
+    let begun = generated_names::begun(name).filter(|_| is_private(denial));
+    let others = generated_names::replaced(name).into_iter().chain(begun);
+    let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
+    others.map(|other| path.with_file_name(path_of(other))).find(is_file)
+}
+
+/// What the rename was to do at `to`: what was missing there tells, or else what is there now.
+fn destination(denial: &Denial, to: &[u8]) -> Destination {
+    let missing = if denial.second { denial.missing } else { Capabilities::NONE };
+    let exists = path_of(to).symlink_metadata().is_ok();
+    if missing.contains(Capabilities::UPDATE) || exists && !missing.contains(Capabilities::CREATE) {
+        Destination::Exists
+    } else {
+        Destination::Missing
+    }
+}

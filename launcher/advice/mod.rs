@@ -1,0 +1,301 @@
+//! What would have allowed a denied request. Grants are added step by step until the evaluator allows
+//! it, so that advice which is given is advice that works.
+
+pub(crate) mod advisor;
+mod already_exists;
+mod approvals;
+mod autorun;
+mod below;
+mod broken_links;
+mod combined;
+mod denial_request;
+mod directory_contents;
+mod external_rules;
+mod file_ownership;
+pub(crate) mod hosts;
+pub(crate) mod kernel_obstacles;
+mod mounts;
+mod move_into_directory;
+pub(crate) mod nested_launchers;
+mod new_links;
+pub(crate) mod options;
+pub(crate) mod path_search;
+mod per_directory;
+pub(crate) mod person;
+mod pinned_directories;
+mod profiles;
+mod programs;
+pub(crate) mod refused_calls;
+pub(crate) mod request;
+pub(crate) mod rights;
+pub(crate) mod rule_additions;
+mod second_path;
+mod spelling;
+mod system_permissions;
+mod tiers;
+mod trial;
+mod ungrantable;
+pub(crate) mod user_additions;
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{self, Grant, GrantKind};
+use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::pattern::Pattern;
+use jp_confine_policy::tier::Tier;
+
+use self::denial_request::asked_by;
+pub(crate) use self::per_directory::Gathered;
+pub(crate) use self::programs::Programs;
+use self::trial::{Means, Trial};
+use crate::advice::advisor::{Advice, Advisor, First, Written};
+use crate::advice::options::{lasts, tier_for};
+use crate::advice::person::Person;
+use crate::advice::request::{Asked, Extent, Step};
+use crate::compile::grants::Ceilings;
+use crate::compile::prepared::Prepared;
+use crate::host::context::Context;
+use crate::host::invocation::Here;
+use crate::network::access::Without;
+use crate::plan::unsupervised::Unsupervised;
+use crate::record::denial::{Denial, Reason};
+use crate::record::denials::Denials;
+use crate::record::effort::Effort;
+use crate::sys::path::path_of;
+use crate::text::quote;
+
+/// Why rules about hosts allow no such socket.
+const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets there are none";
+
+impl First {
+    /// For a person who stands `here`.
+    pub(crate) fn words(&self, here: &Here) -> String {
+        match self {
+            Self::TakeOut(words) => words.clone(),
+            Self::Approve(rules) => format!("first: {}", here.approvals(rules)),
+        }
+    }
+}
+
+impl<'a> Advisor<'a> {
+    /// Whom to ask about what the policy of a run refused that had no person to ask.
+    pub(crate) fn of(context: &'a Context, prepared: &'a Prepared) -> Self {
+        Self {
+            grants: &prepared.grants,
+            workspace: prepared.root.as_path(),
+            here: &prepared.here,
+            tiers: &prepared.tiers,
+            exposed: prepared.exposed.as_ref(),
+            person: Person::Absent,
+            began: None,
+            denials: None,
+            unapproved: &prepared.unapproved,
+            mounts: &prepared.mounts,
+            unsupervised: Unsupervised::Missing,
+            declared: prepared.declared,
+            net: &prepared.resources.net,
+            without_network: prepared.network.without(),
+            programs: Programs::of(context, prepared),
+            rule_places: &prepared.rule_places,
+            own_lists: &prepared.own_lists,
+            rights: system_permissions::rights,
+        }
+    }
+
+    /// Whether no more advice is worked out.
+    pub(crate) fn is_spent(&self) -> bool {
+        let effort = self.denials.and_then(|denials| denials.effort.as_ref());
+        effort.is_some_and(Effort::is_spent)
+    }
+
+    /// The rule that decided a denial, or the pattern that withholds what the rule grants, for people.
+    pub(crate) fn rule(&self, denial: &Denial) -> Option<String> {
+        if denial.reason == Reason::Socket {
+            return self.without_network.map(|without| without.name().to_owned());
+        }
+        if denial.reason.is_network() {
+            return hosts::rule(self.net, denial).map(|words| quote::path(&words));
+        }
+        if let Some(programs) = self.programs_about(denial) {
+            return Some(quote::path(&programs.rule(denial)));
+        }
+        if let Some(words) = self.narrower_below(denial) {
+            return Some(words);
+        }
+        let words = if let Some(restraint) = denial.restraint {
+            let (path, route) = (path_of(&denial.path), path_of(&denial.route));
+            self.tiers.described(restraint, path, route)
+        } else {
+            self.decider(denial)?.origin.to_string()
+        };
+        Some(quote::path(&words))
+    }
+
+    /// The grant that decided a denial.
+    fn decider(&self, denial: &Denial) -> Option<&'a Grant> {
+        build::decider(self.grants, denial.rule?, denial.missing)
+    }
+
+    /// The way out of `denial`.
+    pub(crate) fn advise(&self, denial: &Denial) -> Advice {
+        self.advise_all(&[denial]).pop().unwrap_or_else(|| Advice::Never(String::new()))
+    }
+
+    /// What was asked for, if grants may allow it; else the way out.
+    fn grantable<'d>(&self, denial: &'d Denial) -> Result<Asked<'d>, Box<Advice>> {
+        if self.without_network == Some(Without::Tool) {
+            return Err(Box::new(Advice::Never(Without::Tool.way_out().to_owned())));
+        }
+        if denial.reason == Reason::Socket {
+            let advice = self.without_network.map_or(UNJUDGED, Without::way_out);
+            return Err(Box::new(Advice::Never(advice.to_owned())));
+        }
+        if denial.reason.is_network() {
+            let advice = hosts::advise(self.net, denial);
+            return Err(Box::new(advice.map_or_else(Advice::Never, Advice::Connection)));
+        }
+        if let Some(programs) = self.programs_about(denial) {
+            return Err(Box::new(programs.advise(denial)));
+        }
+        let never = |reason: &str| Err(Box::new(Advice::Never(reason.to_owned())));
+        if let Some(instead) = self.instead_of_names_below(denial) {
+            return never(&instead);
+        }
+        if let Some(reason) = self.beyond_rules(denial) {
+            return never(&reason);
+        }
+        let asked = self.as_entry(denial, asked_by(denial, self.past()));
+        let asked = self.as_seen(denial, asked);
+        if let Some(reason) = self.refused_by_system(denial, asked) {
+            return never(&reason);
+        }
+        if let Some(reason) = self.refused_in_any_case(denial, asked) {
+            return never(&reason);
+        }
+        // What a pattern withholds, too, is not to be had by taking that out.
+        if let Some(reason) = self.kept(denial) {
+            return never(&reason);
+        }
+        if let Some(advice) = self.moved_to_write(denial, asked) {
+            return Err(Box::new(advice));
+        }
+        if let Some(reason) = self.way_out_of_tiers(denial, asked) {
+            let told = self.rule(denial);
+            return never(&format!("{reason}{}", self.others_beside(told.as_ref(), asked)));
+        }
+        if let Some(reason) = self.leads_nowhere(denial, asked) {
+            return never(&reason);
+        }
+        self.approval(denial, asked).map_or(Ok(asked), |advice| Err(Box::new(advice)))
+    }
+
+    /// The list that a denial is about.
+    fn programs_about(&self, denial: &Denial) -> Option<Programs<'_>> {
+        self.programs.filter(|_| denial.reason == Reason::Command)
+    }
+
+    /// Why nothing allows the denied change, where it is one of what decides about runs, or would have taken the
+    /// directory of that away.
+    fn kept(&self, denial: &Denial) -> Option<String> {
+        let path = path_of(&denial.path);
+        let controls = || self.grants.iter().filter(|grant| grant.kind == GrantKind::Control);
+        let changes = denial.missing.intersects(Capabilities::WRITE);
+        if changes && controls().any(|grant| path.starts_with(&grant.anchor)) {
+            return Some("cannot be allowed".to_owned());
+        }
+        let takes_away = denial.missing.contains(Capabilities::DELETE);
+        let inside = controls().find(|grant| takes_away && grant.anchor.starts_with(path))?;
+        Some(format!("cannot be allowed, because of what is inside: {}", inside.origin))
+    }
+
+    /// The step as a rule of the workspace, where rules are declared, it is inside, or all that an external rule is for,
+    /// and no person's denial outweighs them. It takes nothing away that a person consented to.
+    fn rule_for(&self, step: &Step) -> Option<(String, Capabilities)> {
+        let caps = step.held.union(self.consented_at(&step.place));
+        let is_rule = self.declared && !step.by_default && !self.is_denied(&step.place, caps);
+        let inside = canonical::below(self.workspace, &step.place).filter(|_| is_rule);
+        let path = match inside {
+            Some(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+            Some(inside) => inside.to_str()?.to_owned(),
+            None => self.link_to(step).filter(|_| is_rule)?,
+        };
+        Some((path, caps))
+    }
+
+    /// Whether rules on the place cannot grant all these, for what a person denied.
+    fn is_denied(&self, place: &Path, caps: Capabilities) -> bool {
+        let left = Ceilings::of(self.grants, self.workspace).left_of_rules(place);
+        left.is_some_and(|left| !left.contains(caps))
+    }
+
+    fn consented_at(&self, place: &Path) -> Capabilities {
+        let consented = self.denials.map_or(&[][..], Denials::consented);
+        let at = consented.iter().filter(|(one, _)| path_of(&one.path) == place);
+        at.fold(Capabilities::NONE, |caps, (one, _)| caps.union(one.missing))
+    }
+
+    /// The step as patterns of the user's own, where it is outside and no rule covers it, or a pattern is what
+    /// lacks. Of what nobody is advised to grant they open the name alone.
+    fn patterns_for(&self, step: &Step) -> Option<Vec<(Tier, String)>> {
+        let opens = || self.is_for_own(&step.place) && !self.is_covered(&step.place);
+        let is_for_own = if step.by_default { lasts(&step.place) } else { opens() };
+        let tier = tier_for(step.missing);
+        let has_list = self.own_lists.get(tier).is_some();
+        let pattern = Pattern::literal(&step.place).filter(|_| is_for_own && has_list)?;
+        let extent = match step.extent {
+            Extent::Whole if self.is_beyond_advice(&step.place) => Extent::Itself,
+            Extent::Entries | Extent::Below if self.is_beyond_advice(&step.place) => return None,
+            Extent::Along => return None,
+            extent => extent,
+        };
+        Some(extent.patterns(tier, &pattern))
+    }
+
+    /// Whether files of the user's own may open the place by its name.
+    fn is_for_own(&self, place: &Path) -> bool {
+        lasts(place) && !place.starts_with(self.workspace)
+    }
+
+    /// The link on the way to where something of this run's stands: it was made since, and what named it then meant
+    /// the place itself. Looks at the disk.
+    fn made_since(&self, place: &Path) -> Option<PathBuf> {
+        // The tombstone of a rule stands on the link that it was dropped for (spec §6).
+        let is_meant =
+            |kind: &GrantKind| !matches!(kind, GrantKind::Control | GrantKind::Tombstone { .. });
+        let stands = |grant: &Grant| is_meant(&grant.kind) && grant.anchor == place;
+        if !self.grants.iter().any(stands) {
+            return None;
+        }
+        match canonical::resolve(Path::new("/"), place, Op::Content) {
+            Ok(found) => Some(found.steps.into_iter().next()?.link),
+            Err(_) => Some(place.to_owned()),
+        }
+    }
+
+    /// What is to be removed before the steps are taken: what names a link means where it leads.
+    fn removed_first(&self, steps: &[Step]) -> Option<String> {
+        let link = steps.iter().find_map(|step| self.made_since(&step.place))?;
+        let link = quote::shown(link.as_os_str().as_bytes(), self.workspace);
+        Some(format!("first remove the link {link}, which was made since"))
+    }
+
+    /// The steps as what belongs into files, if all of them can be.
+    fn written(&self, steps: &[Step]) -> Option<Written> {
+        let mut written = Written::default();
+        for step in steps {
+            if let Some(rule) = self.rule_for(step) {
+                written.rules.push(rule);
+            } else if let Some(patterns) = self.patterns_for(step) {
+                written.patterns.extend(patterns);
+            } else {
+                written.entries.push(self.entry_for(step)?);
+            }
+        }
+        Some(written)
+    }
+}
+
+#[cfg(test)]
+mod tests;

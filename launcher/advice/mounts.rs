@@ -1,0 +1,30 @@
+//! What lies behind a link that `--mount` made for another run: the option that makes it work again.
+
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+
+use super::{Means, Trial};
+use crate::advice::advisor::Advisor;
+use crate::advice::request::Asked;
+use crate::external::mounts::unused::Idle;
+
+impl Advisor<'_> {
+    /// The option that grants what is `asked` for through such a link, if it does: where the way was by another link,
+    /// the rule on that one decides.
+    pub(super) fn by_mount(&self, asked: Asked<'_>) -> Option<Vec<(&'static str, PathBuf)>> {
+        let is_behind = |target: &Path| asked.paths().all(|path| path.starts_with(target));
+        // What is typed by `-r` outweighs these; a mount is a rule.
+        let is_denied = |path: &Path| self.is_denied(path, Capabilities::READ);
+        if asked.paths().any(|path| is_denied(path) || self.tiers.is_sensitive(path)) {
+            return None;
+        }
+        let allows = |idle: &&Idle| {
+            let mut trial = Trial::of(*self, Means::Options);
+            trial.mount(idle);
+            trial.allows(&[asked])
+        };
+        let mut behind = self.mounts.iter().filter(|idle| is_behind(&idle.target));
+        behind.find(allows).map(|idle| vec![("--mount", idle.word.clone())])
+    }
+}

@@ -1,0 +1,27 @@
+//! Links that were to be made: a rule of the name of one is about what it leads to as soon as it is there, and is
+//! refused where that is outside.
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::tier::Restraint;
+
+use crate::advice::advisor::Advisor;
+use crate::advice::request::{Asked, Extent, on_the_way};
+use crate::record::denial::Denial;
+use crate::sys::path::path_of;
+
+impl Advisor<'_> {
+    /// What was `asked` for as of an entry of its directory, where that was a symbolic link to be made in the
+    /// workspace. What is sensitive is granted by its own name alone.
+    pub(super) fn as_entry<'d>(&self, denial: &Denial, asked: Asked<'d>) -> Asked<'d> {
+        let Asked::Access(entry, need) = asked else { return asked };
+        let is_link = [&b"symlink"[..], b"symlinkat"].contains(&denial.call.as_slice());
+        let is_sensitive = denial.restraint == Some(Restraint::Sensitive);
+        let is_made = is_link && !is_sensitive && denial.missing.contains(Capabilities::CREATE);
+        let parent = path_of(entry.path).parent();
+        let Some(directory) = parent.filter(|it| is_made && it.starts_with(self.workspace)) else {
+            return asked;
+        };
+        let directory = on_the_way(entry, directory);
+        Asked::Made { directory, entry, need, target: None, extent: Extent::Entries }
+    }
+}

@@ -1,0 +1,80 @@
+//! The options that allow something, and the grants that they make.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::tier::Tier;
+
+use crate::advice::request::Step;
+use crate::record::denials::of_any_process;
+
+/// Whether the place is called so the next time: what belongs to a process is not.
+pub(crate) fn lasts(place: &Path) -> bool {
+    of_any_process(place.as_os_str().as_bytes()).is_none()
+}
+
+/// Adds `step` to those so far, one of a kind for each place; what there is of that then.
+pub(crate) fn note(steps: &mut Vec<Step>, step: Step) -> Step {
+    let kind = |step: &Step| (step.extent, step.by_default);
+    let is_same = |known: &&mut Step| known.place == step.place && kind(known) == kind(&step);
+    if let Some(known) = steps.iter_mut().find(is_same) {
+        known.held = known.held.union(step.held);
+        known.missing = known.missing.union(step.missing);
+        return known.clone();
+    }
+    steps.push(step.clone());
+    step
+}
+
+/// The `--deny` on exactly this place, which outweighs every option there.
+pub(crate) fn denied_by_flag<'g>(grants: &'g [Grant], place: &Path) -> Option<&'g str> {
+    grants.iter().find_map(|grant| match &grant.origin {
+        Origin::Flag { text } if grant.caps.is_empty() && grant.anchor == place => {
+            Some(text.as_str())
+        }
+        _ => None,
+    })
+}
+
+/// The tier whose patterns open a place for what is missing there.
+pub(crate) fn tier_for(missing: Capabilities) -> Tier {
+    if missing.intersects(Capabilities::WRITE) { Tier::Write } else { Tier::Read }
+}
+
+/// The step as a grant, which tiers withhold as they do that of an option and of a rule.
+pub(crate) fn granted(step: &Step) -> Grant {
+    let origin = Origin::Flag { text: String::new() };
+    Grant::new(step.place.clone(), step.held, GrantKind::Plain, origin)
+}
+
+/// The options that add what a step lacks.
+pub(crate) fn options_of(step: &Step) -> Vec<(&'static str, PathBuf)> {
+    let (first, added) = option_for(step.missing);
+    let rest = step.missing.difference(added);
+    let second = (!rest.is_empty()).then(|| option_for(rest).0);
+    std::iter::once(first).chain(second).map(|option| (option, step.place.clone())).collect()
+}
+
+/// The options that add what the steps lack.
+pub(crate) fn options_for(steps: &[Step]) -> Vec<(&'static str, PathBuf)> {
+    let mut options: Vec<(&'static str, PathBuf)> = Vec::new();
+    for option in steps.iter().flat_map(options_of) {
+        if !options.contains(&option) {
+            options.push(option);
+        }
+    }
+    options
+}
+
+/// The narrowest option that adds `missing`, and all that it adds.
+pub(crate) fn option_for(missing: Capabilities) -> (&'static str, Capabilities) {
+    let read = Capabilities::READ;
+    let writes = missing.intersects(Capabilities::WRITE);
+    match (writes, missing.contains(Capabilities::EXECUTE)) {
+        (true, _) => ("-w", read.union(Capabilities::WRITE)),
+        (false, true) => ("-x", read.union(Capabilities::EXECUTE)),
+        (false, false) => ("-r", read),
+    }
+}

@@ -1,0 +1,176 @@
+//! One way out of many denials in one directory: who was refused file after file there will be refused the next.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::decide::Request;
+use jp_confine_policy::pattern::Pattern;
+
+use super::trial::{Means, Trial};
+use crate::advice::advisor::{Advisor, Written};
+use crate::advice::options::{options_of, tier_for};
+use crate::advice::request::{Asked, Extent, Step};
+use crate::record::denial::Denial;
+use crate::sys::path::path_of;
+
+/// So many paths in one directory are many.
+const MANY: usize = 3;
+
+/// More denials are not looked at.
+const MOST: usize = 1000;
+
+/// Denials in one directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Gathered {
+    /// Canonical.
+    pub(crate) directory: PathBuf,
+    /// Which of the denials, in order.
+    pub(crate) members: Vec<usize>,
+    /// Options that allow all of them, and what else would be asked for in the directory.
+    pub(crate) options: Vec<(&'static str, PathBuf)>,
+    /// What does in files; nothing where they cannot.
+    pub(crate) written: Written,
+}
+
+impl Advisor<'_> {
+    /// Those of `denials` that one grant on their directory would allow. Of the workspace as a whole, the
+    /// user's home and what is above either nobody is advised to grant more.
+    pub(crate) fn gather(&self, denials: &[&Denial]) -> Vec<Gathered> {
+        let mut directories: BTreeMap<&Path, Vec<(usize, Asked<'_>)>> = BTreeMap::new();
+        let counts = counts(denials);
+        for (place, denial) in denials.iter().enumerate().take(MOST) {
+            if self.is_spent() {
+                return Vec::new();
+            }
+            // What is in the way of them all nobody wants to know here.
+            if self.way_out_of(denial).is_some() {
+                continue;
+            }
+            let Ok(asked) = self.grantable(denial) else { continue };
+            if self.by_mount(asked).is_some() {
+                continue;
+            }
+            if matches!(
+                asked,
+                Asked::Beneath(..) | Asked::Sight(_) | Asked::Rename { .. } | Asked::Link { .. }
+            ) {
+                continue;
+            }
+            if let Some(directory) =
+                asked.directory().filter(|it| !self.is_too_much(path_of(it.path)))
+            {
+                directories.entry(path_of(directory.path)).or_default().push((place, asked));
+            }
+        }
+        let many = directories.into_iter().filter(|(directory, members)| {
+            let paths = members.iter().filter_map(|(_, asked)| asked.paths().next());
+            let paths: BTreeSet<&Path> = paths.collect();
+            paths.len() >= MANY && counts.get(directory) == Some(&members.len())
+        });
+        many.take_while(|_| !self.is_spent())
+            .filter_map(|(directory, members)| self.gathered(directory, &members, denials))
+            .collect()
+    }
+
+    fn gathered(
+        &self,
+        directory: &Path,
+        members: &[(usize, Asked<'_>)],
+        denials: &[&Denial],
+    ) -> Option<Gathered> {
+        let wanted = members.iter().filter_map(|(place, _)| denials.get(*place));
+        let wanted = wanted.fold(Capabilities::NONE, |all, denial| all.union(denial.missing));
+        let asked: Vec<Asked<'_>> = members.iter().map(|(_, asked)| *asked).collect();
+        let request = asked.first()?.directory()?;
+        let made = Capabilities::NONE
+            .with_if(asked.iter().any(Asked::is_for_entries), Capabilities::WRITE);
+        let missing = asked.iter().fold(made, |all, one| all.union(one.need())).union(wanted);
+        let options = self.step(request, missing, &asked, Means::Options)?;
+        let written = self.step(request, missing, &asked, Means::Files);
+        let written = written.and_then(|step| self.written(&[step]));
+        let written = written.or_else(|| self.opened(directory, missing, &asked));
+        Some(Gathered {
+            directory: directory.to_owned(),
+            members: members.iter().map(|(place, _)| *place).collect(),
+            options: options_of(&options),
+            written: written.unwrap_or_default(),
+        })
+    }
+
+    /// A grant on the directory, if it allows all members.
+    fn step(
+        &self,
+        directory: Request<'_>,
+        missing: Capabilities,
+        asked: &[Asked<'_>],
+        means: Means,
+    ) -> Option<Step> {
+        let mut trial = Trial::of(*self, means);
+        let held = trial.held(directory)?.union(missing).union(means.widen(missing));
+        let step = Step { missing, ..Step::of(directory, held) };
+        let is_way = !trial.takes_away_below(&step) && trial.add(&step) && trial.allows(asked);
+        is_way.then_some(step)
+    }
+
+    /// A pattern of what is in the directory, if it allows all of `asked`. Of the user's home nobody is advised
+    /// to open more than what was asked for.
+    fn opened(
+        &self,
+        directory: &Path,
+        missing: Capabilities,
+        asked: &[Asked<'_>],
+    ) -> Option<Written> {
+        let is_hidden =
+            |grant: &Grant| grant.kind == GrantKind::Hidden && directory.starts_with(&grant.anchor);
+        let tier = tier_for(missing);
+        let is_filled = asked.iter().any(|one| matches!(one, Asked::Directory(..)));
+        let extent = if is_filled { Extent::Below } else { Extent::Entries };
+        let patterns = extent.patterns(tier, &Pattern::literal(directory)?);
+        let has_list = self.own_lists.get(tier).is_some();
+        if directory.starts_with(self.workspace) || self.grants.iter().any(is_hidden) || !has_list {
+            return None;
+        }
+        let mut trial = Trial::of(*self, Means::Files);
+        let allows = trial.open(&patterns) && trial.allows(asked);
+        allows.then(|| Written { patterns, ..Written::default() })
+    }
+
+    fn is_too_much(&self, directory: &Path) -> bool {
+        directory == self.workspace || self.is_beyond_advice(directory)
+    }
+
+    /// Whether nobody is advised to grant the directory for what is in it: it is the user's home, or above that or
+    /// the workspace, or a profile denies it in the home.
+    pub(super) fn is_beyond_advice(&self, directory: &Path) -> bool {
+        let is_denied =
+            |grant: &Grant| grant.kind == GrantKind::Hidden && grant.anchor == directory;
+        self.is_home_or_above(directory) || self.grants.iter().any(is_denied)
+    }
+
+    /// Whether the directory is the user's home, or above that or the workspace.
+    pub(super) fn is_home_or_above(&self, directory: &Path) -> bool {
+        let is_home = |grant: &Grant| {
+            grant.kind == GrantKind::Hidden
+                && matches!(grant.origin, Origin::Product { .. })
+                && grant.anchor.starts_with(directory)
+        };
+        let is_above = directory != self.workspace && self.workspace.starts_with(directory);
+        is_above || directory.parent().is_none() || self.grants.iter().any(is_home)
+    }
+}
+
+/// How many denials name something in each directory: a rule there for one of them alone, of a move for instance,
+/// would outweigh that on the directory.
+fn counts<'d>(denials: &[&'d Denial]) -> HashMap<&'d Path, usize> {
+    let mut counts = HashMap::new();
+    for denial in denials.iter().take(MOST) {
+        let [one, other] = [&denial.path, &denial.other].map(|path| path_of(path).parent());
+        let other = other.filter(|other| one != Some(*other));
+        for directory in one.into_iter().chain(other) {
+            *counts.entry(directory).or_default() += 1;
+        }
+    }
+    counts
+}

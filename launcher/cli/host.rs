@@ -1,0 +1,140 @@
+//! What is typed about hosts: `--net [SCHEME://]HOST[:PORT]` and `--resolve NAME=ADDRESS`.
+
+use std::net::IpAddr;
+
+use clap::Args;
+use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
+use jp_confine_policy::net::{self, Host, Net, NetRule};
+
+use crate::cli::host;
+
+/// An address that a name has, whatever the system says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Resolution {
+    /// In ASCII and lower case.
+    pub(crate) name: String,
+    pub(crate) address: IpAddr,
+}
+
+/// Reads the word of `--net`: a rule that allows.
+///
+/// # Errors
+/// What is wrong with it, and how to say it.
+pub(crate) fn rule(word: &str) -> Result<NetRule, String> {
+    let (scheme, rest) =
+        word.split_once("://").map_or((None, word), |(scheme, rest)| (Some(scheme), rest));
+    let rest = rest.strip_suffix('/').filter(|_| scheme.is_some()).unwrap_or(rest);
+    if rest.contains('/') {
+        return Err("paths are for files: `path_prefix` in `[[access.net]]`".to_owned());
+    }
+    let is_bare_v6 = rest.parse::<std::net::Ipv6Addr>().is_ok();
+    let (host, port) = match rest.rsplit_once(':') {
+        Some(_) if is_bare_v6 => return Err(format!("write [{rest}], or [{rest}]:PORT")),
+        Some((host, port)) if !rest.ends_with(']') => (host, Some(port)),
+        _ => (rest, None),
+    };
+    let port = port.map(|port| port.parse().ok().filter(|port| *port != 0));
+    if port == Some(None) {
+        return Err("the port is a number from 1 to 65535".to_owned());
+    }
+    let rule = NetRule {
+        host: host.to_owned(),
+        scheme: scheme.map(ToOwned::to_owned),
+        port: port.flatten(),
+        path_prefix: None,
+        allow: true,
+    };
+    Net::new(std::slice::from_ref(&rule)).map_err(|error| error.to_string())?;
+    Ok(rule)
+}
+
+/// Reads the word of `--resolve`.
+///
+/// # Errors
+/// What is wrong with it, and how to say it.
+pub(crate) fn resolution(word: &str) -> Result<Resolution, String> {
+    let wrong = || "write NAME=ADDRESS, a host name and the address that it has".to_owned();
+    let (name, address) = word.split_once('=').ok_or_else(wrong)?;
+    let Some(Host::Domain(name)) = net::host(name) else { return Err(wrong()) };
+    let bare = address.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(address);
+    let address: IpAddr = bare.parse().map_err(|_| wrong())?;
+    Ok(Resolution { name, address: address.to_canonical() })
+}
+
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct HostOptions {
+    /// Connect to this host, and else to none; without a port to the scheme's own, or those of http,
+    /// https and ftp; repeatable. With --no-net rules in files do not count
+    #[arg(long, value_name = "[SCHEME://]HOST[:PORT]")]
+    #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| host::rule(&word)))]
+    pub(crate) net: Vec<NetRule>,
+    /// An address that a host name has, whatever the system says; repeatable
+    #[arg(long, value_name = "NAME=ADDRESS")]
+    #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| host::resolution(&word)))]
+    pub(crate) resolve: Vec<Resolution>,
+    /// Have a proxy see what is asked for, so that rules about paths hold for plain HTTP
+    #[arg(long)]
+    pub(crate) net_proxy: bool,
+}
+
+impl HostOptions {
+    /// These, and then those that came later.
+    pub(crate) fn then(mut self, later: Self) -> Self {
+        self.net.extend(later.net);
+        self.resolve.extend(later.resolve);
+        self.net_proxy |= later.net_proxy;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_typed_with_and_without_more() {
+        let parts = |word: &str| {
+            let rule = rule(word).expect(word);
+            assert!(rule.allow && rule.path_prefix.is_none());
+            (rule.host, rule.scheme, rule.port)
+        };
+        let owned = |text: &str| Some(text.to_owned());
+        assert_eq!(parts("a.b"), ("a.b".into(), None, None));
+        assert_eq!(parts("a.b:8443"), ("a.b".into(), None, Some(8443)));
+        assert_eq!(parts("https://a.b"), ("a.b".into(), owned("https"), None));
+        assert_eq!(parts("https://a.b:1/"), ("a.b".into(), owned("https"), Some(1)));
+        assert_eq!(parts("[::1]"), ("[::1]".into(), None, None));
+        assert_eq!(parts("[::1]:53"), ("[::1]".into(), None, Some(53)));
+        assert_eq!(parts("münchen.de:80"), ("münchen.de".into(), None, Some(80)));
+    }
+
+    #[test]
+    fn what_is_no_host_is_refused_with_a_way_out() {
+        for (word, way) in [
+            ("", "no host"),
+            ("::1", "[::1]"),
+            ("a.b/x", "path_prefix"),
+            ("https://a.b/x", "path_prefix"),
+            ("a.b:0", "65535"),
+            ("a.b:70000", "65535"),
+            ("a.b:", "65535"),
+            ("*.a.b", "no host"),
+            ("u@a.b", "no host"),
+            ("1x://a.b", "no scheme"),
+        ] {
+            let error = rule(word).expect_err(word);
+            assert!(error.contains(way), "{word}: {error}");
+        }
+    }
+
+    #[test]
+    fn resolutions_are_a_name_and_an_address() {
+        let read = resolution("MÜNCHEN.de.=::ffff:1.2.3.4").expect("a resolution");
+        assert_eq!(read.name, "xn--mnchen-3ya.de");
+        assert_eq!(read.address, IpAddr::from([1, 2, 3, 4]));
+        assert!(resolution("a.b=[::1]").is_ok());
+        for word in ["a.b", "a.b=c.d", "1.2.3.4=5.6.7.8", "=1.2.3.4"] {
+            assert!(resolution(word).is_err(), "{word}");
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The command line, as written. Syntax only: nothing here looks at a file or knows a default that
+//! depends on the machine.
+
+mod command;
+pub(crate) mod host;
+mod missing_separator;
+pub(crate) mod mount;
+mod options;
+mod profile_names;
+mod topics;
+mod usage_error;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
+
+pub(crate) use self::command::{Access, Approvals, Beyond, Call, Command, Lesson, Request, Topic};
+pub(crate) use self::options::{Enforce, Options};
+use self::topics::Topics;
+
+/// Run a program so that it touches only what a path policy grants.
+#[derive(Debug, Parser)]
+#[command(
+    name = "jp-confine",
+    version,
+    override_usage = "jp-confine [OPTIONS] -- PROGRAM [ARGS]...\n       \
+                      jp-confine [OPTIONS] check CAPABILITY PATH...\n       \
+                      jp-confine [OPTIONS] check net|env|command TARGET...\n       \
+                      jp-confine [OPTIONS] authorize read|write PATH...\n       \
+                      jp-confine [OPTIONS] explain [net|env|command] TARGET...\n       \
+                      jp-confine [OPTIONS] compile\n       \
+                      jp-confine [OPTIONS] vfs -- TOOL [ARGS]...\n       \
+                      jp-confine mounts\n       \
+                      jp-confine approvals list|approve NAME|revoke NAME\n       \
+                      jp-confine why --last\n       \
+                      jp-confine [OPTIONS] learn -- PROGRAM [ARGS]...\n       \
+                      jp-confine doctor\n       \
+                      jp-confine init\n       \
+                      jp-confine man\n       \
+                      jp-confine completions SHELL",
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true,
+    max_term_width = 80,
+    after_help = "Exit status: the program's own; 128+N if signal N ended it; 125 jp-confine \
+                  failed and nothing was run; 126 the program may not be executed; 127 not found."
+)]
+pub(crate) struct Line {
+    #[command(flatten)]
+    options: Options,
+
+    #[command(subcommand)]
+    command: Option<Sub>,
+
+    /// The program to run confined, and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+// The options of a subcommand are made only where it is used: most runs use none.
+#[command(defer = true)]
+enum Sub {
+    /// Say whether a tool may use workspace paths, hosts, variables or a program: 0 all allowed,
+    /// 1 some denied, 2 some to be asked about, 125 error
+    Check {
+        #[command(flatten)]
+        options: Options,
+        /// Print one JSON array instead of one line for each target
+        #[arg(long)]
+        json: bool,
+        /// read, create, update, delete or execute; net, env or command
+        #[arg(value_parser = Topics, value_name = "CAPABILITY", hide_possible_values = true)]
+        topic: Topic,
+        /// Workspace-relative paths; URLs; names of variables; a program and its arguments, behind
+        /// `--` if they begin with a dash
+        #[arg(required = true, value_name = "TARGET")]
+        targets: Vec<OsString>,
+    },
+    /// Say whether a tool may use absolute paths, and where they lead: 0 all, 1 not all, 125 error
+    Authorize {
+        #[command(flatten)]
+        options: Options,
+        /// Print one JSON array instead of one line for each path
+        #[arg(long)]
+        json: bool,
+        /// One more folder that paths may be in, under its own policy; repeatable
+        #[arg(long = "root", value_name = "DIR")]
+        roots: Vec<PathBuf>,
+        /// What messages begin with [default: the name that --tool gives]
+        #[arg(long, value_name = "NAME")]
+        source: Option<String>,
+        /// read or write
+        access: Access,
+        /// Absolute paths
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<OsString>,
+    },
+    /// Say which rule decides each capability of a path, and how the path was resolved; or which
+    /// decides about a URL, a variable or a program
+    Explain {
+        #[command(flatten)]
+        options: Options,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        /// Any path, as a program would use it; or net, env or command, and a target as of check
+        #[arg(required = true, value_name = "TARGET")]
+        words: Vec<OsString>,
+    },
+    /// Print the compiled policy as JSON
+    Compile {
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Run a program, and write the smallest policy that lets it do the same again
+    Learn {
+        #[command(flatten)]
+        options: Options,
+        #[command(flatten)]
+        lesson: Lesson,
+        /// The program to run confined, and its arguments
+        #[arg(last = true, required = true, value_name = "PROGRAM")]
+        program: Vec<OsString>,
+    },
+    /// Run a tool that touches nothing itself, and do for it what the policy grants: the
+    /// workspace to read, unless files or options say otherwise
+    Vfs {
+        #[command(flatten)]
+        options: Options,
+        #[command(flatten)]
+        call: Call,
+        /// The tool, and the arguments of its command line
+        #[arg(last = true, required = true, value_name = "TOOL")]
+        line: Vec<OsString>,
+    },
+    /// List the links to folders outside the workspace, and whether their targets are approved
+    Mounts {
+        #[command(flatten)]
+        options: Options,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List, give and take back approvals of targets outside the workspace
+    Approvals {
+        #[command(flatten)]
+        options: Options,
+        #[command(subcommand)]
+        sub: Box<ApprovalsSub>,
+    },
+    /// Explain what the last run in this workspace was refused, and what would allow it
+    Why {
+        #[command(flatten)]
+        options: Options,
+        /// Of the last run
+        #[arg(long, required = true)]
+        last: bool,
+        /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what this machine offers, what is lost without the rest, and how to get it
+    Doctor {
+        #[command(flatten)]
+        options: Options,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a policy to start with, jp-confine.toml, into the workspace
+    Init {
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Print the manual page
+    Man {
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Print what a shell needs to complete the command line
+    Completions {
+        #[command(flatten)]
+        options: Options,
+        /// The shell
+        shell: Shell,
+    },
+}
+
+// What is to be done with approvals. With `///` it would be the description of `approvals`.
+#[derive(Debug, Subcommand)]
+enum ApprovalsSub {
+    /// Print them: the rule's path, what it may lead to, and since when
+    List {
+        #[command(flatten)]
+        options: Options,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Approve what a rule's path leads to now
+    Approve {
+        #[command(flatten)]
+        options: Options,
+        /// The rule's path, relative to the workspace
+        name: String,
+    },
+    /// Take an approval back
+    Revoke {
+        #[command(flatten)]
+        options: Options,
+        /// The rule's path, relative to the workspace
+        name: String,
+    },
+}
+
+/// Reads the command line of this process.
+///
+/// The error is clap's: a usage error, or the text that `--help` and `--version` ask for.
+pub(crate) fn parse() -> Result<(Options, Command), clap::Error> {
+    from(std::env::args_os())
+}
+
+/// What the command line can be, for the manual page and for shells.
+pub(crate) fn definition() -> clap::Command {
+    Line::command()
+}
+
+fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Command), clap::Error> {
+    let line = Line::try_parse_from(arguments)
+        .map_err(|error| usage_error::plain(missing_separator::tipped(error)))?;
+    Ok(match line.command {
+        None => {
+            let (program, arguments) = split(line.program);
+            (line.options, Command::Run { program, arguments })
+        }
+        Some(Sub::Learn { options, lesson, program }) => {
+            let (program, arguments) = split(program);
+            (line.options.then(options), Command::Learn { lesson, program, arguments })
+        }
+        Some(Sub::Check { options, json, topic, targets }) => {
+            (line.options.then(options), Command::Check { topic, targets, json })
+        }
+        Some(Sub::Authorize { options, json, roots, source, access, paths }) => {
+            let request = Request { access, paths, roots, source, json };
+            (line.options.then(options), Command::Authorize(request))
+        }
+        Some(Sub::Explain { options, json, words }) => {
+            (line.options.then(options), explained(words, json)?)
+        }
+        Some(Sub::Vfs { options, call, line: tool }) => {
+            let mut words = tool.into_iter();
+            let program = words.next().unwrap_or_default();
+            let command = Command::Vfs { call, program, arguments: words.collect() };
+            (Options { service: true, ..line.options.then(options) }, command)
+        }
+        Some(Sub::Compile { options }) => (line.options.then(options), Command::Compile),
+        Some(Sub::Why { options, json, last: _ }) => {
+            (line.options.then(options), Command::Why { json })
+        }
+        Some(Sub::Doctor { options, json }) => {
+            (line.options.then(options), Command::Doctor { json })
+        }
+        Some(Sub::Mounts { options, json }) => {
+            (line.options.then(options), Command::Mounts { json })
+        }
+        Some(Sub::Approvals { options, sub }) => {
+            let (later, approvals) = match *sub {
+                ApprovalsSub::List { options, json } => (options, Approvals::List { json }),
+                ApprovalsSub::Approve { options, name } => (options, Approvals::Approve { name }),
+                ApprovalsSub::Revoke { options, name } => (options, Approvals::Revoke { name }),
+            };
+            (line.options.then(options).then(later), Command::Approvals(approvals))
+        }
+        Some(Sub::Init { options }) => (line.options.then(options), Command::Init),
+        Some(Sub::Man { options }) => (line.options.then(options), Command::Man),
+        Some(Sub::Completions { options, shell }) => {
+            (line.options.then(options), Command::Completions { shell })
+        }
+    })
+}
+
+/// The program's name, and its arguments.
+fn split(words: Vec<OsString>) -> (OsString, Vec<OsString>) {
+    let mut words = words.into_iter();
+    (words.next().unwrap_or_default(), words.collect())
+}
+
+/// One word is a path, whatever it is; of more the first says what they are about.
+fn explained(words: Vec<OsString>, json: bool) -> Result<Command, clap::Error> {
+    let (first, targets) = split(words);
+    if targets.is_empty() {
+        return Ok(Command::Explain { path: first, json });
+    }
+    match first.to_str().and_then(Beyond::from_name) {
+        Some(topic) => Ok(Command::ExplainBeyond { topic, targets, json }),
+        None => Err(Line::command().error(
+            clap::error::ErrorKind::InvalidValue,
+            "explain takes one path, or net, env or command and what that is about",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,14 @@
+//! The subcommands, one file each.
+
+pub(crate) mod approvals;
+pub(crate) mod authorize;
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod init;
+pub(crate) mod learn;
+pub(crate) mod manual;
+pub(crate) mod mounts;
+pub(crate) mod query;
+pub(crate) mod run;
+pub(crate) mod run_end;
+pub(crate) mod vfs;

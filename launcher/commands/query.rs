@@ -1,0 +1,278 @@
+//! Questions about the policy: `check`, `explain`, `compile` and `--dry-run`. Nothing is run, and
+//! nothing on disk is changed; but a dry run has files of its own while it lasts.
+
+pub(crate) mod answer;
+pub(crate) mod common;
+pub(crate) mod environment;
+pub(crate) mod hosts;
+pub(crate) mod programs;
+pub(crate) mod resources;
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use jp_confine_policy::Capability;
+use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::check::{self, Verdict};
+use jp_confine_policy::explain::{self, Candidate, Explanation, Judgement, Matched};
+use jp_confine_policy::lexical::LexicalError;
+use serde::Serialize;
+
+use crate::cli::Options;
+use crate::commands::query::common::{lines, plan, prepared, status, word};
+use crate::compile::{self, Stage};
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::launch::run_resources::Premises;
+use crate::launch::start::Start;
+use crate::output;
+use crate::plan::Plan;
+use crate::plan::holder::Holder;
+use crate::text::quote;
+
+/// `compile`: prints the compiled policy.
+pub(crate) fn compile(context: &Context, options: &Options) -> Result<u8, Failure> {
+    let prepared = prepared(context, options, None)?;
+    output::json(&prepared.to_json())?;
+    Ok(0)
+}
+
+/// `--dry-run`: prints the compiled policy for `program`, and who would hold it.
+pub(crate) fn dry_run(
+    context: &Context,
+    options: &Options,
+    program: Option<&OsStr>,
+) -> Result<u8, Failure> {
+    // What `compile` prints (spec §18): the same each time, so without what is a single run's own.
+    let prepared = prepared(context, options, program)?;
+    prepared.network.require(options, context.machine())?;
+    let plan = match program {
+        Some(name) => rehearse(context, options, name)?,
+        None => plan(context, options, &prepared)?,
+    };
+    output::json(&prepared.to_json())?;
+    output::text(&plan.describe())?;
+    Ok(0)
+}
+
+/// The plan of a run of `name`, by all that it would stand on, which is there for as long as that takes.
+fn rehearse(context: &Context, options: &Options, name: &OsStr) -> Result<Plan, Failure> {
+    let workspace = compile::find_workspace(context, options)?;
+    let premises = Premises::make(context, options)?;
+    let stage = Stage::Rehearsal(premises.parts());
+    let mut prepared = compile::prepare(context, &workspace, options, Some(name), stage)?;
+    let start = Start { context, options, name, arguments: &[], premises: &premises, lesson: None };
+    start.plan(&mut prepared, start.machine())
+}
+
+/// `check`: one verdict for each path; 0 when all are allowed, 1 when some are denied, else 2 when a
+/// person would be asked about some.
+pub(crate) fn check(
+    context: &Context,
+    options: &Options,
+    capability: Capability,
+    paths: &[OsString],
+    json: bool,
+) -> Result<u8, Failure> {
+    let prepared = prepared(context, options, None)?;
+    let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
+    let policy = policy.naming(&prepared.tiers);
+    let result = |path: &OsString| {
+        let result = policy.check(path.as_bytes(), capability);
+        if json { in_utf8(result, options) } else { result }
+    };
+    let results: Vec<check::CheckResult> = paths.iter().map(result).collect();
+    if json {
+        output::json(&results)?;
+    } else {
+        for (path, result) in paths.iter().zip(&results) {
+            let path = quote::printable(path.as_bytes());
+            let verdict = word(result.verdict);
+            let message = quote::path(&result.message());
+            let why = if message.is_empty() { message } else { format!(": {message}") };
+            output::text(&format!("{verdict} {capability} {path}{why}\n"))?;
+        }
+    }
+    Ok(status(&results.iter().map(|result| result.verdict).collect::<Vec<_>>()))
+}
+
+/// What JSON can carry of it; it has no place for why that is less.
+fn in_utf8(result: check::CheckResult, options: &Options) -> check::CheckResult {
+    let verdict = result.verdict;
+    let result = result.in_utf8();
+    if result.verdict != verdict && !options.quiet {
+        output::warning(&result.message());
+    }
+    result
+}
+
+/// `explain`: who decides what about a path, and how it was resolved.
+pub(crate) fn explain(
+    context: &Context,
+    options: &Options,
+    path: &OsStr,
+    json: bool,
+) -> Result<u8, Failure> {
+    if path.is_empty() {
+        let advice = "the directory you are in is written `.`";
+        return Err(Failure::advised(LexicalError::Empty.to_string(), advice));
+    }
+    let prepared = prepared(context, options, None)?;
+    let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
+    let explanation = explain::explain(&policy, &prepared.tiers, &context.cwd, Path::new(path));
+    let plan = plan(context, options, &prepared)?;
+    let file = canonical::resolve(&context.cwd, Path::new(path), Op::Content);
+    let command_refused_by =
+        file.ok().and_then(|file| resources::refused_alone(&prepared, path, &file.path));
+    let explained = Explained { explanation, command_refused_by, held_by: &plan.holders };
+    if json {
+        output::json(&explained)?;
+    } else {
+        output::text(&words(&explained))?;
+    }
+    Ok(0)
+}
+
+/// An explanation, and what is said beside the rules about files.
+#[derive(Debug, Serialize)]
+struct Explained<'a> {
+    #[serde(flatten)]
+    explanation: Explanation,
+    /// Why it is not started as a program, although the rules about files may let it be executed.
+    command_refused_by: Option<String>,
+    /// The layers that hold each capability.
+    held_by: &'a [Holder],
+}
+
+fn words(explained: &Explained<'_>) -> String {
+    let Explained { explanation, command_refused_by, held_by: holders } = explained;
+    let mut text = String::new();
+    let _ = writeln!(text, "{}", quote::path(&explanation.path));
+    for step in &explanation.steps {
+        let (link, to) = (quote::path(&step.link), quote::path(&step.text));
+        let _ = writeln!(text, "  link {link} -> {to}");
+    }
+    if let Some(resolved) = &explanation.resolved {
+        let missing = if explanation.exists { "" } else { " (does not exist)" };
+        let _ = writeln!(text, "  resolved {}{missing}", quote::path(resolved));
+    }
+    if let Some(error) = &explanation.error {
+        let _ = writeln!(text, "  cannot be resolved: {error}");
+    }
+    for judgement in &explanation.capabilities {
+        lines(&mut text, "  ", &[verdict_on(judgement), rule_of(judgement)], "  ");
+    }
+    if let Some(rule) = command_refused_by {
+        lines(&mut text, "  ", &[verdict_line("command", "deny"), quote::path(rule)], "  ");
+    }
+    if !explanation.kept_by.is_empty() {
+        let stays = "what is below has to stay in its place, so that it is not moved:".to_owned();
+        let by = quote::path(&explanation.kept_by.join(", "));
+        lines(&mut text, "  ", &[stays, by], " ");
+    }
+    for (layers, held) in by_layers(holders) {
+        lines(&mut text, "  ", &[format!("held by {layers}:"), held.join(", ")], " ");
+    }
+    let alone = asked_by_the_library(explanation, holders);
+    if !alone.is_empty() {
+        let whose = ["asked about by the library alone, which static programs avoid:".to_owned()];
+        lines(&mut text, "  ", &[&whose[..], &[alone.join(", ")]].concat(), " ");
+    }
+    ways(&mut text, &explanation.patterns, &explanation.candidates);
+    if let Some(entry) = &explanation.entry {
+        let link = quote::path(&entry.path);
+        lines(&mut text, "  ", &["delete is of the link itself:".to_owned(), link], " ");
+        ways(&mut text, &entry.patterns, &entry.candidates);
+    }
+    text
+}
+
+/// Writes which patterns match a place, and what grants something there.
+fn ways(text: &mut String, patterns: &[Matched], candidates: &[Candidate]) {
+    for matched in patterns {
+        let place = matched.place.as_ref().map(|place| format!("({place})"));
+        let words = format!("`{}` of {} matches", matched.pattern, matched.list);
+        let parts: Vec<String> =
+            [Some(words), place].iter().flatten().map(|part| quote::path(part)).collect();
+        lines(text, "  ", &parts, " ");
+    }
+    for candidate in candidates {
+        let mark = if candidate.wins { "*" } else { " " };
+        let grants: Vec<&str> =
+            candidate.grants.iter().map(|capability| capability.as_str()).collect();
+        let grants = if grants.is_empty() { "nothing".to_owned() } else { grants.join(", ") };
+        let anchor = quote::path(&candidate.anchor);
+        let mut parts = vec![
+            format!("{mark} {anchor}: {grants}"),
+            format!("({})", quote::path(&candidate.rule)),
+        ];
+        if !candidate.except.is_empty() {
+            parts.push(format!("except {}", quote::path(&candidate.except.join(", "))));
+        }
+        lines(text, "  ", &parts, " ");
+    }
+}
+
+/// The capabilities of a sensitive file that nobody but the library asks about: that there is such a list
+/// makes no call trapped (`docs/decisions/0018`).
+fn asked_by_the_library(explanation: &Explanation, holders: &[Holder]) -> Vec<&'static str> {
+    let is_sensitive = explanation.patterns.iter().any(|one| one.list == "sensitive_paths");
+    let asked = explanation.capabilities.iter().filter(|one| one.verdict == Verdict::Prompt);
+    let alone = asked.map(|one| one.capability).filter(|capability| {
+        let mut of = holders.iter().filter(|holder| holder.capability == *capability);
+        is_sensitive && of.all(|holder| !holder.supervisor)
+    });
+    alone.map(Capability::as_str).collect()
+}
+
+fn verdict_on(judgement: &Judgement) -> String {
+    let verdict = match judgement.verdict {
+        Verdict::Allow => "allow",
+        Verdict::Prompt => "ask",
+        Verdict::Deny if judgement.hidden => "deny, looks absent",
+        Verdict::Deny => "deny",
+    };
+    verdict_line(judgement.capability.as_str(), verdict)
+}
+
+fn verdict_line(capability: &str, verdict: &str) -> String {
+    format!("{capability:<8} {verdict:<5}")
+}
+
+fn rule_of(judgement: &Judgement) -> String {
+    let without =
+        if judgement.on.is_some() { "no rule covers it" } else { "it cannot be resolved" };
+    quote::path(judgement.rule.as_deref().unwrap_or(without))
+}
+
+/// Who holds what, each set of layers once.
+fn by_layers(holders: &[Holder]) -> Vec<(String, Vec<&'static str>)> {
+    let mut groups: Vec<(String, Vec<&'static str>)> = Vec::new();
+    for holder in holders {
+        let (layers, capability) = (holder.layers(), holder.capability.as_str());
+        match groups.iter_mut().find(|(known, _)| *known == layers) {
+            Some((_, held)) => held.push(capability),
+            None => groups.push((layers, vec![capability])),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What cannot be resolved is denied for that, and not for lack of a rule (spec §4.1).
+    #[test]
+    fn what_cannot_be_resolved_says_so() {
+        let judged = |on: Option<&str>| {
+            let (capability, verdict) = (Capability::Read, Verdict::Deny);
+            let on = on.map(str::to_owned);
+            rule_of(&Judgement { capability, on, verdict, hidden: false, rule: None })
+        };
+        assert_eq!(judged(None), "it cannot be resolved");
+        assert_eq!(judged(Some("/srv/a")), "no rule covers it");
+    }
+}

@@ -1,0 +1,94 @@
+//! What is to say about one target.
+
+use std::fmt::Write as _;
+
+use jp_confine_policy::check::Verdict;
+use jp_confine_policy::model::{RuleSource, TYPED};
+use serde::Serialize;
+
+use crate::commands::query::common::word;
+use crate::text::quote;
+
+/// The verdict on one target.
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer {
+    /// As given; bytes that are not UTF-8 are replaced.
+    pub(crate) target: String,
+    pub(crate) capability: &'static str,
+    pub(crate) verdict: Verdict,
+    /// Why not, as in spec §5.3.
+    pub(crate) reason: Option<&'static str>,
+    /// The file of a program, canonical.
+    pub(crate) resolved: Option<String>,
+    /// What decided.
+    pub(crate) rule: Option<String>,
+    /// What is granted of this kind.
+    pub(crate) granting: Vec<String>,
+}
+
+impl Answer {
+    /// As `check` prints it.
+    pub(crate) fn line(&self) -> String {
+        let Self { capability, verdict, .. } = self;
+        let mut line = format!("{} {capability} {}", word(*verdict), quote::path(&self.target));
+        if *verdict != Verdict::Allow {
+            let rule = self.rule.as_deref().unwrap_or("no rule grants it");
+            let _ = write!(line, ": {}", quote::path(rule));
+            if !self.granting.is_empty() {
+                let granting = quote::path(&self.granting.join(", "));
+                let _ = write!(line, "; {capability} is granted on: {granting}");
+            }
+        }
+        line.push('\n');
+        line
+    }
+}
+
+/// A rule about the target.
+#[derive(Debug, Serialize)]
+pub(crate) struct Candidate {
+    /// Which.
+    pub(crate) rule: String,
+    /// What it says.
+    pub(crate) says: String,
+    /// Whether it decides.
+    pub(crate) wins: bool,
+}
+
+/// An answer, and how it comes about.
+#[derive(Debug, Serialize)]
+pub(crate) struct Explained {
+    #[serde(flatten)]
+    pub(crate) answer: Answer,
+    /// Every rule about the target, in the order declared.
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) held_by: String,
+}
+
+impl Explained {
+    /// As `explain` prints it.
+    pub(crate) fn text(&self) -> String {
+        let Answer { target, capability, verdict, resolved, rule, .. } = &self.answer;
+        let mut text = format!("{capability} {}\n", quote::path(target));
+        if let Some(resolved) = resolved {
+            let _ = writeln!(text, "  resolved {}", quote::path(resolved));
+        }
+        let rule = quote::path(rule.as_deref().unwrap_or("no rule is about it"));
+        let _ = writeln!(text, "  {}: {rule}", word(*verdict));
+        let _ = writeln!(text, "  held by: {}", self.held_by);
+        for Candidate { rule, says, wins } in &self.candidates {
+            let mark = if *wins { "*" } else { " " };
+            let _ = writeln!(text, "  {mark} {}: {}", quote::path(rule), quote::path(says));
+        }
+        text
+    }
+}
+
+/// The place of a rule that was written, for people.
+pub(crate) fn place(source: &RuleSource) -> String {
+    match source.line {
+        Some(line) => format!("{}:{line}", source.layer),
+        None if *source.layer == *TYPED => "typed".to_owned(),
+        None => format!("{}, rule {}", source.layer, source.index + 1),
+    }
+}

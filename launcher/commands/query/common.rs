@@ -1,0 +1,74 @@
+//! What the answers about paths and those about other resources share.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+
+use jp_confine_policy::check::Verdict;
+
+use crate::cli::Options;
+use crate::compile::prepared::Prepared;
+use crate::compile::{self, Stage};
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::launch::outer_run::{self, Outer};
+use crate::output;
+use crate::plan::Plan;
+
+/// The exit status that tells of verdicts.
+pub(crate) fn status(verdicts: &[Verdict]) -> u8 {
+    match (verdicts.contains(&Verdict::Deny), verdicts.contains(&Verdict::Prompt)) {
+        (true, _) => 1,
+        (false, true) => 2,
+        (false, false) => 0,
+    }
+}
+
+pub(crate) const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow => "allow",
+        Verdict::Prompt => "prompt",
+        Verdict::Deny => "deny",
+    }
+}
+
+pub(crate) fn plan(
+    context: &Context,
+    options: &Options,
+    prepared: &Prepared,
+) -> Result<Plan, Failure> {
+    let machine = outer_run::machine(context, Outer::find(context)?.as_ref());
+    prepared.plan(context, machine, options.enforce.unwrap_or_default(), &[])
+}
+
+/// The policy that the options select, for a question about it; its warnings are printed.
+pub(crate) fn prepared(
+    context: &Context,
+    options: &Options,
+    program: Option<&OsStr>,
+) -> Result<Prepared, Failure> {
+    prepared_for(context, options, program, Stage::Question)
+}
+
+/// As [`prepared`], for another stage that runs no program itself.
+pub(crate) fn prepared_for(
+    context: &Context,
+    options: &Options,
+    program: Option<&OsStr>,
+    stage: Stage<'_>,
+) -> Result<Prepared, Failure> {
+    let workspace = compile::find_workspace(context, options)?;
+    let prepared = compile::prepare(context, &workspace, options, program, stage)?;
+    if !options.quiet {
+        for warning in &prepared.warnings {
+            output::warning(warning);
+        }
+    }
+    Ok(prepared)
+}
+
+/// Puts `parts` on one line, or on several where that would be too long.
+pub(crate) fn lines(text: &mut String, indent: &str, parts: &[String], between: &str) {
+    for line in output::fitted(indent, parts, between) {
+        let _ = writeln!(text, "{line}");
+    }
+}

@@ -1,0 +1,72 @@
+//! Questions about variables.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use jp_confine_policy::check::Verdict;
+use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::env::EnvRule;
+use jp_confine_policy::variables;
+
+use super::answer::{Answer, Candidate, Explained, place};
+use super::resources::Asked;
+use crate::config::environment::beyond_rules;
+use crate::error::Failure;
+use crate::text::quote;
+
+/// Who holds rules about variables.
+const HOLDERS: &str = "the start of the run; inside, what a rule denies: shim";
+
+impl Asked<'_> {
+    /// Whether a program of the run has the variable `name`, if the user has it.
+    pub(crate) fn env(&self, name: &OsStr) -> Result<Explained, Failure> {
+        let bytes = name.as_bytes();
+        if bytes.is_empty() || bytes.contains(&b'=') {
+            let name = quote::printable(bytes);
+            return Err(Failure::own(format!("`{name}` is no name of a variable")));
+        }
+        let environment = &self.prepared.environment;
+        let rules = &self.prepared.written.env;
+        let granted = rules.iter().filter(|rule| rule.read).map(|rule| rule.name.clone());
+        let base = environment.is_declared.then(|| "the base set".to_owned());
+        let passes = environment.passes(name) || variables::is_owned(bytes);
+        let candidate = |found: jp_confine_policy::env::Candidate| {
+            let rule = rules.get(found.index)?;
+            let says = format!("read = {}", rule.read);
+            Some(Candidate { rule: described(rule), says, wins: found.wins })
+        };
+        let answer = Answer {
+            target: name.to_string_lossy().into_owned(),
+            capability: "env",
+            verdict: if passes { Verdict::Allow } else { Verdict::Deny },
+            reason: (!passes).then_some("denied"),
+            resolved: None,
+            rule: self.decides(name),
+            granting: base.into_iter().chain(granted).collect(),
+        };
+        let candidates = environment.rules.candidates(bytes).into_iter().filter_map(candidate);
+        Ok(Explained { answer, candidates: candidates.collect(), held_by: HOLDERS.to_owned() })
+    }
+
+    /// What decides about the variable.
+    fn decides(&self, name: &OsStr) -> Option<String> {
+        let bytes = name.as_bytes();
+        let environment = &self.prepared.environment;
+        if let Some(why) = name.to_str().and_then(beyond_rules) {
+            return Some(why);
+        }
+        if environment.rules.judge(bytes) == Coverage::Uncovered {
+            return match (environment.passes(name), environment.is_declared) {
+                (true, true) => Some("the base set".to_owned()),
+                (true, false) => Some("no rules are declared: everything is handed on".to_owned()),
+                (false, _) => None,
+            };
+        }
+        let winner = environment.rules.candidates(bytes).into_iter().find(|found| found.wins)?;
+        self.prepared.written.env.get(winner.index).map(described)
+    }
+}
+
+fn described(rule: &EnvRule) -> String {
+    format!("access.env `{}` ({})", rule.name, place(&rule.source))
+}

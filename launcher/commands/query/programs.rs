@@ -1,0 +1,159 @@
+//! Questions about programs and their arguments.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::check::Verdict;
+use jp_confine_policy::commands::Listed;
+use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::decide::{self, Denial, Request};
+use jp_confine_policy::image::{Image, RuleId};
+use jp_confine_policy::invocation::{self, Invocation};
+use jp_confine_policy::{Capabilities, build};
+
+use super::answer::{Answer, Candidate, Explained, place};
+use super::resources::Asked;
+use crate::compile::prepared::Prepared;
+use crate::compile::{image, programs};
+use crate::config::edit::rule_text::{self, Rule};
+use crate::error::Failure;
+use crate::sys::path::path_of;
+use crate::text::quote;
+
+impl Asked<'_> {
+    /// Whether a program of the run may start the first of `words` with the others.
+    pub(crate) fn command(&self, words: &[OsString]) -> Result<Explained, Failure> {
+        let line: Vec<String> = words.iter().map(|word| quote::quoted(word.as_bytes())).collect();
+        let file = words.first().and_then(|name| self.file_of(&name.to_string_lossy()));
+        let listed = self.listed();
+        let mut answer = Answer {
+            target: line.join(" "),
+            capability: "command",
+            verdict: Verdict::Deny,
+            reason: Some("resolution_failed"),
+            resolved: file.as_ref().map(|file| file.display().to_string()),
+            rule: Some("there is no such program".to_owned()),
+            granting: listed.iter().map(|listed| listed.key.clone()).collect(),
+        };
+        let mut candidates = Vec::new();
+        if let Some(file) = &file {
+            let image = image::parse_image(&self.prepared.image)?;
+            let called = words.first().map(|name| name.as_bytes()).unwrap_or_default();
+            let arguments = words.get(1..).unwrap_or_default();
+            let program = file.as_os_str().as_bytes();
+            let invocation = Invocation { program, called, arguments: arguments.len() };
+            self.judge(&image, &invocation, arguments, &mut answer);
+            let about = listed.iter().filter(|listed| listed.program == *file);
+            candidates.extend(about.map(|listed| candidate(listed, &invocation)));
+        }
+        Ok(Explained { answer, candidates, held_by: self.holders_of_programs()? })
+    }
+
+    /// The file that a name means along `PATH`, or a path from the workspace.
+    fn file_of(&self, name: &str) -> Option<PathBuf> {
+        let root = self.prepared.root.as_path();
+        let found = if name.contains('/') {
+            root.join(name)
+        } else {
+            programs::along_path(self.context, name)?
+        };
+        canonical::resolve(root, &found, Op::Content).ok().map(|resolved| resolved.path)
+    }
+
+    /// Both must allow it: what the rules about files say of executing it, and the list of programs.
+    fn judge(
+        &self,
+        image: &Image<'_>,
+        invocation: &Invocation<'_>,
+        arguments: &[OsString],
+        answer: &mut Answer,
+    ) {
+        let request = Request::canonical(invocation.program);
+        let mut is =
+            |at: usize, word: &[u8]| arguments.get(at).is_some_and(|it| it.as_bytes() == word);
+        let of_files = decide::access(image, &request, Capabilities::EXECUTE);
+        let of_list = invocation::judge(image, invocation, &mut is);
+        answer.reason = Some("denied");
+        (answer.verdict, answer.rule) = match (of_files, of_list) {
+            (decide::Verdict::Deny(denial), _) if !denial.ask => {
+                (Verdict::Deny, Some(self.rule_about_files(&denial, invocation.program)))
+            }
+            (_, Err(why)) => (Verdict::Deny, refused(self.listed(), invocation, why)),
+            (decide::Verdict::Deny(denial), Ok(_)) => {
+                (Verdict::Prompt, Some(self.rule_about_files(&denial, invocation.program)))
+            }
+            (decide::Verdict::Allow, Ok(_)) => {
+                answer.reason = None;
+                let free = || "no programs are listed, so any may be started".to_owned();
+                (Verdict::Allow, Some(rule(self.listed(), invocation).unwrap_or_else(free)))
+            }
+        };
+    }
+
+    fn listed(&self) -> &[Listed] {
+        self.prepared.commands.as_deref().unwrap_or_default()
+    }
+
+    fn rule_about_files(&self, denial: &Denial, program: &[u8]) -> String {
+        let path = path_of(program);
+        let pattern = denial.restraint.map(|it| self.prepared.tiers.described(it, path, path));
+        let decider =
+            |id: RuleId| build::decider(&self.prepared.grants, id.index(), denial.missing);
+        let grant = denial.rule.and_then(decider);
+        let rule = pattern.or_else(|| grant.map(|grant| grant.origin.to_string()));
+        format!("execute: {}", rule.unwrap_or_else(|| "no rule covers it".to_owned()))
+    }
+}
+
+/// What the list of programs has against starting `path`, which leads to the file `program`, by its name and without
+/// arguments, if that is a program. Looks at the disk.
+pub(in crate::commands::query) fn refused_alone(
+    prepared: &Prepared,
+    path: &OsStr,
+    program: &Path,
+) -> Option<String> {
+    let is_program = programs::is_program(program);
+    let image = image::parse_image(&prepared.image).ok().filter(|_| is_program)?;
+    let (program, called) = (program.as_os_str().as_bytes(), path.as_bytes());
+    let alone = Invocation { program, called, arguments: 0 };
+    let why = invocation::judge(&image, &alone, &mut |_, _| false).err()?;
+    let rule = refused(prepared.commands.as_deref().unwrap_or_default(), &alone, why)?;
+    let without = if why == Coverage::Uncovered { "" } else { ", without arguments" };
+    Some(format!("{rule}{without}"))
+}
+
+/// What of the list refuses it.
+fn refused(listed: &[Listed], invocation: &Invocation<'_>, why: Coverage) -> Option<String> {
+    match why {
+        Coverage::Uncovered => Some("access.commands does not list it".to_owned()),
+        Coverage::Allowed | Coverage::Denied => rule(listed, invocation),
+    }
+}
+
+fn rule(listed: &[Listed], invocation: &Invocation<'_>) -> Option<String> {
+    listed.iter().find(|listed| is_about(listed, invocation)).map(described)
+}
+
+fn candidate(listed: &Listed, invocation: &Invocation<'_>) -> Candidate {
+    let text = Rule::Program(listed.key.clone(), listed.rule.clone()).text(&[]);
+    let any = listed.rule.args.is_none().then(|| "any arguments".to_owned());
+    let mut says: Vec<String> = any.into_iter().collect();
+    for line in text.lines().skip(1) {
+        match says.last_mut().filter(|_| line.starts_with(' ')) {
+            Some(list) => list.extend([" ", line.trim_start()]),
+            None => says.push(line.to_owned()),
+        }
+    }
+    Candidate { rule: described(listed), says: says.join(", "), wins: is_about(listed, invocation) }
+}
+
+fn is_about(listed: &Listed, invocation: &Invocation<'_>) -> bool {
+    listed.program.as_os_str().as_bytes() == invocation.program
+        && listed.name().as_bytes() == invocation.name()
+}
+
+fn described(listed: &Listed) -> String {
+    format!("{} ({})", rule_text::command_table(&listed.key), place(&listed.rule.source))
+}

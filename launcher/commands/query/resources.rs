@@ -1,0 +1,84 @@
+//! Questions about other things than files: hosts, variables, programs.
+
+use std::ffi::OsString;
+
+use jp_confine_policy::Capability;
+
+use crate::cli::{Beyond, Options};
+use crate::commands::query::answer::{Answer, Explained};
+use crate::commands::query::common::status;
+pub(super) use crate::commands::query::programs::refused_alone;
+use crate::compile::prepared::Prepared;
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::output;
+
+/// Whom a question is put to.
+pub(crate) struct Asked<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) options: &'a Options,
+    pub(crate) prepared: Prepared,
+}
+
+impl<'a> Asked<'a> {
+    fn of(context: &'a Context, options: &'a Options) -> Result<Self, Failure> {
+        let prepared = crate::commands::query::common::prepared(context, options, None)?;
+        Ok(Self { context, options, prepared })
+    }
+
+    /// What is to say of the targets; a program and its arguments are one.
+    fn answers(&self, topic: Beyond, targets: &[OsString]) -> Result<Vec<Explained>, Failure> {
+        match topic {
+            Beyond::Net => targets.iter().map(|target| self.net(target)).collect(),
+            Beyond::Env => targets.iter().map(|target| self.env(target)).collect(),
+            Beyond::Command => Ok(vec![self.command(targets)?]),
+        }
+    }
+
+    /// The layers that hold which programs are started.
+    pub(crate) fn holders_of_programs(&self) -> Result<String, Failure> {
+        let plan =
+            crate::commands::query::common::plan(self.context, self.options, &self.prepared)?;
+        let mut holders = plan.holders.iter();
+        let holder = holders.find(|holder| holder.capability == Capability::Execute);
+        Ok(holder.map(|holder| holder.layers()).unwrap_or_default())
+    }
+}
+
+/// `check net`, `check env`, `check command`: one verdict for each target, with the exit status of
+/// `check`.
+pub(crate) fn check(
+    context: &Context,
+    options: &Options,
+    topic: Beyond,
+    targets: &[OsString],
+    json: bool,
+) -> Result<u8, Failure> {
+    let answers = Asked::of(context, options)?.answers(topic, targets)?;
+    let answers: Vec<Answer> = answers.into_iter().map(|explained| explained.answer).collect();
+    if json {
+        output::json(&answers)?;
+    } else {
+        let lines: String = answers.iter().map(Answer::line).collect();
+        output::text(&lines)?;
+    }
+    Ok(status(&answers.iter().map(|answer| answer.verdict).collect::<Vec<_>>()))
+}
+
+/// `explain net`, `explain env`, `explain command`: which rule decides, of which, and who holds it.
+pub(crate) fn explain(
+    context: &Context,
+    options: &Options,
+    topic: Beyond,
+    targets: &[OsString],
+    json: bool,
+) -> Result<u8, Failure> {
+    let answers = Asked::of(context, options)?.answers(topic, targets)?;
+    if json {
+        output::json(&answers)?;
+    } else {
+        let text: Vec<String> = answers.iter().map(Explained::text).collect();
+        output::text(&text.join("\n"))?;
+    }
+    Ok(0)
+}

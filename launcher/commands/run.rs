@@ -1,0 +1,209 @@
+//! `jp-confine -- PROGRAM`: from the options to the program's exit status.
+
+use std::ffi::{OsStr, OsString};
+use std::time::SystemTime;
+
+use crate::advice::advisor::Advisor;
+use crate::advice::nested_launchers::Inner;
+use crate::advice::path_search;
+use crate::advice::person::Person;
+use crate::cli::Options;
+use crate::commands::run_end::Aftermath;
+use crate::compile::prepared::Prepared;
+use crate::compile::{self, Run, Stage, image};
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::launch::outcome::Ran;
+use crate::launch::run_resources::Premises;
+use crate::launch::start::Start;
+use crate::launch::terminal_modes::Modes;
+use crate::learn::lesson::Lesson;
+use crate::network::names;
+use crate::output;
+use crate::output::event_log::Log;
+use crate::plan::Plan;
+use crate::prompt::turns::Turns;
+use crate::record::denial::{Denial, Record};
+use crate::record::denials::Denials;
+use crate::record::effort::Effort;
+use crate::record::lost_records::Gap;
+use crate::report::exposed_files::Exposed;
+use crate::report::why::Ended;
+use crate::sys::exit_status::End;
+
+/// So many warnings are shown at the start; the rest are counted.
+const WARNINGS: usize = 16;
+
+/// Runs `name` with `arguments` confined, and tells what was refused. If there is a `lesson`, it learns
+/// what the program uses, under the policy without the rules that are declared.
+pub(crate) fn run(
+    context: &Context,
+    options: &Options,
+    name: &OsStr,
+    arguments: &[OsString],
+    mut lesson: Option<&mut Lesson>,
+) -> Result<Ran, Failure> {
+    let began = SystemTime::now();
+    let workspace = compile::find_workspace(context, options)?;
+    let open_log = |path| Log::open(&context.cwd, path);
+    let log = options.events.as_deref().map(open_log).transpose()?;
+    let premises = Premises::make(context, options)?;
+    let parts = Run { log: log.as_ref(), learning: lesson.is_some(), ..premises.parts() };
+    let mut prepared =
+        compile::prepare(context, &workspace, options, Some(name), Stage::Run(parts))?;
+    let (told, noted) = (premises.scratch.open_told()?, premises.scratch.open_denials()?);
+    let recording = lesson.as_ref().map(|lesson| lesson.recording()).transpose()?;
+    let start = Start {
+        context,
+        options,
+        name,
+        arguments,
+        premises: &premises,
+        lesson: recording.as_ref(),
+    };
+    let modes = Modes::of_job();
+    let started =
+        start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()));
+
+    let unsupervised = start.unsupervised();
+    // Nobody is asked where no tier says so.
+    let person = if prepared.tiers.is_empty() {
+        Person::Absent
+    } else {
+        let supervises = image::parse_image(&prepared.image)?.behind().supervisor;
+        let turns = Turns::of_run(context, options);
+        Person::present(&turns, options.non_interactive, (!supervises).then_some(unsupervised))
+    };
+    let advisor =
+        Advisor { person, unsupervised, began: Some(began), ..Advisor::of(context, &prepared) };
+    let mut denials = Denials::default();
+    let mut inner = Inner::of(context);
+    let mut take = |denial: Denial| {
+        if let Some(log) = &log {
+            log.denial(&denial, advisor);
+        }
+        // That a resolver finds nobody to ask is no news beside what else it is refused, nor is what fails in any case,
+        // or what a launcher inside looks up for itself.
+        let is_news = !names::is_service(&denial.path)
+            && !path_search::finds_elsewhere(context, &denial)
+            && !path_search::stays_in_any_case(&workspace, &denial)
+            && !inner.looks_up_its_own(&denial);
+        if is_news {
+            denials.add(denial);
+        }
+    };
+    let aftermath = Aftermath { context, options, workspace: &workspace, premises: &premises };
+    let mut running = match started {
+        Ok(running) => running,
+        Err(failure) => {
+            if let Some(denial) = failure.denial() {
+                take(denial.clone());
+                let status = failure.status();
+                let denials = &denials;
+                let ended = Ended { name, arguments, status, denials, advisor, missed: &[] };
+                aftermath.tell(&ended, false);
+            }
+            return Err(failure);
+        }
+    };
+    let mut record = Record::new(if running.is_supervised() { told } else { noted });
+    // Now, when it costs no time: the program has only begun.
+    premises.scratch.sweep();
+    let exposed = prepared.exposed.as_ref().filter(|_| tells_exposed(options, &premises));
+    let exposed = exposed.map(|tiers| Exposed::of(&workspace.root, tiers, || running.goes_on()));
+    let end = if log.is_some() || lesson.is_some() {
+        let mut watch = || {
+            // What cannot be read now is read at the end, or reported as lost there.
+            let _ = record.drain(&mut take);
+            if let Some(lesson) = &mut lesson {
+                lesson.look();
+            }
+        };
+        running.wait(Some(&mut watch))
+    } else {
+        running.wait(None)
+    };
+    if let Some(modes) = modes.filter(|_| !matches!(end, Ok(End::Exited(_)))) {
+        modes.restore(&Turns::of_run(context, options));
+    }
+    if let Some(lesson) = lesson {
+        lesson.end()?;
+    }
+    // What was refused until the supervisor was killed is as true as the rest.
+    let end = end.map_err(|error| Failure::own(format!("waiting failed: {error}")));
+    let status = end.as_ref().map_or_else(Failure::status, |end| end.status());
+    let lost = record.drain(&mut take).is_err();
+    denials.gap = if lost { Some(Gap::Damaged) } else { record.gap(running.unrecorded()) };
+    if let (Some(log), Some(gap)) = (&log, denials.gap) {
+        log.warning(&gap.to_string());
+    }
+    for (times, what) in running.answered() {
+        output::note(&format!("the supervisor answered {times}: {what}"));
+    }
+    denials.effort = Some(Effort::begin());
+    let advisor = Advisor { person: person.to_the_end(), denials: Some(&denials), ..advisor };
+    let missed = prepared.environment.missed(&context.environment, status);
+    let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
+    if let Some(exposed) = exposed {
+        let image = image::parse_image(&prepared.image)?;
+        exposed.warning(&image).iter().for_each(|warning| output::warning(warning));
+    }
+    aftermath.tell(&ended, true);
+    Ok(Ran { end: end?, prepared, denials })
+}
+
+/// Whether sensitive files are looked for, to be told of. Standard error is the program's own where a tool gets it;
+/// inside a run a look may be a denial, and that run looks itself.
+fn tells_exposed(options: &Options, premises: &Premises) -> bool {
+    !options.quiet && !options.service && premises.outer.is_none()
+}
+
+/// Shows the warnings, if there are not more than people read, or if `all` are wanted.
+fn warn(warnings: &[String], all: bool) {
+    let shown = if all { warnings.len() } else { WARNINGS };
+    warnings.iter().take(shown).for_each(|warning| output::warning(warning));
+    if let Some(more) = warnings.len().checked_sub(shown).filter(|&more| more > 0) {
+        output::warning(&format!("{more} more warnings: -v shows them"));
+    }
+}
+
+/// What is to say before the program starts.
+fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&Log>) {
+    // Whoever started the service heard it there; here standard error goes to the tool.
+    if !options.quiet && !options.service {
+        warn(&prepared.warnings, options.verbose);
+        if let Some(weaker) = &plan.weaker {
+            output::warning(weaker);
+        }
+    }
+    if options.verbose {
+        output::note(&format!("workspace {}", prepared.root.as_path().display()));
+        let profiles = match prepared.profiles.as_slice() {
+            [] => "none".to_owned(),
+            names => names.join(", "),
+        };
+        output::note(&format!("profiles: {profiles}"));
+        let files = if prepared.declared { "by access.fs" } else { "everything inside" };
+        output::note(&format!("workspace access: {files}"));
+        for holder in &plan.holders {
+            output::note(&format!("{} is held by: {}", holder.capability, holder.layers()));
+        }
+        if let Some(network) = plan.network {
+            output::note(&format!("net is held by: {network}"));
+        }
+        for note in &plan.notes {
+            output::note(note);
+        }
+    }
+    if let Some(log) = log {
+        for holder in plan.holders {
+            log.layer(holder);
+        }
+        if let Some(network) = plan.network {
+            log.network(network);
+        }
+        for warning in &prepared.warnings {
+            log.warning(warning);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The person at the terminal, asked about what a tool wants.
+
+use jp_confine_vfs::person::{Answer, Person, Question};
+
+use crate::output;
+use crate::output::event_log::Log;
+use crate::prompt::reply::Reply;
+use crate::prompt::terminal::Terminal;
+use crate::prompt::turns::Turns;
+use crate::prompt::visibility::Size;
+use crate::record::service_refusals::without_passwords;
+use crate::text::quote;
+
+/// The most screens that one request fills; what takes more is denied.
+const MOST: usize = 20;
+
+/// How large a terminal is that does not say it: rows and columns.
+const USUAL: Size = (24, 80);
+
+/// Rows of a screen that are left for the answers to choose from, and for a word to type.
+const RESERVED: u16 = 5;
+
+/// Whoever sits at the terminal.
+#[derive(Debug)]
+pub(super) struct OnTerminal<'a> {
+    non_interactive: bool,
+    turns: Turns,
+    tool: String,
+    /// Where answers are put on record.
+    log: Option<&'a Log>,
+}
+
+impl<'a> OnTerminal<'a> {
+    /// Somebody to ask on behalf of `tool`, unless nobody is to be asked.
+    pub(super) const fn new(
+        non_interactive: bool,
+        turns: Turns,
+        tool: String,
+        log: Option<&'a Log>,
+    ) -> Self {
+        Self { non_interactive, turns, tool, log }
+    }
+
+    /// The questions on screens of this size, all that they are about: nobody consents to what was not shown.
+    fn screens(&self, questions: &[Question], size: Option<Size>) -> Vec<String> {
+        let (rows, columns) = size.filter(|size| size.0 > 0 && size.1 > 0).unwrap_or(USUAL);
+        let room = usize::from(rows.saturating_sub(RESERVED)).max(1);
+        let tool = quote::path(&self.tool);
+        let mut screens: Vec<Vec<String>> = vec![Vec::new()];
+        for Question { action, what, reason } in questions {
+            let what = quote::printable(without_passwords(what).as_bytes());
+            let reason = quote::short(without_passwords(reason).as_bytes());
+            let lead = format!("jp-confine: the tool {tool} wants to {action}");
+            let parts = [("", lead), ("    ", what), ("  ", reason)];
+            let lines: Vec<String> =
+                parts.iter().flat_map(|(indent, text)| wrapped(indent, text, columns)).collect();
+            let left = room.saturating_sub(screens.last().map_or(0, Vec::len));
+            if lines.len() > left && left < room {
+                screens.push(Vec::new());
+            }
+            for line in lines {
+                if screens.last().is_some_and(|screen| screen.len() == room) {
+                    screens.push(Vec::new());
+                }
+                screens.last_mut().into_iter().for_each(|screen| screen.push(line.clone()));
+            }
+        }
+        let count = screens.len();
+        let screen = |(place, lines): (usize, &Vec<String>)| {
+            let offer = match count - place - 1 {
+                0 => "  [y] yes, once  [r] yes, in this run  [N] no: ".to_owned(),
+                more => format!("  [y] show the rest, screens: {more}  [N] no: "),
+            };
+            lines.iter().map(String::as_str).chain([&*offer]).collect::<Vec<_>>().join("\n")
+        };
+        screens.iter().enumerate().map(screen).collect()
+    }
+
+    /// The answer to all the questions: yes only where all was shown.
+    fn answer(&self, questions: &[Question], gone: &mut dyn FnMut() -> bool) -> Option<Answer> {
+        let mut terminal = Terminal::open(&self.turns, self.non_interactive)?;
+        let screens = self.screens(questions, terminal.size());
+        if screens.len() > MOST {
+            let tool = quote::path(&self.tool);
+            let count = screens.len();
+            output::warning(&format!(
+                "the tool {tool} wants more than can be asked about, {count} screens: denied"
+            ));
+            return None;
+        }
+        let mut reply = Reply::No;
+        for screen in screens {
+            reply = terminal.ask_unless(&screen, gone).ok()??;
+            if !matches!(reply, Reply::Yes | Reply::Run) {
+                return None;
+            }
+        }
+        Some(if reply == Reply::Run { Answer::Session } else { Answer::Once })
+    }
+}
+
+/// `text` in lines that a terminal of so many columns does not wrap, each behind `indent`.
+fn wrapped(indent: &str, text: &str, columns: u16) -> Vec<String> {
+    // Before the last column a wide character may be on the next row already.
+    let room = usize::from(columns).saturating_sub(1 + indent.len()).max(2);
+    let mut lines = vec![indent.to_owned()];
+    let mut used = 0;
+    for one in text.chars() {
+        let width = output::width(one.encode_utf8(&mut [0; 4]));
+        if used + width > room {
+            lines.push(indent.to_owned());
+            used = 0;
+        }
+        lines.last_mut().into_iter().for_each(|line| line.push(one));
+        used += width;
+    }
+    lines
+}
+
+impl Person for OnTerminal<'_> {
+    fn is_there(&self) -> bool {
+        Terminal::is_there(&self.turns, self.non_interactive)
+    }
+
+    fn ask(&mut self, questions: &[Question], gone: &mut dyn FnMut() -> bool) -> Answer {
+        let answer = self.answer(questions, gone).unwrap_or(Answer::No);
+        if let Some(log) = self.log {
+            for question in questions {
+                log.answer(&self.tool, question, answer);
+            }
+        }
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn screens(questions: &[(&str, &str)], size: Option<Size>) -> Vec<String> {
+        let question = |(action, what): &(&str, &str)| Question {
+            action: (*action).to_owned(),
+            what: (*what).to_owned(),
+            reason: "no rule is about it".to_owned(),
+        };
+        let questions: Vec<Question> = questions.iter().map(question).collect();
+        let person = OnTerminal::new(false, Turns::default(), "edit".to_owned(), None);
+        person.screens(&questions, size)
+    }
+
+    #[test]
+    fn a_question_shows_no_password() {
+        let words = screens(&[("run", "git clone https://me:secret@host/a")], None);
+        assert!(words[0].contains("clone https://me@host/a\n"), "{words:?}");
+    }
+
+    #[test]
+    fn names_do_what_text_does() {
+        assert_eq!(
+            screens(&[("update", "/w/a\u{1b}[2Jb")], None),
+            [
+                "jp-confine: the tool edit wants to update\n    /w/a\\x1b[2Jb\n  no rule is about it\n  \
+             [y] yes, once  [r] yes, in this run  [N] no: "
+            ]
+        );
+    }
+
+    #[test]
+    fn all_that_is_asked_about_is_shown() {
+        let names: Vec<String> = (0..13).map(|number| format!("/w/file-{number}.")).collect();
+        let questions: Vec<(&str, &str)> = names.iter().map(|name| ("read", &**name)).collect();
+        let long = format!("sh -c '{}'", "資x".repeat(3000));
+        for size in [None, Some((24, 80)), Some((6, 20)), Some((50, 200)), Some((1, 1))] {
+            let shown = screens(&questions, size);
+            let lines = |screen: &String| {
+                let (lines, _) = screen.rsplit_once('\n').unwrap_or_default();
+                lines.lines().map(str::trim_start).collect::<String>()
+            };
+            let text: String = shown.iter().map(lines).collect();
+            assert!(names.iter().all(|name| text.contains(name)), "{size:?}: {shown:?}");
+            let shown = screens(&[("run", &long)], size);
+            let text = shown.concat().matches('資').count();
+            assert_eq!(text, 3000, "{size:?}");
+            let (rows, columns) = size.unwrap_or(USUAL);
+            for screen in screens(&questions, size).iter().chain(&shown) {
+                let fits = |line: &str| output::width(line) < usize::from(columns);
+                assert!(columns < 20 || screen.lines().rev().skip(1).all(fits), "{screen}");
+                assert!(rows < 7 || screen.lines().count() < usize::from(rows), "{screen}");
+                let is_last = screen.ends_with("[r] yes, in this run  [N] no: ");
+                assert!(is_last || screen.contains("[y] show the rest"), "{screen}");
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Going on with a tool that asks as it goes (spec §14.9).
+
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
+
+use jp_confine_vfs::message::Contents;
+use jp_confine_vfs::session::{Conversation, Next};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::stdio::stdin;
+use serde_json::Value;
+
+use crate::output;
+use crate::prompt::terminal::Terminal;
+use crate::prompt::turns::Turns;
+use crate::text::quote;
+
+/// Questions go to the terminal; lines of standard input go to a tool that runs.
+#[derive(Debug)]
+pub(super) struct Talk {
+    non_interactive: bool,
+    turns: Turns,
+    /// Where a question stands.
+    asked: Option<Terminal>,
+    /// What was read of standard input and is with nobody yet.
+    unread: Vec<u8>,
+    /// Standard input has ended.
+    is_over: bool,
+}
+
+impl Talk {
+    /// A conversation, unless nobody is to be asked.
+    pub(super) const fn new(non_interactive: bool, turns: Turns) -> Self {
+        Self { non_interactive, turns, asked: None, unread: Vec::new(), is_over: false }
+    }
+}
+
+impl Conversation for Talk {
+    fn running(&mut self, content: &Contents) -> Next {
+        output::note(&quote::path(&content.to_text()));
+        // Whether somebody will ever type something nobody knows: the tool's time goes on.
+        Next::Nothing
+    }
+
+    fn waiting(&mut self, content: &Contents, question: &Value) -> Next {
+        let content = quote::path(&content.to_text());
+        let question = quote::path(words(question));
+        self.asked = Terminal::open(&self.turns, self.non_interactive)
+            .and_then(|mut it| it.put(&format!("{content}\n{question} ")).ok().map(|()| it));
+        if self.asked.is_some() { Next::Later } else { Next::Nothing }
+    }
+
+    fn later(&mut self) -> Option<Value> {
+        if let Some(terminal) = &mut self.asked {
+            // A terminal that has gone answers as if nothing were typed.
+            let answer = terminal.answer(Duration::ZERO).unwrap_or_else(|_| Some(String::new()))?;
+            self.asked = None;
+            return Some(Value::String(answer));
+        }
+        // Whoever reads a terminal in the background is stopped.
+        let unheard = io::stdin().is_terminal() && !Terminal::is_there(&self.turns, false);
+        let mut ready = [PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
+        while !(self.is_over || unheard || self.unread.contains(&b'\n'))
+            && matches!(poll(&mut ready, Some(&Timespec::default())), Ok(1..))
+        {
+            let mut chunk = [0; 4096];
+            let count = rustix::io::read(stdin(), &mut chunk).unwrap_or(0);
+            self.unread.extend(chunk.get(..count).unwrap_or_default());
+            self.is_over = count == 0;
+        }
+        let end = self.unread.iter().position(|byte| *byte == b'\n');
+        let end =
+            end.or_else(|| (self.is_over && !self.unread.is_empty()).then_some(self.unread.len()))?;
+        let line: Vec<u8> = self.unread.drain(..end).collect();
+        self.unread.drain(..self.unread.len().min(1));
+        Some(Value::String(String::from_utf8_lossy(&line).into_owned()))
+    }
+}
+
+/// The question in words, wherever a tool puts them.
+fn words(question: &Value) -> &str {
+    let field = ["text", "question", "message"].iter().find_map(|name| question.get(name));
+    field.unwrap_or(question).as_str().unwrap_or("?")
+}

@@ -1,0 +1,253 @@
+//! The tool as a confined program: its file and the system's libraries are all that it is granted.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use jp_confine_policy::canonical::Root;
+use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::env::Env;
+use jp_confine_policy::tiers::Tiers;
+use jp_confine_policy::variables;
+use serde_json::json;
+use tempfile::{NamedTempFile, TempDir};
+
+use crate::cli::{Enforce, Options};
+use crate::compile::programs;
+use crate::config::tiers::from_here;
+use crate::error::Failure;
+use crate::external::mounts;
+use crate::external::mounts::ends::Place;
+use crate::host::context::Context;
+use crate::host::{machine, program_lookup};
+use crate::launch::outer_run::Outer;
+use crate::prompt::turns::Turns;
+use crate::text::quote;
+
+/// By which this program finds the user's policy, and its own files.
+const OWN: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "TMPDIR", machine::WITHOUT];
+
+/// What the names of its temporary files begin with.
+const PREFIX: &str = "jp-confine-tool-";
+
+/// A tool that was found.
+#[derive(Debug)]
+pub(super) struct Hosted {
+    launcher: PathBuf,
+    file: PathBuf,
+    /// What the tool has for a home and a workspace: an empty folder, removed with this.
+    folder: TempDir,
+    /// More that the tool may execute.
+    libraries: Vec<PathBuf>,
+    /// What the service's policy withholds from everybody, if anything, as a policy of its own.
+    withheld: Option<NamedTempFile>,
+    /// What was typed to be denied.
+    denied: Vec<PathBuf>,
+    /// The home of whoever hosts it, canonical, unless nothing is to be hidden.
+    hidden: Option<PathBuf>,
+    /// Where turns at the terminal are taken.
+    turns: Turns,
+    environment: Vec<(OsString, OsString)>,
+    verbose: bool,
+}
+
+impl Hosted {
+    /// Finds `name`, in `PATH` if it has no slash; `env` says which variables it has, and `tiers` what it must not
+    /// touch whatever it is granted.
+    pub(super) fn find(
+        context: &Context,
+        options: &Options,
+        env: &Env,
+        tiers: &Tiers,
+        name: &OsStr,
+    ) -> Result<Self, Failure> {
+        let is_program = |file: &PathBuf| programs::is_program(&context.absolute(file));
+        let file = program_lookup::candidates(context, name).into_iter().find(is_program);
+        let file = file.ok_or_else(|| Failure::NotFound { program: name.into() })?;
+        let no_room = |error| {
+            let dir = quote::place(&context.temp);
+            Failure::own(format!("no temporary files can be made in {dir}: {error}"))
+        };
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&context.temp);
+        let folder = folder.map_err(no_room)?;
+        let withheld = withheld(context, tiers).map_err(no_room)?;
+        let is_granted = |name: &OsStr| match env.judge(name.as_bytes()) {
+            Coverage::Allowed => true,
+            Coverage::Denied => false,
+            Coverage::Uncovered => is_base(name),
+        };
+        let granted = context.environment.iter().filter(|(name, _)| is_granted(name));
+        let mut environment: Vec<_> = granted.cloned().collect();
+        environment.push(("HOME".into(), folder.path().into()));
+        environment.push(("TMPDIR".into(), context.temp.clone().into()));
+        Ok(Self {
+            launcher: launcher()?,
+            file: context.absolute(&file),
+            folder,
+            libraries: options.exec.iter().map(|path| context.absolute(path)).collect(),
+            withheld,
+            denied: options.deny.iter().map(|path| context.absolute(path)).collect(),
+            hidden: context.canonical_home.clone().filter(|_| !options.show_denied),
+            turns: Turns::of(context),
+            environment,
+            verbose: options.verbose,
+        })
+    }
+
+    /// What people call it.
+    pub(super) fn name(&self) -> String {
+        self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// This program again, to run the tool strictly confined in a workspace where nothing is.
+    pub(super) fn command(&self, arguments: &[OsString]) -> Command {
+        let mut command = Command::new(&self.launcher);
+        command.args(["--enforce", "strict", "--no-net", "--non-interactive", "--profile", "none"]);
+        command.args(["--hosted", "--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
+        command.arg("--host").arg(std::process::id().to_string());
+        command.arg("-C").arg(self.folder.path());
+        if let Some(withheld) = &self.withheld {
+            command.arg("-p").arg(withheld.path());
+        }
+        for path in self.libraries.iter().chain([&self.file]) {
+            command.arg("-x").arg(path);
+        }
+        for path in &self.denied {
+            command.arg("--deny").arg(path);
+        }
+        if let Some(home) = &self.hidden {
+            command.arg("--hidden").arg(home);
+        }
+        if let Some(file) = self.turns.file() {
+            command.arg("--turns").arg(file);
+        }
+        command.arg("--").arg(&self.file).args(arguments);
+        command.current_dir(self.folder.path());
+        command.env_clear().envs(self.environment.iter().cloned());
+        command
+    }
+}
+
+/// A policy that withholds from a tool what `tiers` withhold, or ask about: a tool has nobody to ask.
+fn withheld(context: &Context, tiers: &Tiers) -> io::Result<Option<NamedTempFile>> {
+    let patterns: Vec<&str> = tiers.withholding().collect();
+    if patterns.is_empty() {
+        return Ok(None);
+    }
+    let mut builder = tempfile::Builder::new();
+    let mut file = builder.prefix(PREFIX).suffix(".json").tempfile_in(&context.temp)?;
+    serde_json::to_writer(&mut file, &json!({"file_policy": {"deny_paths": patterns}}))?;
+    Ok(Some(file))
+}
+
+/// Refuses to host a tool inside another run: there is no supervisor to hold it strictly, and the library of that
+/// run would not see what the service does for it (`docs/decisions/0016`).
+///
+/// # Errors
+/// Where there is a run around this one, or nobody can tell.
+pub(super) fn refuse_inside(context: &Context) -> Result<(), Failure> {
+    if Outer::find(context)?.is_none() {
+        return Ok(());
+    }
+    Err(Failure::advised(
+        "a tool cannot be held inside another run: there is no supervisor for it, and that run's library \
+         does not see what the service does",
+        "start the service outside of that run",
+    ))
+}
+
+/// Refuses a policy that can be read only once: each program of the tool's is held to what is read for it.
+///
+/// # Errors
+/// Where `file` is a pipe, or has no name of its own.
+fn refuse_pipe(context: &Context, file: &Path) -> Result<(), Failure> {
+    let place = context.absolute(file).canonicalize();
+    if place.is_ok_and(|place| place.is_file()) {
+        return Ok(());
+    }
+    Err(Failure::advised(
+        format!("the policy file {} can be read only once", quote::path(&file.to_string_lossy())),
+        "the service reads it again for each program that it starts: name a file",
+    ))
+}
+
+/// This program with the options that make it hold a program of the tool's to the service's policy.
+pub(super) fn wrapper(
+    context: &Context,
+    options: &Options,
+    root: &Root,
+) -> Result<Vec<OsString>, Failure> {
+    let mut words: Vec<OsString> = vec![launcher()?.into()];
+    words.extend(
+        ["--service", "--no-net", "--non-interactive", "--kill-leftovers"].map(OsString::from),
+    );
+    words.extend(["--host".into(), std::process::id().to_string().into()]);
+    // It is started in the workspace.
+    words.extend(["-C", "."].map(OsString::from));
+    words.extend(mounts::from_root(Place { context, root }, &options.mounts)?);
+    if let Some(events) = &options.events {
+        words.extend(["--events".into(), context.absolute(events).into()]);
+    }
+    options.policies.iter().try_for_each(|file| refuse_pipe(context, file))?;
+    let lists = [
+        ("--policy", &options.policies),
+        ("-r", &options.read),
+        ("-w", &options.write),
+        ("-x", &options.exec),
+        ("--deny", &options.deny),
+    ];
+    for (option, paths) in lists {
+        let path = |path: &PathBuf| [option.into(), context.absolute(path).into()];
+        words.extend(paths.iter().flat_map(path));
+    }
+    for glob in &options.allow_autorun {
+        words.extend(["--allow-autorun".into(), from_here(glob, &context.cwd)?.into()]);
+    }
+    let tool = options.tool.iter().map(|name| ("--tool", name));
+    let profiles = options.profiles.iter().map(|name| ("--profile", name));
+    words.extend(tool.chain(profiles).flat_map(|(option, name)| [option.into(), name.into()]));
+    let switches = [
+        ("--no-baseline", options.no_baseline),
+        ("--share-tmp", options.share_tmp),
+        ("--show-denied", options.show_denied),
+    ];
+    words.extend(switches.iter().filter(|(_, on)| *on).map(|(option, _)| OsString::from(option)));
+    let layers = match options.enforce.unwrap_or_default() {
+        Enforce::Cooperative => "cooperative",
+        Enforce::Layered => "layered",
+        Enforce::Strict => "strict",
+    };
+    words.extend(["--enforce", layers, "--"].map(OsString::from));
+    Ok(words)
+}
+
+/// What programs of the tool's have of the environment, before rules.
+pub(super) fn surroundings(context: &Context) -> Vec<(OsString, OsString)> {
+    let is_own = |name: &OsStr| OWN.iter().any(|known| name == *known);
+    let kept = context.environment.iter().filter(|(name, _)| is_base(name) || is_own(name));
+    kept.cloned().collect()
+}
+
+fn is_base(name: &OsStr) -> bool {
+    variables::is_base(name.as_bytes())
+}
+
+fn launcher() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| Failure::own(format!("this program cannot be found again: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nothing_is_withheld_there_is_no_policy_that_says_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let context = Context::bare(folder.path());
+        assert!(withheld(&context, &Tiers::default()).expect("written").is_none());
+        assert_eq!(folder.path().read_dir().expect("listed").count(), 0);
+    }
+}

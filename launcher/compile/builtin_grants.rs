@@ -1,0 +1,130 @@
+//! The ready-made grants of a run: the baseline, and the profiles that fit its program (spec §12.1).
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::Grant;
+use jp_confine_policy::canonical::Root;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
+use rustix::fs::{Mode, mkdirat};
+
+use crate::cli::Options;
+use crate::compile::anchors::Anchors;
+use crate::compile::private_files;
+use crate::compile::profiles::Resolved;
+use crate::config::layers::Layers;
+use crate::config::profile::Profile;
+use crate::config::profiles::Profiles;
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::network::names;
+
+/// What was picked, and what it comes to on this machine.
+#[derive(Debug)]
+pub(crate) struct ReadyMade {
+    /// The baseline, unless it is left out, and the profiles.
+    pub(crate) tables: Vec<Resolved>,
+    /// The names of the profiles.
+    pub(crate) profiles: Vec<String>,
+    /// Where the entries led.
+    pub(crate) anchors: Anchors,
+    /// Folders in the workspace that its tools make by way of another name beside it.
+    pub(crate) folders: Vec<String>,
+}
+
+impl ReadyMade {
+    /// Picks and resolves them for `program`, if one is to be run. Where it `begins` now, the folders that its
+    /// tools would make are made first. In `ground` is kept what takes long to find.
+    pub(crate) fn pick(
+        context: &Context,
+        options: &Options,
+        layers: &Layers,
+        program: Option<&OsStr>,
+        begins: bool,
+        ground: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let baseline = (!options.no_baseline).then(Profile::baseline).transpose()?;
+        let known = Profiles::with(layers.profiles())?;
+        let name = program.and_then(|program| Path::new(program).file_name());
+        let picked = known.pick(&options.profiles, name)?;
+        let mut folders = Vec::new();
+        if begins {
+            let name = name.and_then(OsStr::to_str).unwrap_or_default();
+            for profile in picked.iter().filter(|profile| profile.claims(name)) {
+                profile.make_folders(context);
+                folders.extend(profile.workspace_folders().map(str::to_owned));
+            }
+        }
+        let mut anchors = Anchors::default();
+        let mut tables: Vec<Resolved> = baseline
+            .iter()
+            .chain(picked.iter().copied())
+            .map(|table| table.resolve(context, &mut anchors, options))
+            .collect();
+        private_files::narrow(&mut tables, ground);
+        let profiles = picked.iter().map(|profile| profile.name.clone()).collect();
+        Ok(Self { tables, profiles, anchors, folders })
+    }
+
+    /// Without a network also without the sockets of services that look up names: whoever is asked for a name
+    /// tells it to the network.
+    pub(crate) fn reaching(mut self, network: bool) -> Self {
+        for table in &mut self.tables {
+            let is_service = |grant: &Grant| names::is_service(grant.anchor.as_os_str().as_bytes());
+            table.grants.retain(|grant| network || !is_service(grant));
+        }
+        self
+    }
+}
+
+/// Makes these folders in the workspace at `root`, where `image` lets the run make them and no other name beside them:
+/// cargo makes `target` under a made-up name first. What is there already stays as it is.
+pub(crate) fn make_in_workspace(root: &Root, image: &Image<'_>, folders: &[String]) {
+    let may_create = |name: &str| {
+        let path = root.as_path().join(name);
+        let request = Request::canonical(path.as_os_str().as_bytes());
+        decide::access(image, &request, Capabilities::CREATE) == Verdict::Allow
+    };
+    for folder in folders.iter().filter(|folder| may_create(folder)) {
+        if !may_create(&format!("{folder}-beside")) {
+            // Where that fails the tool says so.
+            let _ = root.hold().map(|held| mkdirat(held, folder, Mode::from_raw_mode(0o777)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jp_confine_policy::build::{GrantKind, Origin};
+
+    use super::*;
+
+    #[test]
+    fn without_the_network_nobody_is_asked_for_names() {
+        let origin = Origin::Baseline { entry: String::new() };
+        let grant = |path: &str| {
+            Grant::new(path.into(), Capabilities::UPDATE, GrantKind::Plain, origin.clone())
+        };
+        let baseline = Profile::baseline().expect("the table");
+        let listed = baseline.entries.iter().map(|(_, path)| grant(path)).collect();
+        let tables = vec![Resolved { grants: listed, ..Resolved::default() }];
+        let all = ReadyMade {
+            tables,
+            profiles: Vec::new(),
+            anchors: Anchors::default(),
+            folders: Vec::new(),
+        };
+        let before = all.tables[0].grants.len();
+        let all = all.reaching(false);
+        let left: Vec<_> = all.tables[0].grants.iter().map(|grant| grant.anchor.clone()).collect();
+        assert_eq!(left.len() + 2, before, "{left:?}");
+        assert!(
+            !left
+                .iter()
+                .any(|path| path.ends_with("socket") || path.ends_with("io.systemd.Resolve"))
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! Looks for nodes of devices in granted directories, at the places where root file systems have them. Used by `prepare`
+//! for root, whom no permission keeps from opening them: then each open is looked at, which costs time.
+
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use jp_confine_policy::absent::Absent;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::device::Device;
+use rustix::fs::{major, minor};
+
+/// Where a root file system has them.
+const DIRECTORY: &str = "dev";
+
+/// More entries of one directory are not looked at.
+const ENTRIES: usize = 250;
+
+/// A node in a granted directory, in `dev` there, or in that of a directory there, of a device that not every program
+/// has anyway. Only root is told.
+pub(crate) fn find(grants: &[Grant]) -> Option<PathBuf> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let granted = grants.iter().filter(|grant| !grant.caps.is_empty() && is_meant(grant));
+    let mut absent = Absent::default();
+    granted.map(|grant| grant.anchor.as_path()).find_map(|anchor| {
+        if absent.has(anchor) {
+            return None;
+        }
+        let mut directories = vec![anchor.join(DIRECTORY)];
+        match look_in(anchor, |path| directories.push(path.join(DIRECTORY))) {
+            Ok(Some(found)) => return Some(found),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => absent.note(anchor),
+            _ => {}
+        }
+        directories.iter().find_map(|directory| look_in(directory, |_| {}).ok().flatten())
+    })
+}
+
+/// Whether it is there for what a person has, and not the product.
+fn is_meant(grant: &Grant) -> bool {
+    let is_declared = matches!(grant.origin, Origin::Rule { .. } | Origin::Flag { .. });
+    (is_declared || grant.kind == GrantKind::Workspace) && !grant.anchor.starts_with("/dev")
+}
+
+/// The first such node in a directory, of which `each` is told the directories.
+fn look_in(directory: &Path, mut each: impl FnMut(&Path)) -> io::Result<Option<PathBuf>> {
+    for entry in fs::read_dir(directory)?.flatten().take(ENTRIES) {
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            each(&entry.path());
+        } else if (kind.is_char_device() || kind.is_block_device())
+            && !entry
+                .metadata()
+                .is_ok_and(|it| device(kind.is_block_device(), it.rdev()).is_everyday())
+        {
+            return Ok(Some(entry.path()));
+        }
+    }
+    Ok(None)
+}
+
+fn device(is_block: bool, number: u64) -> Device {
+    Device { is_block, major: major(number), minor: minor(number) }
+}

@@ -1,0 +1,219 @@
+//! The paths that `-r`, `-w`, `-x` and `--deny` name, resolved. Used by `grants`, which adds them to the other grants.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::model::TYPED;
+use jp_confine_policy::{Capabilities, decide, slips};
+
+use super::{Ceilings, Parts};
+use crate::cli::Options;
+use crate::compile::led_path::Led;
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::text::quote;
+
+/// Where most programs and libraries are.
+const SYSTEM: &str = "/usr";
+
+/// Paths that flags name, resolved: what they add, or that they deny.
+#[derive(Debug)]
+pub(crate) struct Flags {
+    pub(super) paths: BTreeMap<PathBuf, Flag>,
+    /// Those that grant something elsewhere than they are spelled.
+    pub(super) led: Vec<Led>,
+    /// The directory that `--share-tmp` grants.
+    pub(super) shared: Option<PathBuf>,
+    /// Warnings of slips.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The grant of flags on one path, or their denial.
+#[derive(Debug, Default)]
+pub(crate) struct Flag {
+    pub(super) caps: Capabilities,
+    pub(super) deny: bool,
+    pub(super) text: String,
+}
+
+impl Flags {
+    /// Resolves the paths of `-r`, `-w`, `-x` and `--deny` from the working directory. On one path
+    /// they add up, and a denial outweighs them, in whatever order they were typed.
+    pub(crate) fn resolve(context: &Context, options: &Options) -> Result<Self, Failure> {
+        let read = Capabilities::READ;
+        let lists: [(&str, Option<Capabilities>, &[PathBuf]); 4] = [
+            ("-r", Some(read), &options.read),
+            ("-w", Some(read.union(Capabilities::WRITE)), &options.write),
+            ("-x", Some(read.union(Capabilities::EXECUTE)), &options.exec),
+            ("--deny", None, &options.deny),
+        ];
+        let shared = options.share_tmp.then(|| Path::new("/tmp").canonicalize().ok()).flatten();
+        let (paths, led, warnings) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let mut flags = Self { paths, led, shared, warnings };
+        for (name, caps, paths) in lists {
+            for path in paths {
+                flags.resolve_one(context, name, caps, path)?;
+            }
+        }
+        Ok(flags)
+    }
+
+    fn resolve_one(
+        &mut self,
+        context: &Context,
+        name: &str,
+        caps: Option<Capabilities>,
+        path: &Path,
+    ) -> Result<(), Failure> {
+        let text = format!("{name} {}", path.display());
+        if path.as_os_str().is_empty() {
+            return Err(Failure::advised(
+                format!("{name} names the empty path"),
+                "the working directory is `.`",
+            ));
+        }
+        let resolved = canonical::resolve(&context.cwd, path, Op::Content)
+            .map_err(|error| Failure::own(format!("{text}: {error}")))?;
+        if !resolved.exists && caps.is_none() {
+            refuse_slip(path)?;
+        }
+        let creates = caps.is_none_or(|caps| caps.contains(Capabilities::CREATE));
+        if !resolved.exists && !creates {
+            self.warnings.push(format!("{text}: there is no such file"));
+        }
+        if let Some(caps) = caps.filter(|_| !resolved.steps.is_empty()) {
+            let origin = Origin::Flag { text: text.clone() };
+            let grant = Grant::new(resolved.path.clone(), caps, GrantKind::Plain, origin);
+            self.led.push(Led { grant, spelled: context.cwd.join(path) });
+        }
+        self.add(resolved.path, caps, &text);
+        Ok(())
+    }
+
+    /// Whether a flag grants something.
+    pub(crate) fn grant(&self) -> bool {
+        self.grant_at(|_| true)
+    }
+
+    /// Whether one grants something at such a place.
+    pub(super) fn grant_at(&self, is_meant: impl Fn(&Path) -> bool) -> bool {
+        self.paths.iter().any(|(anchor, flag)| !flag.caps.is_empty() && is_meant(anchor))
+    }
+
+    fn add(&mut self, anchor: PathBuf, caps: Option<Capabilities>, text: &str) {
+        let flag = self.paths.entry(anchor).or_default();
+        let Some(caps) = caps else {
+            // It outweighs the others, and is what to leave out where that shall not be.
+            if !flag.deny {
+                *flag = Flag { deny: true, text: text.to_owned(), ..Flag::default() };
+            }
+            return;
+        };
+        flag.caps = flag.caps.union(caps);
+        if !flag.text.is_empty() {
+            flag.text.push(' ');
+        }
+        flag.text.push_str(text);
+    }
+
+    /// Applies the flags to a ready-made grant at or below one of their paths: what a person typed counts for more than
+    /// what nobody wrote. `None` where they deny it. Below a denial it grants what they grant there.
+    pub(super) fn apply(&self, mut grant: Grant, ceilings: &Ceilings<'_>) -> Option<Grant> {
+        if self.paths.is_empty() {
+            return Some(grant);
+        }
+        let left = ceilings.left(&grant.anchor);
+        if grant.caps.is_empty() || left.is_some_and(Capabilities::is_empty) {
+            return ceilings.narrow(grant);
+        }
+        let above = || grant.anchor.ancestors().filter_map(|dir| self.paths.get(dir));
+        grant.caps =
+            left.unwrap_or_else(|| above().fold(grant.caps, |caps, flag| caps.union(flag.caps)));
+        Some(grant)
+    }
+}
+
+impl Parts<'_> {
+    /// The bounds that the command line and the person's profiles set to all grants at and below their paths.
+    pub(super) fn ceilings(&self) -> Ceilings<'_> {
+        let mut ceilings = Ceilings::default();
+        if let Some(shared) = &self.flags.shared {
+            ceilings.grant(shared, Capabilities::ALL);
+        }
+        for rule in self.rules.iter().filter(|rule| is_typed_mount(rule)) {
+            ceilings.grant(&rule.anchor, rule.caps);
+        }
+        for denial in self.own_inside().filter(|grant| grant.caps.is_empty()) {
+            ceilings.deny_rules(&denial.anchor);
+        }
+        for (anchor, flag) in &self.flags.paths {
+            if flag.deny {
+                ceilings.deny(anchor);
+            } else {
+                ceilings.grant(anchor, flag.caps);
+            }
+        }
+        ceilings
+    }
+
+    /// The names that ready-made grants except below `anchor`. A grant of the command line that stands below a denial leaves
+    /// that excepted, since it names none of it.
+    pub(super) fn excepted(&self, anchor: &Path) -> Vec<String> {
+        let grants = self.tables.iter().flat_map(|table| &table.grants);
+        let excepted = grants.filter_map(|grant| {
+            let way = canonical::below(&grant.anchor, anchor)?.as_os_str();
+            let rest = |pattern| decide::exclusion_behind(pattern, way.as_encoded_bytes());
+            Some(grant.carve_outs.iter().filter_map(move |pattern| rest(pattern)))
+        });
+        excepted.flatten().collect()
+    }
+
+    /// Warnings where a denial leaves nothing of the workspace around which it stands, or of the system's programs.
+    pub(super) fn denied_whole(&self) -> Vec<String> {
+        let root = &self.workspace.root;
+        let ceilings = self.ceilings();
+        let denial = |place: &Path| {
+            let nothing = ceilings.left(place).is_some_and(Capabilities::is_empty);
+            let mut flags = place.ancestors().filter_map(|dir| self.flags.paths.get(dir));
+            let denial = flags.find(|flag| flag.deny).filter(|_| nothing)?;
+            (!ceilings.grants_below(place)).then(|| quote::path(&denial.text))
+        };
+        let denied_root = || denial(root).filter(|_| !self.flags.paths.contains_key(root));
+        let of_workspace = denied_root().map(|denial| {
+            let keep = quote::words(&[("-w", root.clone()), ("-x", root.clone())]);
+            format!("{denial} denies the workspace, too; to keep it, add {keep}")
+        });
+        let of_system = denial(Path::new(SYSTEM)).map(|denial| {
+            let keep = quote::words(&[("-x", SYSTEM.into()), ("-r", "/etc".into())]);
+            format!(
+                "{denial} denies the system's programs and libraries, too; to keep them, add {keep}"
+            )
+        });
+        let is_whole = !self.options.hosted;
+        of_workspace.into_iter().chain(of_system).filter(|_| is_whole).collect()
+    }
+}
+
+/// A mount of this very command line.
+fn is_typed_mount(rule: &Grant) -> bool {
+    let is_typed = matches!(&rule.origin, Origin::Rule { layer, .. } if **layer == *TYPED);
+    is_typed && matches!(rule.kind, GrantKind::External { .. })
+}
+
+/// Refuses a path of `--deny` that nothing has, and that looks as if something else was meant: it would deny nothing.
+fn refuse_slip(path: &Path) -> Result<(), Failure> {
+    let shown = quote::path(&path.to_string_lossy());
+    let refuse = |advice: &str| {
+        let message = format!("--deny {shown}: the option takes a path, and nothing has this name");
+        Err(Failure::advised(message, advice))
+    };
+    if path.starts_with("~") {
+        return refuse("the shell replaces an unquoted `~` that begins a word: `--deny ~/NAME`");
+    }
+    if slips::is_pattern(&path.to_string_lossy()) {
+        return refuse("patterns belong in `deny_paths` of `[file_policy]`, in a policy file");
+    }
+    Ok(())
+}

@@ -1,0 +1,360 @@
+//! All grants of a run in the order that the image gives meaning to: of two on one anchor the last
+//! wins, else the one with the longest anchor.
+
+pub(crate) mod ceilings;
+pub(crate) mod flags;
+mod home;
+mod user_profiles;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tiers::Tiers;
+use jp_confine_policy::{Capabilities, canonical};
+
+pub(crate) use self::ceilings::Ceilings;
+use self::flags::Flag;
+pub(crate) use self::flags::Flags;
+use crate::cli::Options;
+use crate::compile::anchors::Anchors;
+use crate::compile::image::{self, image_over};
+use crate::compile::led_path::Led;
+use crate::compile::planted_links;
+use crate::compile::profiles::Resolved;
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::host::workspace::Workspace;
+use crate::sys::child;
+
+/// What the grants of a run are made from.
+#[derive(Debug)]
+pub(crate) struct Parts<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) options: &'a Options,
+    /// The baseline, unless it is left out, and the profiles that were picked.
+    pub(crate) tables: &'a [Resolved],
+    pub(crate) flags: &'a Flags,
+    pub(crate) tiers: &'a Tiers,
+    /// The grants of `access.fs` and of the workspace itself.
+    pub(crate) rules: Vec<Grant>,
+    /// The program's private `TMPDIR`, if there is a run.
+    pub(crate) temp: Option<&'a Path>,
+    /// The folder of the preload library, which every program of a run reads.
+    pub(crate) shim: Option<&'a Path>,
+    /// Files and folders of the launcher's own, and what each is for.
+    pub(crate) control: Vec<(PathBuf, String)>,
+}
+
+impl Parts<'_> {
+    /// Puts the grants together, and says what a person should know of it. Looks at the disk.
+    ///
+    /// # Errors
+    /// Where a flag leads through a link that programs can make.
+    pub(crate) fn assemble(self) -> Result<(Vec<Grant>, Vec<String>), Failure> {
+        let grants = self.without(&[])?;
+        let root = &self.workspace.root;
+        let led = self.flags.led.iter().chain(self.tables.iter().flat_map(|table| &table.led));
+        let planted = planted_links::planted(led, &grants, self.tiers, root)?;
+        let mut warnings = Vec::from_iter(self.idle(&grants)?);
+        warnings.extend(self.denied_whole());
+        if planted.is_empty() {
+            return Ok((grants, warnings));
+        }
+        // What is granted anyway nobody gains by a link.
+        let all: Vec<&Led> = planted.iter().map(|planted| planted.led).collect();
+        let others = self.without(&all)?;
+        let mut left_out = Vec::new();
+        for one in &planted {
+            if left_out.contains(&one.led) || holds(&others, &one.led.grant, root)? {
+                continue;
+            }
+            if self.flags.led.contains(one.led) {
+                return Err(Failure::advised(one.told(), one.way_out()));
+            }
+            warnings.push(format!("{}: left out; {}", one.told(), one.way_out()));
+            left_out.push(one.led);
+        }
+        Ok((self.without(&left_out)?, warnings))
+    }
+
+    /// All grants but these.
+    fn without(&self, left_out: &[&Led]) -> Result<Vec<Grant>, Failure> {
+        let flags = self.flags;
+        let root = &self.workspace.root;
+        let mut grants = Vec::new();
+        for table in self.tables {
+            let kept = |grant: &&Grant| left_out.iter().all(|led| led.grant != **grant);
+            grants.extend(table.grants.iter().filter(kept).cloned());
+        }
+        merge_equal(&mut grants);
+        drop_redundant(&mut grants);
+        // The workspace's rules decide inside it; nothing ready-made narrows or widens them. A person's denials do
+        // narrow them, as they would typed.
+        grants.retain(|grant| canonical::below(root, &grant.anchor).is_none());
+        let ceilings = self.ceilings();
+        let mut grants: Vec<Grant> =
+            grants.into_iter().filter_map(|grant| flags.apply(grant, &ceilings)).collect();
+        grants.extend(self.temporary());
+        grants.extend(self.home(&grants, &ceilings));
+        grants.extend(self.rules.iter().cloned().filter_map(|rule| ceilings.narrow(rule)));
+        grants.extend(self.denied_inside().filter_map(|denial| ceilings.narrow(denial)));
+        self.add_flags(&mut grants, left_out, &ceilings)?;
+        grants.extend(self.shim.map(|shim| {
+            let origin = Origin::Product { why: "the preload library".to_owned() };
+            Grant::new(shim.to_owned(), Capabilities::READ, GrantKind::Plain, origin)
+        }));
+        grants.extend(self.control.iter().map(|(path, why)| {
+            let origin = Origin::Product { why: why.clone() };
+            Grant::new(path.clone(), Capabilities::NONE, GrantKind::Control, origin)
+        }));
+        drop_hidden(&mut grants);
+        Ok(grants)
+    }
+
+    fn temporary(&self) -> Option<Grant> {
+        let (path, caps, origin) = if self.options.share_tmp {
+            let path = self.flags.shared.clone()?;
+            (path, Capabilities::ALL, Origin::Flag { text: "--share-tmp".to_owned() })
+        } else {
+            let why = "the private TMPDIR of this run".to_owned();
+            (self.temp?.to_owned(), Capabilities::ALL, Origin::Product { why })
+        };
+        Some(Grant::new(path, caps, GrantKind::Plain, origin))
+    }
+
+    /// Flags add to what holds at their path, they take nothing away: `-x .` keeps the workspace
+    /// writable. What holds there may be what a flag on a directory above leaves.
+    fn add_flags(
+        &self,
+        grants: &mut Vec<Grant>,
+        left_out: &[&Led],
+        ceilings: &Ceilings<'_>,
+    ) -> Result<(), Failure> {
+        let is_left_out = |anchor: &Path| {
+            left_out.iter().any(|led| led.grant.anchor == anchor && self.flags.led.contains(led))
+        };
+        let paths = self.flags.paths.iter().map(|(anchor, flag)| (anchor.as_path(), flag));
+        let mut rest: Vec<(&Path, &Flag)> =
+            paths.filter(|(anchor, _)| !is_left_out(anchor)).collect();
+        while !rest.is_empty() {
+            let anchors: BTreeSet<&Path> = rest.iter().map(|(anchor, _)| *anchor).collect();
+            let is_below =
+                |anchor: &Path| anchor.ancestors().skip(1).any(|dir| anchors.contains(dir));
+            let (below, above) = rest.into_iter().partition(|(anchor, _)| is_below(anchor));
+            self.add_beside(grants, above, ceilings)?;
+            rest = below;
+        }
+        Ok(())
+    }
+
+    /// Adds flags none of which is on a path below that of another.
+    fn add_beside(
+        &self,
+        grants: &mut Vec<Grant>,
+        flags: Vec<(&Path, &Flag)>,
+        ceilings: &Ceilings<'_>,
+    ) -> Result<(), Failure> {
+        let anchors: Vec<&Path> = flags.iter().map(|(anchor, _)| *anchor).collect();
+        let before = image_over(grants, None, &anchors, &self.workspace.root)?;
+        let image = image::parse_image(&before)?;
+        for (anchor, flag) in flags {
+            let held = decide::lookup(&image, &Request::canonical(bytes(anchor))).caps;
+            let asked = self.asked_as_sensitive(grants, anchor)?;
+            let added = held.difference(asked).union(flag.caps);
+            let caps = if flag.deny { Capabilities::NONE } else { added };
+            let origin = Origin::Flag { text: flag.text.clone() };
+            let mut grant = Grant::new(anchor.to_owned(), caps, GrantKind::Plain, origin);
+            if !flag.deny && ceilings.left(anchor).is_some() {
+                grant.carve_outs = self.excepted(anchor);
+            }
+            grants.push(grant);
+        }
+        Ok(())
+    }
+
+    /// What a person is asked about at a sensitive path, as a broader rule grants it: a flag on the path, about which
+    /// nobody is asked any more, grants what it says (spec §10).
+    fn asked_as_sensitive(&self, grants: &[Grant], path: &Path) -> Result<Capabilities, Failure> {
+        if !self.tiers.is_sensitive(path) {
+            return Ok(Capabilities::NONE);
+        }
+        let image = image_over(grants, Some(self.tiers), &[path], &self.workspace.root)?;
+        let found = decide::lookup(&image::parse_image(&image)?, &Request::canonical(bytes(path)));
+        let is_asked = found.restraint == Some(Restraint::Sensitive);
+        Ok(if is_asked { found.asks } else { Capabilities::NONE })
+    }
+}
+
+/// Files outside the workspace at `root` that the program receives open can be opened again by name
+/// (`/dev/stdout`), for what they are open for. These are the grants that `grants` lack for it.
+pub(crate) fn inherited(grants: &[Grant], root: &Path) -> Result<Vec<Grant>, Failure> {
+    let open = open_files();
+    let paths: Vec<&Path> = open.iter().map(|file| file.path.as_path()).collect();
+    let image = image_over(grants, None, &paths, root)?;
+    let image = image::parse_image(&image)?;
+    let mut by_path: BTreeMap<PathBuf, (Capabilities, i32)> = BTreeMap::new();
+    for Inherited { fd, path, caps } in open {
+        let held = decide::lookup(&image, &Request::canonical(bytes(&path))).caps;
+        if !held.contains(caps) && !path.starts_with(root) {
+            let entry = by_path.entry(path).or_insert((held, fd));
+            entry.0 = entry.0.union(caps);
+        }
+    }
+    let grant =
+        |(path, (caps, fd))| Grant::new(path, caps, GrantKind::Plain, Origin::Inherited { fd });
+    Ok(by_path.into_iter().map(grant).collect())
+}
+
+/// Ready-made grants on one path add up, unless one of them denies it: two profiles may each need
+/// something of the same directory. What a person named is hers, whoever else needs it.
+fn merge_equal(grants: &mut Vec<Grant>) {
+    let mut merged: Vec<Grant> = Vec::with_capacity(grants.len());
+    let mut places: HashMap<OsString, usize> = HashMap::new();
+    for grant in grants.drain(..) {
+        let Some(&place) = places.get(grant.anchor.as_os_str()) else {
+            places.insert(grant.anchor.clone().into(), merged.len());
+            merged.push(grant);
+            continue;
+        };
+        let Some(known) = merged.get_mut(place) else { continue };
+        if grant.caps.is_empty() {
+            *known = grant;
+        } else if !known.caps.is_empty() {
+            known.caps = known.caps.union(grant.caps);
+            if is_named(&grant.origin) {
+                known.origin = grant.origin;
+            }
+            known.carve_outs.extend(grant.carve_outs);
+        }
+    }
+    *grants = merged;
+}
+
+/// Leaves out what is denied where all is hidden anyway: the place that a rule stands on is always seen, and
+/// this is to look absent like the rest.
+fn drop_hidden(grants: &mut Vec<Grant>) {
+    let kinds: HashMap<OsString, bool> = grants
+        .iter()
+        .map(|grant| (grant.anchor.clone().into(), grant.kind == GrantKind::Hidden))
+        .collect();
+    grants.retain(|grant| {
+        let mut above = grant.anchor.ancestors().skip(1);
+        let nearest = above.find_map(|dir| kinds.get(dir.as_os_str()));
+        grant.kind != GrantKind::Hidden || nearest != Some(&true)
+    });
+}
+
+/// Whether it is of a profile that a person wrote and named.
+const fn is_named(origin: &Origin) -> bool {
+    matches!(origin, Origin::Profile { named: true, .. })
+}
+
+/// Leaves out ready-made grants that say what the nearest one above says already, as `/usr/bin`
+/// does once `/bin` is resolved; but what a person named is for tool input, too, which the others are not.
+fn drop_redundant(grants: &mut Vec<Grant>) {
+    let above: HashMap<OsString, (Capabilities, bool)> = grants
+        .iter()
+        .map(|grant| (grant.anchor.clone().into(), (grant.caps, grant.carve_outs.is_empty())))
+        .collect();
+    grants.retain(|grant| {
+        let nearest = grant.anchor.ancestors().skip(1).find_map(|dir| above.get(dir.as_os_str()));
+        !nearest.is_some_and(|&(caps, whole)| whole && caps == grant.caps && !caps.is_empty())
+            || !grant.carve_outs.is_empty()
+            || is_named(&grant.origin)
+    });
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())
+}
+
+/// A file that is open across exec.
+struct Inherited {
+    fd: i32,
+    path: PathBuf,
+    caps: Capabilities,
+}
+
+/// Regular files and devices that the program will find open. Never directories: one descriptor
+/// must not grant a tree.
+fn open_files() -> Vec<Inherited> {
+    let Ok(open) = fs::read_dir("/proc/self/fd") else { return Vec::new() };
+    let one = |name: &str| {
+        let fd: i32 = name.parse().ok()?;
+        let flags = child::kept_open_for(fd).filter(|flags| flags & libc::O_PATH == 0)?;
+        let link = Path::new("/proc/self/fd").join(name);
+        let path = fs::read_link(&link).ok().filter(|path| path.is_absolute())?;
+        // A deleted file has a name that leads nowhere, or to another file.
+        if link.metadata().ok()?.is_dir() || !path.exists() {
+            return None;
+        }
+        let caps = match flags & libc::O_ACCMODE {
+            libc::O_RDONLY => Capabilities::READ,
+            libc::O_WRONLY => Capabilities::UPDATE,
+            _ => Capabilities::READ.union(Capabilities::UPDATE),
+        };
+        Some(Inherited { fd, path, caps })
+    };
+    open.flatten().filter_map(|entry| one(entry.file_name().to_str()?)).collect()
+}
+
+/// Whether `grants` hold at the anchor of another what that would.
+fn holds(grants: &[Grant], other: &Grant, root: &Path) -> Result<bool, Failure> {
+    let image = image_over(grants, None, &[&other.anchor], root)?;
+    let image = image::parse_image(&image)?;
+    let request = Request::canonical(bytes(&other.anchor));
+    Ok(decide::access(&image, &request, other.caps) == Verdict::Allow)
+}
+
+/// The loaders of programs, as they are named in them. Where `/lib64` is a link the name there often is
+/// one, too.
+const LOADERS: [&str; 5] = [
+    "/lib64/ld-linux-x86-64.so.2",
+    "/lib/ld-linux-x86-64.so.2",
+    "/lib/ld-linux-aarch64.so.1",
+    "/lib/ld-musl-x86_64.so.1",
+    "/lib/ld-musl-aarch64.so.1",
+];
+
+/// Links that programs go through all the time, so that the image resolves them once: those of the
+/// ready-made tables, those at the top of the tree, the loaders, and the workspace's own spelling.
+pub(crate) fn aliases(
+    workspace: &Workspace,
+    tables: &[Resolved],
+    anchors: &mut Anchors,
+) -> Vec<(PathBuf, PathBuf)> {
+    let top = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/var/run", "/var/lock"];
+    let mut aliases: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    for link in top.map(PathBuf::from) {
+        if let Some(target) = anchors.canonical(&link)
+            && target != link
+        {
+            aliases.insert(link, target);
+        }
+    }
+    for loader in LOADERS.map(Path::new) {
+        let directory = loader.parent().and_then(|parent| anchors.canonical(parent));
+        let link = directory.zip(loader.file_name()).map(|(parent, name)| parent.join(name));
+        if let Some((link, target)) = link.zip(anchors.canonical(loader))
+            && link != target
+        {
+            aliases.insert(link, target);
+        }
+    }
+    for table in tables {
+        aliases.extend(table.links.iter().cloned());
+    }
+    if let Some(spelled) = &workspace.spelled {
+        let plain = !spelled.components().any(|part| part.as_os_str() == "..");
+        if plain && spelled.is_absolute() {
+            aliases.insert(spelled.clone(), workspace.root.clone());
+        }
+    }
+    aliases.into_iter().collect()
+}

@@ -1,0 +1,342 @@
+//! From the command line to a policy that can be sealed: everything that happens before anything
+//! runs, and all that `check`, `explain` and `compile` need.
+
+pub(crate) mod anchors;
+pub(crate) mod builtin_grants;
+pub(crate) mod device_nodes;
+pub(crate) mod external_rules;
+pub(crate) mod grants;
+pub(crate) mod image;
+pub(crate) mod json;
+pub(crate) mod led_path;
+pub(crate) mod planted_links;
+pub(crate) mod prepared;
+pub(crate) mod private_files;
+pub(crate) mod profiles;
+pub(crate) mod programs;
+mod purpose;
+pub(crate) mod second_mounts;
+pub(crate) mod tiers;
+
+use std::ffi::OsStr;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::path::Path;
+
+use jp_confine_policy::build::{Beyond, Grant, ImageSpec, Volume};
+use jp_confine_policy::canonical::Root;
+use jp_confine_policy::case;
+use jp_confine_policy::commands::Listed;
+use jp_confine_policy::compile::Compiled;
+use jp_confine_policy::image::Image;
+use jp_confine_policy::resources::{Resources, Written};
+use jp_confine_policy::tiers::Tiers;
+use jp_confine_policy::warning::{self, Warning};
+
+use crate::cli::{Enforce, Options};
+use crate::compile::builtin_grants::ReadyMade;
+use crate::compile::grants::{Flags, Parts};
+use crate::compile::image::{build_image, parse_image};
+use crate::compile::json::WireForm;
+use crate::compile::prepared::Prepared;
+use crate::compile::second_mounts::{Ground, Mounted};
+use crate::compile::tiers::{Granted, TierLayer};
+use crate::config::edit::rule_places::RulePlaces;
+use crate::config::environment::Environment;
+use crate::config::layers::Layers;
+use crate::error::Failure;
+use crate::external::control_paths;
+use crate::external::mounts::Asked;
+use crate::host::context::Context;
+use crate::host::data_dirs;
+use crate::host::invocation::Here;
+use crate::host::machine::Machine;
+use crate::host::workspace::{self, Workspace};
+use crate::network;
+use crate::plan::{Order, Plan};
+use crate::sys::landlock_bounds::Rule;
+use crate::sys::mount_table::{MountTable, Mounts};
+use crate::text::quote;
+pub(crate) use purpose::{Run, Stage};
+
+/// Loads, compiles and assembles the policy for running `program`, if a program is to be run.
+pub(crate) fn prepare(
+    context: &Context,
+    workspace: &Workspace,
+    options: &Options,
+    program: Option<&OsStr>,
+    stage: Stage<'_>,
+) -> Result<Prepared, Failure> {
+    let (run, log) = (stage.run(), stage.log());
+    let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
+    let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
+    if !options.service {
+        // Whoever only asks about a tool may ask about one that the file service is to host.
+        layers.refuse_unheld(options.tool.as_deref().filter(|_| program.is_some()))?;
+    }
+    let (written, resource_warnings) = beyond_files(&layers, options);
+    let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
+    let is_learning = run.is_some_and(|run| run.learning);
+    let network = network(options, &resources, is_learning);
+    let held = Held::of(context, workspace, options, &written, &resources)?;
+    let rule_places = rule_places(&layers, options);
+    let declared = layers.declared(options.tool.as_deref())?;
+    let (declared, set_aside) = declared.counting(is_learning.then_some(&root));
+    let asked = Asked { context, workspace, root: &root, options, log };
+    let outcome = external_rules::compile(&asked, &layers, declared, stage.purpose())?;
+    let Compiled { grants: rules, unapproved, rules: wire, warnings } =
+        counting(outcome.compiled, options.service && !outcome.declared);
+
+    let begins = matches!(stage, Stage::Run(_)) && !options.service;
+    let ready_made = ReadyMade::pick(context, options, &layers, program, begins, stage.ground())?;
+    let ReadyMade { tables, profiles, mut anchors, folders } =
+        ready_made.reaching(network.without().is_none());
+    let flags = Flags::resolve(context, options)?;
+
+    let granted = Granted::of(outcome.declared, outcome.only_mounts, flags.grant(), &tables);
+    let TierLayer { mut tiers, exposed, warnings: of_tiers } =
+        TierLayer::of(&asked, &layers, granted, stage.purpose())?;
+    let table = MountTable::read();
+    let mounts = table.mounts();
+    let mut control = control_paths::control(context, &root, &layers.policy_files);
+    control.extend(workspace.kept().into_iter().chain(stage.control()));
+    let mounted = Mounted::of(&mounts, &mut control, &mut tiers);
+    let (mut grants, mut left_out) = Parts {
+        context,
+        workspace,
+        options,
+        tables: &tables,
+        flags: &flags,
+        tiers: &tiers,
+        rules,
+        temp: run.and_then(|run| run.scratch.temp()),
+        shim: run.and_then(|run| run.shim.parent()),
+        control,
+    }
+    .assemble()?;
+    left_out.extend(planted_links::distrust(&mut tiers, &grants, root.as_path())?);
+    let ground = Ground { tiers: &tiers, exposed: exposed.as_ref(), workspace: root.as_path() };
+    let unusual = mounted.hold(context, ground, &mut grants, &mut left_out)?;
+    grants.extend(grants::inherited(&grants, root.as_path())?);
+    let volumes = volumes(&mounts, &grants, &tiers, root.as_path());
+    let image = build_image(&ImageSpec {
+        grants: &grants,
+        tiers: (!tiers.is_empty()).then_some(&tiers),
+        volumes: &volumes,
+        beyond: held.beyond(),
+        aliases: &grants::aliases(workspace, &tables, &mut anchors),
+        session: RandomState::new().build_hasher().finish(),
+        json: WireForm::of(&wire, &written, &held.environment).text()?.as_bytes(),
+        ..of_run(run, root.as_path())
+    })?;
+
+    begins.then(|| make_folders(context, &root, &parse_image(&image)?, &folders)).transpose()?;
+
+    let of_grants = of_grants(&grants, &tiers, root.as_path());
+    let lent = || layers.lent(options.tool.as_deref(), &context.variable_names());
+    Ok(Prepared {
+        root,
+        here: workspace.here.clone(),
+        grants,
+        unapproved,
+        mounts: outcome.idle,
+        declared: outcome.declared,
+        image,
+        tiers,
+        rule_places,
+        set_aside,
+        workspace_file: layers.workspace_file().cloned(),
+        own_lists: layers.own_lists(context, options.tool.as_deref(), &profiles),
+        exposed,
+        rules: wire,
+        resources,
+        network,
+        written,
+        environment: held.environment,
+        commands: held.commands,
+        private_temp: run.and_then(|run| run.scratch.temp()).map(Path::to_owned),
+        warnings: outcome
+            .warnings
+            .into_iter()
+            .chain(resource_warnings.iter().map(ToString::to_string))
+            .chain(held.warnings)
+            .chain(uncounted(&layers, options, outcome.declared || is_learning))
+            .chain(warnings.into_iter().chain(of_grants).map(|it| told(&it, &workspace.here)))
+            .chain(flags.warnings)
+            .chain(left_out)
+            .chain(of_tiers.into_iter().chain(ignored_case(&volumes)))
+            .chain(matches!(stage, Stage::Service { .. }).then(lent).unwrap_or_default())
+            .collect(),
+        profiles,
+        made: outcome.made,
+        unusual,
+    })
+}
+
+/// What counts of the rules where a tool is `served` without any: what lets it read.
+fn counting(compiled: Compiled, served: bool) -> Compiled {
+    if served { compiled.for_service() } else { compiled }
+}
+
+/// A warning of rules for tools that do not count, unless there are rules that are `counted`.
+fn uncounted(layers: &Layers, options: &Options, counted: bool) -> Option<String> {
+    if counted { None } else { layers.uncounted(options.tool.as_deref(), options.service) }
+}
+
+/// Makes folders that have to be there before the program starts: the launcher's own, and `builds` in the workspace.
+fn make_folders(
+    context: &Context,
+    root: &Root,
+    image: &Image<'_>,
+    builds: &[String],
+) -> Result<(), Failure> {
+    data_dirs::make_where_reachable(context, image)?;
+    builtin_grants::make_in_workspace(root, image, builds);
+    Ok(())
+}
+
+/// A warning, with what to type where the rule that it is about is meant.
+fn told(warning: &Warning, here: &Here) -> String {
+    match warning.approvable() {
+        Some(rule) => {
+            let told = quote::path(&warning.to_string());
+            format!("{told}; if it is meant: {}", here.approval(rule))
+        }
+        None => warning.to_string(),
+    }
+}
+
+/// The places of a run in the canonical `workspace`, for its image.
+fn of_run<'a>(run: Option<Run<'a>>, workspace: &'a Path) -> ImageSpec<'a> {
+    ImageSpec {
+        shim_path: run.map_or(nowhere(), |run| run.shim),
+        events_path: run.map_or(nowhere(), |run| run.scratch.denials()),
+        temp_dir: run.map_or(nowhere(), |run| run.temp),
+        shared_page: run.map_or(nowhere(), |run| &run.page.path),
+        ..ImageSpec::to_ask(&[], workspace)
+    }
+}
+
+/// What is said of grants where it is not what somebody may have meant.
+fn of_grants(grants: &[Grant], tiers: &Tiers, root: &Path) -> Vec<Warning> {
+    let mut warnings: Vec<_> = warning::covered_baseline(grants).into_iter().collect();
+    warnings.extend(warning::named(grants, tiers, root));
+    warnings
+}
+
+/// What the rules and options say of the network.
+fn network(options: &Options, resources: &Resources, is_learning: bool) -> network::access::Order {
+    let network = network::access::Order::of(options, &resources.net);
+    if is_learning { network.watched(options) } else { network }
+}
+
+/// Where names are equal that differ in case.
+fn volumes(mounts: &Mounts<'_>, grants: &[Grant], tiers: &Tiers, root: &Path) -> Vec<Volume> {
+    let in_force = (!tiers.is_empty()).then_some(tiers);
+    case::volumes(grants, in_force, root, mounts.places())
+}
+
+/// The same for people, and what that means.
+fn ignored_case(volumes: &[Volume]) -> Option<String> {
+    let places = volumes.iter().map(|volume| quote::path(&volume.root.to_string_lossy()));
+    let places = places.collect::<Vec<_>>().join(", ");
+    (!volumes.is_empty()).then(|| {
+        format!(
+            "{places}: the file system ignores case, so what is denied there is denied in every spelling; what is \
+             granted is granted as it is written"
+        )
+    })
+}
+
+/// In place of what only a run has.
+fn nowhere() -> &'static Path {
+    Path::new("/")
+}
+
+/// What files and options say of hosts, variables and programs, and what a person should know of that.
+fn beyond_files(layers: &Layers, options: &Options) -> (Written, Vec<Warning>) {
+    let (mut written, warnings) = layers.resources(options.tool.as_deref());
+    written.net = network::access::rules(options, written.net);
+    if options.isolated {
+        // What a file grants is less than what was typed.
+        written.env.retain(|rule| !rule.read);
+    }
+    written.env.extend(options.env.iter().enumerate().map(|(index, env)| env.rule(index)));
+    (written, warnings)
+}
+
+/// Where rules may be added that count for a run with these options.
+fn rule_places(layers: &Layers, options: &Options) -> RulePlaces {
+    let with_hosts = network::access::files_count(options);
+    layers.rule_places(options.tool.as_deref(), with_hosts, !options.isolated)
+}
+
+/// What a run is held to beside files. What the file service starts was judged by it.
+#[derive(Debug, Default)]
+struct Held {
+    environment: Environment,
+    commands: Option<Vec<Listed>>,
+    warnings: Vec<String>,
+}
+
+impl Held {
+    fn of(
+        context: &Context,
+        workspace: &Workspace,
+        options: &Options,
+        written: &Written,
+        resources: &Resources,
+    ) -> Result<Self, Failure> {
+        if options.service {
+            return Ok(Self::default());
+        }
+        let rules = resources.env.clone();
+        let is_declared = options.isolated || rules.is_declared();
+        let find = |it| programs::find(context, &workspace.root, it);
+        let (commands, warnings) = written.commands.as_ref().map(find).transpose()?.unzip();
+        Ok(Self {
+            environment: Environment { rules, is_declared },
+            commands,
+            warnings: warnings.unwrap_or_default(),
+        })
+    }
+
+    fn beyond(&self) -> Beyond<'_> {
+        Beyond { env: Some(&self.environment.rules), commands: self.commands.as_deref() }
+    }
+}
+
+/// The workspace that the options select.
+pub(crate) fn find_workspace(context: &Context, options: &Options) -> Result<Workspace, Failure> {
+    workspace::find(context, options.workspace.as_deref())
+}
+
+impl Prepared {
+    /// Which layer holds what of this policy on this machine; `own` is what the product itself needs
+    /// inside the run.
+    pub(crate) fn plan(
+        &self,
+        context: &Context,
+        machine: Machine,
+        enforce: Enforce,
+        own: &[Rule],
+    ) -> Result<Plan, Failure> {
+        let image = parse_image(&self.image)?;
+        let mut plan = Plan::of(&Order {
+            grants: &self.grants,
+            image: &image,
+            tiers: &self.tiers,
+            workspace: self.root.as_path(),
+            own,
+            user: rustix::process::geteuid(),
+            machine,
+            enforce,
+            judges_network: self.network.is_judged(),
+            lists_programs: self.commands.is_some(),
+            has_devices: self.unusual.device.is_some(),
+            kernel_mounts: &self.unusual.mounts,
+        })?;
+        plan.notes.extend(self.environment.note(&context.environment));
+        plan.notes.extend(programs::notes(self.commands.as_deref().unwrap_or_default(), &image));
+        Ok(plan)
+    }
+}

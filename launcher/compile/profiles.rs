@@ -1,0 +1,284 @@
+//! What profiles come to on this machine: grants at canonical places.
+
+use std::ffi::OsStr;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::canonical::{self, Op};
+
+use crate::cli::Options;
+use crate::compile::anchors::Anchors;
+use crate::compile::led_path::Led;
+use crate::config::profile::Profile;
+use crate::host::context::Context;
+
+impl Profile {
+    /// Makes the folders that the tools of this profile make on their first use, which a grant on something
+    /// in them does not let them do, with the mode that `$XDG_CACHE_HOME` is to have. What cannot be made the
+    /// tools miss as they would without it.
+    pub(crate) fn make_folders(&self, context: &Context) {
+        for path in self.make.iter().filter_map(|entry| expand(context, entry)) {
+            let _ = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        }
+    }
+
+    /// What this table comes to on this machine. What is denied in the hidden home looks absent
+    /// like the rest of it.
+    pub(crate) fn resolve(
+        &self,
+        context: &Context,
+        anchors: &mut Anchors,
+        options: &Options,
+    ) -> Resolved {
+        let named = self.own && !options.profiles.is_empty();
+        let mut resolved = Resolved { own: self.own, ..Resolved::default() };
+        for (caps, entry) in &self.entries {
+            let Some(path) = expand(context, entry) else { continue };
+            let is_awaited = self.own || self.narrows(entry);
+            let Some(anchor) = anchor(anchors, &path, *caps, is_awaited) else { continue };
+            let at_home = context
+                .canonical_home
+                .as_ref()
+                .is_some_and(|home| canonical::below(home, &anchor).is_some());
+            let kind = if caps.is_empty() && !options.show_denied && at_home {
+                GrantKind::Hidden
+            } else {
+                GrantKind::Plain
+            };
+            let is_led = anchor != path;
+            if is_led {
+                resolved.links.push((path.components().collect(), anchor.clone()));
+            }
+            let mut grant = Grant::new(anchor, *caps, kind, self.origin(entry, named));
+            let except = self.except.iter().filter(|(path, _)| path == entry);
+            grant.carve_outs = except.flat_map(|(_, patterns)| patterns.iter().cloned()).collect();
+            if is_led && !caps.is_empty() {
+                resolved.led.push(Led { grant: grant.clone(), spelled: path });
+            }
+            resolved.grants.push(grant);
+        }
+        resolved.links.retain(|(spelled, canonical)| spelled != canonical);
+        resolved
+    }
+
+    fn origin(&self, entry: &str, named: bool) -> Origin {
+        if self.name.is_empty() {
+            return Origin::Baseline { entry: entry.to_owned() };
+        }
+        let (name, entry) = (self.name.clone(), entry.to_owned());
+        Origin::Profile { name, entry, named }
+    }
+}
+
+/// What a table comes to on this machine.
+#[derive(Debug, Default)]
+pub(crate) struct Resolved {
+    /// Its grants, on canonical anchors.
+    pub(crate) grants: Vec<Grant>,
+    /// A person wrote it.
+    pub(crate) own: bool,
+    /// Entries that stand elsewhere than they are spelled: absolute spelling and canonical path, so
+    /// that a program that goes through `/bin` need not have it resolved each time.
+    pub(crate) links: Vec<(PathBuf, PathBuf)>,
+    /// Those of its grants that stand elsewhere than they are spelled.
+    pub(crate) led: Vec<Led>,
+}
+
+impl Resolved {
+    /// Whether it grants something by a profile that a person wrote and named.
+    pub(crate) fn is_meant(&self) -> bool {
+        let is_named = |grant: &Grant| matches!(grant.origin, Origin::Profile { named: true, .. });
+        self.grants.iter().any(|grant| is_named(grant) && !grant.caps.is_empty())
+    }
+}
+
+/// The absolute path that `entry` stands for; `None` where the machine does not say.
+pub(crate) fn expand(context: &Context, entry: &str) -> Option<PathBuf> {
+    let path = if let Some(rest) = entry.strip_prefix("${") {
+        let (reference, rest) = rest.split_once('}')?;
+        let (name, fallback) = match reference.split_once(":-") {
+            Some((name, fallback)) => (name, Some(fallback)),
+            None => (reference, None),
+        };
+        let base = match context.variable(OsStr::new(name)) {
+            Some(value) => PathBuf::from(value),
+            None => expand(context, fallback?)?,
+        };
+        base.join(rest.trim_start_matches('/'))
+    } else if let Some(rest) = entry.strip_prefix('~') {
+        context.homes.user.as_ref()?.join(rest.trim_start_matches('/'))
+    } else {
+        PathBuf::from(entry)
+    };
+    path.is_absolute().then_some(path)
+}
+
+/// The canonical place of an entry, which counts before it is there if it `is_awaited`. `/proc/self` is not resolved: the process it
+/// means is not ours.
+pub(crate) fn anchor(
+    anchors: &mut Anchors,
+    path: &Path,
+    caps: Capabilities,
+    is_awaited: bool,
+) -> Option<PathBuf> {
+    if path.starts_with("/proc/self") {
+        return Some(path.to_owned());
+    }
+    if let Some(anchor) = anchors.canonical(path) {
+        return Some(anchor);
+    }
+    let is_service = caps.contains(Capabilities::UPDATE) && !caps.contains(Capabilities::CREATE);
+    if is_service || is_awaited && caps.is_empty() {
+        // To ask for a service that does not run is no offence, wherever it would be; what a person denies may be
+        // made later, with the folder that it is in.
+        return canonical::resolve(Path::new("/"), path, Op::Content).ok().map(|found| found.path);
+    }
+    let dangling = path.symlink_metadata().is_ok();
+    if dangling || !(is_awaited || caps.is_empty() || caps.contains(Capabilities::CREATE)) {
+        return None;
+    }
+    // A run may make what is missing, of what is awaited the directories on the way, too.
+    let reach = if is_awaited { usize::MAX } else { 1 };
+    let place = |dir: &Path| Some(anchors.canonical(dir)?.join(path.strip_prefix(dir).ok()?));
+    path.ancestors().skip(1).take(reach).find_map(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::config::decode;
+    use crate::config::profiles::BUILT_IN;
+
+    fn home(dir: &tempfile::TempDir) -> Context {
+        let path = dir.path().canonicalize().expect("canonical");
+        let mut context = Context::bare(&path);
+        context.homes.user = Some(path.clone());
+        Context { canonical_home: Some(path), ..context }
+    }
+
+    #[test]
+    fn entries_are_expanded_where_the_machine_knows() {
+        let mut context = Context::bare(Path::new("/cwd"));
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(expand(&context, "/etc"), path("/etc"));
+        assert_eq!(expand(&context, "~/x"), None);
+        assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), None);
+        context.homes.user = path("/home/u");
+        assert_eq!(expand(&context, "~/x"), path("/home/u/x"));
+        assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), path("/home/u/.cargo/bin"));
+        assert_eq!(expand(&context, "${CARGO_HOME}/bin"), None);
+        context.environment = vec![("CARGO_HOME".into(), "/c".into())];
+        assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), path("/c/bin"));
+        context.environment = vec![("CARGO_HOME".into(), "relative".into())];
+        assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), None);
+    }
+
+    /// Ready-made tables name what nobody may have; a person means what they name, and a run may make it.
+    #[test]
+    fn what_a_person_names_is_granted_before_it_exists() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let entry = (Capabilities::READ.union(Capabilities::EXECUTE), "~/new/tool".to_owned());
+        let of = |own| {
+            let profile = Profile { own, entries: vec![entry.clone()], ..Profile::default() };
+            profile.resolve(&home(&dir), &mut Anchors::default(), &Options::default()).grants
+        };
+        let anchor = dir.path().canonicalize().expect("canonical").join("new/tool");
+        assert!(matches!(of(true).as_slice(), [grant] if grant.anchor == anchor));
+        assert!(of(false).is_empty());
+    }
+
+    /// What a built-in table grants in a home, by path; nothing where it names none.
+    fn granted(name: &str, dir: &tempfile::TempDir) -> impl Fn(&str) -> Option<Grant> {
+        let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).expect("a table");
+        let profile = decode::built_in(name, text).expect("a right table");
+        let grants =
+            profile.resolve(&home(dir), &mut Anchors::default(), &Options::default()).grants;
+        let root = dir.path().canonicalize().expect("canonical");
+        move |path| grants.iter().find(|grant| grant.anchor == root.join(path)).cloned()
+    }
+
+    #[test]
+    fn caches_are_granted_before_they_exist_and_passwords_are_not() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for parent in [".cache", ".m2"] {
+            fs::create_dir(dir.path().join(parent)).expect("a directory");
+        }
+        for (name, cache, secret) in [
+            ("node", ".npm", ".npmrc"),
+            ("go", ".cache/go-build", ".netrc"),
+            ("java", ".m2/repository", ".m2/settings.xml"),
+            ("python", ".cache/pip", ".pypirc"),
+        ] {
+            let of = granted(name, &dir);
+            assert!(
+                of(cache).is_some_and(|grant| grant.caps.contains(Capabilities::WRITE)),
+                "{name}"
+            );
+            assert!(of(secret).is_some_and(|grant| grant.caps.is_empty()), "{name}");
+        }
+    }
+
+    /// In `_npx` is what `npx` starts in other workspaces, too.
+    #[test]
+    fn what_narrows_a_cache_counts_before_it_exists() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let of = granted("node", &dir);
+        assert!(of(".npm").is_some_and(|grant| grant.caps.contains(Capabilities::WRITE)));
+        let narrow = of(".npm/_npx").expect("named");
+        assert_eq!(narrow.caps, Capabilities::READ.union(Capabilities::EXECUTE));
+        assert!(of(".bun/bin").is_none(), "what is not there is not granted");
+    }
+
+    #[test]
+    fn folders_that_caches_are_in_are_made_for_the_user_alone() {
+        for name in ["go", "node", "python", "rust"] {
+            let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).expect("a table");
+            let dir = tempfile::tempdir().expect("a directory");
+            let profile = decode::built_in(name, text).expect("a right table");
+            profile.make_folders(&home(&dir));
+            assert!(!profile.make.is_empty());
+            for folder in fs::read_dir(&dir).expect("a directory").flatten() {
+                let mode = folder.metadata().expect("metadata").permissions().mode();
+                assert_eq!(mode & 0o777, 0o700, "{name}: {}", folder.path().display());
+            }
+            let of = granted(name, &dir);
+            let cache = match name {
+                "go" => ".cache/go-build",
+                "node" => ".cache/yarn",
+                "rust" => ".cargo/registry",
+                _ => ".cache/pip",
+            };
+            assert!(of(cache).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn credentials_are_denied_and_lock_files_granted_before_they_exist() {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::create_dir_all(dir.path().join(".cargo/bin")).expect("a directory");
+        let of = granted("rust", &dir);
+        let credentials = of(".cargo/credentials.toml").expect("named");
+        assert!(credentials.caps.is_empty() && credentials.kind == GrantKind::Hidden);
+        let lock = of(".cargo/.package-cache").expect("named");
+        assert!(lock.caps.contains(Capabilities::CREATE));
+        assert!(of(".cargo/bin").is_some_and(|bin| bin.caps.contains(Capabilities::EXECUTE)));
+        assert!(of(".cargo/config.toml").is_none(), "what is not there is not granted for reading");
+    }
+
+    #[test]
+    fn the_baseline_leaves_secrets_out() {
+        let baseline = Profile::baseline().expect("a right table");
+        let grants = baseline
+            .resolve(&Context::bare(Path::new("/")), &mut Anchors::default(), &Options::default())
+            .grants;
+        let etc = grants.iter().find(|grant| grant.anchor == Path::new("/etc")).expect("/etc");
+        assert_eq!(etc.carve_outs, ["shadow*", "gshadow*", "sudoers*", "ssh/*_key"]);
+        assert!(grants.iter().any(|grant| grant.anchor == Path::new("/proc/self")));
+    }
+}

@@ -1,0 +1,350 @@
+//! How one more rule is written in a file: what that has already may leave no place for a header, and JSON has none.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::commands::CommandRule;
+use jp_confine_policy::model::RuleSource;
+use jp_confine_policy::net::NetRule;
+
+use super::section::Part;
+use crate::config::decode::{self, File, Trust};
+use crate::config::document::{self, Entry, Notation, Value};
+use crate::config::edit::rule_text::{self, Rule};
+use crate::error::source::Source;
+
+/// How a rule is written that is added to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Below a header, which names the table.
+    Header(String),
+    /// As one more of a list, or of a table of programs, by its path from the root: one that is there, or is new.
+    Item { list: String, notation: Notation, is_new: bool },
+}
+
+impl Form {
+    /// The list.
+    pub(crate) fn list(&self) -> Option<&str> {
+        match self {
+            Self::Header(_) => None,
+            Self::Item { list, .. } => Some(list),
+        }
+    }
+
+    /// Whether that is to be begun.
+    pub(crate) const fn is_new(&self) -> bool {
+        matches!(self, Self::Item { is_new: true, .. })
+    }
+}
+
+/// A file that a rule may be added to.
+#[derive(Clone, Debug)]
+pub(crate) struct RulePlace {
+    source: Rc<Source>,
+    notation: Notation,
+    trust: Trust,
+    part: Part,
+    /// Of whose rules.
+    tool: Option<String>,
+    form: OnceCell<Form>,
+}
+
+impl RulePlace {
+    /// What `file` has of rules of `tool`, or of those of every run if none is named.
+    pub(crate) fn of(file: &File, part: Part, tool: Option<&str>) -> Self {
+        Self {
+            source: Rc::clone(&file.source),
+            notation: file.notation,
+            trust: file.trust,
+            part,
+            tool: tool.map(str::to_owned),
+            form: OnceCell::new(),
+        }
+    }
+
+    /// A file with this text.
+    #[cfg(test)]
+    pub(crate) fn of_text(text: &str, part: Part, tool: Option<&str>) -> Self {
+        Self {
+            source: Rc::new(Source::new("/w/jp-confine.toml", text.to_owned())),
+            notation: if text.starts_with('{') { Notation::Json } else { Notation::Toml },
+            trust: Trust::Workspace,
+            part,
+            tool: tool.map(str::to_owned),
+            form: OnceCell::new(),
+        }
+    }
+
+    /// The file, as it was given or found.
+    pub(crate) fn file(&self) -> &str {
+        &self.source.name
+    }
+
+    /// How a rule is added to it, so that it can still be read, and the rules that it has still count.
+    pub(crate) fn form(&self) -> &Form {
+        self.form.get_or_init(|| {
+            let lists = self.lists();
+            let form = lists.iter().find_map(|list| self.form_in(list));
+            form.unwrap_or_else(|| self.new_list(&lists))
+        })
+    }
+
+    /// The one of `lists`, of which there is none, that lacks the least.
+    fn new_list(&self, lists: &[Vec<&str>]) -> Form {
+        let root = document::parse(&self.source, self.notation);
+        let lacks = |list: &&Vec<&str>| {
+            let is_there = |keys: &usize| {
+                root.as_ref().is_ok_and(|root| root.find(&list[..list.len() - keys]).is_some())
+            };
+            (0..list.len()).find(is_there)
+        };
+        let list = lists.iter().min_by_key(|list| lacks(list).unwrap_or(list.len()));
+        let list = list.map(|list| joined(list)).unwrap_or_default();
+        Form::Item { list, notation: self.notation, is_new: true }
+    }
+
+    /// How the rule about the program `name` is written that is from `source`, if it is in one of these lists.
+    pub(crate) fn form_of(&self, name: &str, source: &RuleSource) -> Option<Form> {
+        let line = source.line.filter(|_| *source.layer == *self.file())?;
+        let root = document::parse(&self.source, self.notation).ok()?;
+        let is_meant = |entry: &&Entry<'_>| {
+            entry.key == name && self.line_of(entry.key_span.start) == line as usize
+        };
+        self.lists().iter().find_map(|list| {
+            let Value::Table(entries) = &root.find(list)?.value else { return None };
+            let entry = entries.iter().find(is_meant)?;
+            let list = joined(list);
+            Some(if self.is_in_header(entry) {
+                Form::Header(list)
+            } else {
+                Form::Item { list, notation: self.notation, is_new: false }
+            })
+        })
+    }
+
+    /// Whether the key is that of the header of a table.
+    fn is_in_header(&self, entry: &Entry<'_>) -> bool {
+        let before = self.source.text.get(..entry.key_span.start).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        self.notation == Notation::Toml && line.trim_start().starts_with('[')
+    }
+
+    fn line_of(&self, offset: usize) -> usize {
+        self.source.breaks(0..offset) + 1
+    }
+
+    /// Whether the list that is added to may be so behind this line.
+    pub(crate) fn reaches_behind(&self, line: u32) -> bool {
+        let Form::Item { list, .. } = self.form() else { return true };
+        let root = document::parse(&self.source, self.notation);
+        let lists = self.lists();
+        let merged = lists.iter().map(|list| [list, &["value"][..]].concat());
+        let all: Vec<Vec<&str>> = lists.iter().cloned().chain(merged).collect();
+        let named = all.iter().find(|it| joined(it) == *list);
+        root.is_ok_and(|root| {
+            let node = named.and_then(|list| root.find(list));
+            node.is_some_and(|node| {
+                let lines = self.line_of(node.span.start)..=self.line_of(node.span.end);
+                lines.contains(&(line as usize))
+            })
+        })
+    }
+
+    /// The lists that a rule may be in.
+    fn lists(&self) -> Vec<Vec<&str>> {
+        let key = self.part.key();
+        let Some(tool) = &self.tool else { return vec![vec!["access", key]] };
+        let tools = [vec!["tools", tool], vec!["conversation", "tools", tool]];
+        let tables = self.part.tables();
+        let lists = |it: Vec<_>| tables.iter().map(move |table| [&it[..], &[*table, key]].concat());
+        tools.into_iter().flat_map(lists).collect()
+    }
+
+    /// How `list` takes a rule; not at all where it neither is there nor can be begun.
+    fn form_in(&self, list: &[&str]) -> Option<Form> {
+        let merged = [list, &["value"]].concat();
+        let merged = Some(merged.as_slice()).filter(|_| self.part.is_list());
+        let header = |list: &[&str]| {
+            let form = Form::Header(joined(list));
+            self.takes(&form).then_some(form)
+        };
+        let item = |list: &[&str]| {
+            let list = self.has_list(list).then(|| joined(list))?;
+            Some(Form::Item { list, notation: self.notation, is_new: false })
+        };
+        let headers =
+            || header(list).or_else(|| merged.filter(|it| self.has_list(it)).and_then(header));
+        headers().or_else(|| item(list)).or_else(|| merged.and_then(item))
+    }
+
+    /// Whether a rule below this header may stand at the end of the file.
+    fn takes(&self, form: &Form) -> bool {
+        let text = format!("{}\n{}", self.source.text, self.tried().written(form));
+        let source = Rc::new(Source::new(&self.source.name, text));
+        self.notation == Notation::Toml && decode::file(&source, self.notation, self.trust).is_ok()
+    }
+
+    /// A rule that any file may have beside its own.
+    fn tried(&self) -> Rule {
+        match self.part {
+            Part::Files => Rule::File(".".to_owned(), Capabilities::NONE),
+            Part::Hosts => {
+                Rule::Host(NetRule { host: "localhost".to_owned(), ..NetRule::default() })
+            }
+            Part::Variables => Rule::Variable("A".to_owned()),
+            Part::Programs => Rule::Program("\u{1}".to_owned(), CommandRule::default()),
+        }
+    }
+
+    fn has_list(&self, path: &[&str]) -> bool {
+        document::parse(&self.source, self.notation).is_ok_and(|root| {
+            root.find(path).is_some_and(|node| match node.value {
+                Value::Array(_) => self.part.is_list(),
+                Value::Table(_) => !self.part.is_list(),
+                _ => false,
+            })
+        })
+    }
+}
+
+/// Keys with dots in between, as TOML has them.
+fn joined(keys: &[&str]) -> String {
+    keys.iter().map(|key| rule_text::key(key)).collect::<Vec<_>>().join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form_of(part: Part, text: &str, tool: Option<&str>) -> String {
+        match RulePlace::of_text(text, part, tool).form() {
+            Form::Header(table) => format!("[[{table}]]"),
+            Form::Item { list, is_new: true, .. } => format!("new {list}"),
+            Form::Item { list, .. } => list.clone(),
+        }
+    }
+
+    fn form(text: &str, tool: Option<&str>) -> String {
+        form_of(Part::Files, text, tool)
+    }
+
+    /// A header where the file may have one more, else the list that it has.
+    #[test]
+    fn rules_are_written_as_the_file_takes_them() {
+        let rule = "{path = '.'}";
+        let merged = "strategy = 'append'\n";
+        let rows = [
+            (String::new(), "[[access.fs]]"),
+            ("[[access.fs]]\npath = '.'\n".to_owned(), "[[access.fs]]"),
+            (format!("[access]\nfs = [{rule}]\n"), "access.fs"),
+            ("access.fs = []\n".to_owned(), "access.fs"),
+            (format!("access = {{fs = [{rule}]}}\n"), "access.fs"),
+            (format!("[access.fs]\n{merged}value = [{rule}]\n"), "access.fs.value"),
+            (
+                format!("[access.fs]\n{merged}[[access.fs.value]]\npath = '.'\n"),
+                "[[access.fs.value]]",
+            ),
+            ("access = {net = []}\n".to_owned(), "new access.fs"),
+            ("{}".to_owned(), "new access.fs"),
+            ("{\"access\": {\"fs\": []}}".to_owned(), "access.fs"),
+            ("{\"access\": {\"fs\": {\"value\": []}}}".to_owned(), "access.fs.value"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(form(&text, None), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn rules_about_hosts_and_variables_are_written_as_those_about_files() {
+        let rule = "{host = 'a.b'}";
+        let rows = [
+            (String::new(), None, "[[access.net]]"),
+            (format!("access.net = [{rule}]\n"), None, "access.net"),
+            (format!("[access.net]\nvalue = [{rule}]\n"), None, "access.net.value"),
+            (
+                "[conversation.tools.t.access.commands.sh]\n".to_owned(),
+                Some("t"),
+                "[[conversation.tools.t.access.net]]",
+            ),
+            ("{\"access\": {\"net\": []}}".to_owned(), None, "access.net"),
+        ];
+        for (text, tool, expected) in rows {
+            assert_eq!(form_of(Part::Hosts, &text, tool), expected, "{text}");
+        }
+        assert_eq!(form_of(Part::Variables, "", None), "[[access.env]]");
+        assert_eq!(form_of(Part::Variables, "access.env = [{name = 'A'}]\n", None), "access.env");
+    }
+
+    /// A program may be called `value`, which of a list says what is in it.
+    #[test]
+    fn programs_are_in_a_table() {
+        let rows = [
+            ("", None, "[[access.commands]]"),
+            ("[access.commands]\nsh = {}\n", None, "[[access.commands]]"),
+            ("[access]\ncommands.sh = {}\n", None, "[[access.commands]]"),
+            ("[access.commands.value]\n", None, "[[access.commands]]"),
+            ("[access]\ncommands = {value = {}}\n", None, "access.commands"),
+            ("access.commands = {sh = {}}\n", None, "access.commands"),
+            ("access.commands = {sh = {}}\n", Some("t"), "[[tools.t.access.commands]]"),
+            ("[tools.t]\naccess = {commands = {sh = {}}}\n", Some("t"), "tools.t.access.commands"),
+            ("[tools.t.sandbox.commands.sh]\n", Some("t"), "[[tools.t.sandbox.commands]]"),
+            ("{\"access\": {\"commands\": {}}}", None, "access.commands"),
+        ];
+        for (text, tool, expected) in rows {
+            assert_eq!(form_of(Part::Programs, text, tool), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rule_is_replaced_as_it_is_written() {
+        let header = |table: &str| Some(Form::Header(table.to_owned()));
+        let item = |list: &str, notation| {
+            Some(Form::Item { list: list.to_owned(), notation, is_new: false })
+        };
+        let (toml, json) = (Notation::Toml, Notation::Json);
+        let rows = [
+            ("\n[access.commands.sh]\nargs = []\n", None, 2, header("access.commands")),
+            ("[access.commands]\nsh = {}\n", None, 2, item("access.commands", toml)),
+            ("[access]\ncommands.sh.args = []\n", None, 2, item("access.commands", toml)),
+            ("[tools.t.sandbox.commands.sh]\n", Some("t"), 1, header("tools.t.sandbox.commands")),
+            ("{\"access\": {\"commands\": {\"sh\": {}}}}", None, 1, item("access.commands", json)),
+            ("[access.commands.sh]\n", Some("t"), 1, None),
+            ("[access.commands.ls]\n", None, 1, None),
+            ("[access.commands.sh]\n", None, 2, None),
+        ];
+        for (text, tool, line, expected) in rows {
+            let place = RulePlace::of_text(text, Part::Programs, tool);
+            let source =
+                |layer: &str| RuleSource { layer: layer.into(), index: 0, line: Some(line) };
+            assert_eq!(place.form_of("sh", &source(place.file())), expected, "{text}");
+            assert_eq!(place.form_of("sh", &source("/h/config.toml")), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn rules_of_tools_are_written_where_the_tool_is() {
+        let rows = [
+            ("[[access.fs]]\npath = '.'\n", "[[tools.edit.access.fs]]"),
+            ("[[tools.edit.access.fs]]\npath = '.'\n", "[[tools.edit.access.fs]]"),
+            ("[tools.edit.access]\nfs = []\n", "tools.edit.access.fs"),
+            (
+                "[[conversation.tools.edit.access.fs]]\npath = '.'\n",
+                "[[conversation.tools.edit.access.fs]]",
+            ),
+            ("[conversation.tools.edit.access]\nfs = []\n", "conversation.tools.edit.access.fs"),
+            ("{\"tools\": {\"edit\": {\"access\": {\"fs\": []}}}}", "tools.edit.access.fs"),
+            ("{\"access\": {\"fs\": []}}", "new tools.edit.access.fs"),
+            ("{\"access\": {\"fs\": []}, \"tools\": {\"edit\": {}}}", "new tools.edit.access.fs"),
+            (
+                "{\"conversation\": {\"tools\": {\"edit\": {}}}}",
+                "new conversation.tools.edit.access.fs",
+            ),
+            ("access.fs = []\ntools = {edit = {}}\n", "new tools.edit.access.fs"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(form(text, Some("edit")), expected, "{text}");
+        }
+        assert_eq!(form("", Some("a b")), "[[tools.\"a b\".access.fs]]");
+    }
+}

@@ -1,0 +1,149 @@
+//! The profiles that are built in, and those of the user's file.
+
+use std::ffi::OsStr;
+
+use crate::config::decode;
+use crate::config::profile::Profile;
+use crate::error::Failure;
+use crate::error::diagnostic::nearest;
+use crate::text::quote;
+
+pub(crate) const BASELINE: &str = include_str!("../../profiles/baseline.toml");
+
+pub(crate) const BUILT_IN: [(&str, &str); 7] = [
+    ("c", include_str!("../../profiles/c.toml")),
+    ("git", include_str!("../../profiles/git.toml")),
+    ("go", include_str!("../../profiles/go.toml")),
+    ("java", include_str!("../../profiles/java.toml")),
+    ("node", include_str!("../../profiles/node.toml")),
+    ("python", include_str!("../../profiles/python.toml")),
+    ("rust", include_str!("../../profiles/rust.toml")),
+];
+
+/// What stands for no profile.
+pub(crate) const NONE: &str = "none";
+
+/// The names of those that there always are.
+pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
+
+/// The profiles that may be named: the built-in ones and those of the user's own files, where a
+/// later one replaces an earlier one of the same name.
+#[derive(Debug)]
+pub(crate) struct Profiles {
+    all: Vec<Profile>,
+}
+
+impl Profiles {
+    /// The built-in profiles with the user's on top.
+    pub(crate) fn with(user: Vec<Profile>) -> Result<Self, Failure> {
+        let mut all: Vec<Profile> = BUILT_IN
+            .iter()
+            .map(|(name, text)| decode::built_in(name, text))
+            .collect::<Result<_, _>>()?;
+        for profile in user {
+            all.retain(|known| known.name != profile.name);
+            all.push(Profile { own: true, ..profile });
+        }
+        Ok(Self { all })
+    }
+
+    /// The profiles for a run: those `named`, or those that claim `program`, or all built-in ones
+    /// for a program that nobody claims, because a shell may run any of the others.
+    pub(crate) fn pick(
+        &self,
+        named: &[String],
+        program: Option<&OsStr>,
+    ) -> Result<Vec<&Profile>, Failure> {
+        if named.iter().any(|name| name == NONE) {
+            return if named.len() == 1 {
+                Ok(Vec::new())
+            } else {
+                Err(Failure::own("--profile none excludes every other --profile"))
+            };
+        }
+        let mut picked = Vec::new();
+        for name in named {
+            self.add(name, &mut picked)?;
+        }
+        if !named.is_empty() {
+            return Ok(picked);
+        }
+        let program = program.and_then(OsStr::to_str).unwrap_or_default();
+        for profile in self.all.iter().filter(|profile| profile.claims(program)) {
+            self.add(&profile.name, &mut picked)?;
+        }
+        if picked.is_empty() {
+            for name in built_in() {
+                self.add(name, &mut picked)?;
+            }
+        }
+        Ok(picked)
+    }
+
+    fn add<'a>(&'a self, name: &str, picked: &mut Vec<&'a Profile>) -> Result<(), Failure> {
+        if picked.iter().any(|known| known.name == name) {
+            return Ok(());
+        }
+        let Some(profile) = self.all.iter().find(|profile| profile.name == name) else {
+            let names: Vec<&str> = self.all.iter().map(|profile| profile.name.as_str()).collect();
+            let advice = nearest(name, &names).map_or_else(
+                || format!("there are: {}, none", names.join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            return Err(Failure::advised(
+                format!("there is no profile `{}`", quote::path(name)),
+                advice,
+            ));
+        };
+        picked.push(profile);
+        for included in &profile.includes {
+            self.add(included, picked)?;
+        }
+        Ok(())
+    }
+}
+
+impl Profile {
+    /// The runtime baseline.
+    pub(crate) fn baseline() -> Result<Self, Failure> {
+        decode::built_in("", BASELINE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picked(named: &[&str], program: &str) -> Vec<String> {
+        let profiles = Profiles::with(Vec::new()).expect("the built-in tables are right");
+        let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
+        let picked = profiles.pick(&named, Some(OsStr::new(program))).expect("known profiles");
+        picked.iter().map(|profile| profile.name.clone()).collect()
+    }
+
+    #[test]
+    fn the_program_picks_the_profile() {
+        assert_eq!(picked(&[], "cargo"), ["rust", "c", "git"]);
+        assert_eq!(picked(&[], "python3.12"), ["python", "c", "git"]);
+        for (program, name) in [("npm", "node"), ("go", "go"), ("mvn", "java"), ("gradlew", "java")]
+        {
+            assert_eq!(picked(&[], program), [name, "c", "git"]);
+        }
+        assert_eq!(picked(&[], "bash"), ["c", "git", "go", "java", "node", "python", "rust"]);
+        assert_eq!(picked(&["git"], "cargo"), ["git"]);
+        assert_eq!(picked(&["none"], "cargo"), [""; 0]);
+    }
+
+    #[test]
+    fn an_unknown_profile_is_an_error() {
+        let profiles = Profiles::with(Vec::new()).expect("the built-in tables are right");
+        let Err(Failure::Own { message, advice }) = profiles.pick(&["rsut".to_owned()], None)
+        else {
+            panic!("there is no such profile");
+        };
+        assert_eq!(message, "there is no profile `rsut`");
+        assert_eq!(advice.as_deref(), Some("did you mean `rust`?"));
+    }
+}

@@ -1,0 +1,122 @@
+//! Why the program was not run, and the exit status that says so (spec §18).
+
+pub(crate) mod diagnostic;
+pub(crate) mod source;
+
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+use crate::error::diagnostic::Diagnostic;
+use crate::record::denial::Denial;
+use crate::text::quote;
+
+/// Why the program was not run.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line is wrong.
+    Usage(clap::Error),
+    /// A configuration file is wrong.
+    Configuration(Box<Diagnostic>),
+    /// Anything else that is ours: no workspace, no image, no shim …
+    Own {
+        /// What went wrong.
+        message: String,
+        /// What to do about it.
+        advice: Option<String>,
+    },
+    /// The program exists and may not, or cannot, be run under confinement.
+    NotExecutable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: Refusal,
+    },
+    /// There is no such program.
+    NotFound {
+        /// Its name as typed.
+        program: PathBuf,
+    },
+}
+
+/// Why a program that exists is not run.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The policy does not grant it, or what it is started by.
+    Denied(Box<Denial>),
+    /// The file as such, whatever the policy says.
+    Unfit(String),
+}
+
+impl Failure {
+    /// A failure of our own without further advice.
+    pub(crate) fn own(message: impl Into<String>) -> Self {
+        Self::Own { message: message.into(), advice: None }
+    }
+
+    /// A failure of our own and the way out.
+    pub(crate) fn advised(message: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self::Own { message: message.into(), advice: Some(advice.into()) }
+    }
+
+    /// As of what `named` stands for, one of several. What is wrong in a file names that itself.
+    pub(crate) fn of(self, named: &str) -> Self {
+        match self {
+            Self::Own { message, advice } => {
+                Self::Own { message: format!("{named}: {message}"), advice }
+            }
+            other => other,
+        }
+    }
+
+    /// What the policy refused before there was a program.
+    pub(crate) fn denial(&self) -> Option<&Denial> {
+        match self {
+            Self::NotExecutable { reason: Refusal::Denied(denial), .. } => Some(denial),
+            _ => None,
+        }
+    }
+
+    /// The exit status of this process.
+    pub(crate) fn status(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::Configuration(_) | Self::Own { .. } => 125,
+            Self::NotExecutable { .. } => 126,
+            Self::NotFound { .. } => 127,
+        }
+    }
+}
+
+/// What the system refuses the launcher before there is a program.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        let message = format!("nothing was run: {error}");
+        match error.raw_os_error() {
+            Some(libc::EFBIG) => Self::advised(
+                message,
+                "it keeps a policy, a record and a library in files: allow longer ones (`ulimit -f`)",
+            ),
+            _ => Self::own(message),
+        }
+    }
+}
+
+impl Refusal {
+    /// As of what `role` names of the program, at `path`. A denial names that itself.
+    pub(crate) fn of(self, role: &str, path: &Path) -> Self {
+        match self {
+            Self::Unfit(reason) => Self::Unfit(format!("{role} {}: {reason}", quote::place(path))),
+            denied @ Self::Denied(_) => denied,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied(denial) => {
+                write!(f, "denied {} {}", denial.missing, quote::printable(&denial.path))
+            }
+            Self::Unfit(reason) => f.write_str(reason),
+        }
+    }
+}

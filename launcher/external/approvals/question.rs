@@ -1,0 +1,274 @@
+//! What a person is asked before a target outside the workspace is approved (spec §8.2).
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use jp_confine_policy::canonical::{Lookups, Root};
+use jp_confine_policy::external::External;
+use jp_confine_policy::model::FsRule;
+
+use super::store::{Kind, Store};
+use crate::config::scope::{self, Scope};
+use crate::host::context::Context;
+use crate::output::event_log::Log;
+use crate::prompt::terminal::Terminal;
+use crate::text::quote;
+
+/// An external rule whose target nobody approved.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// The rule's path, in normal form.
+    name: Utf8PathBuf,
+    /// The target that is approved, if it is another one.
+    previous: Option<PathBuf>,
+    /// Where the rule leads: absolute and canonical.
+    target: Utf8PathBuf,
+}
+
+/// What is to be asked before the external ones of `rules` can hold, once for each path.
+pub(crate) fn questions(root: &Root, rules: &[FsRule], store: &Store) -> Vec<Question> {
+    let mut lookups = Lookups::default();
+    let names: BTreeSet<Utf8PathBuf> = rules
+        .iter()
+        .filter(|rule| rule.external())
+        .filter_map(|rule| rule.lexical_path().ok())
+        .collect();
+    let question = |name: Utf8PathBuf| {
+        let (previous, target) = match External::look(root, &mut lookups, &name, store) {
+            External::Unapproved { target } => (None, target),
+            External::Retargeted { previous, target } => (Some(previous), target),
+            _ => return None,
+        };
+        // Another target cannot be approved: the wire form, which is JSON, could not carry it.
+        let target = Utf8PathBuf::from_path_buf(target).ok()?;
+        Some(Question { name, previous, target })
+    };
+    names.into_iter().filter_map(question).collect()
+}
+
+/// Trust on first use: asks the `questions`, and notes each yes in `store`.
+///
+/// The approval is for the target that was shown: a link that leads elsewhere by the time the rules are
+/// compiled is not approved.
+pub(crate) fn ask(
+    terminal: &mut Terminal,
+    about: &About<'_>,
+    questions: &[Question],
+    store: &mut Store,
+) {
+    for question in questions {
+        let wanted = Wanted { kind: Kind::Mount, name: &question.name, target: &question.target };
+        about.confirm(terminal, &about.words(question), wanted, store);
+    }
+}
+
+/// What a question has to show beside the target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct About<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) root: &'a Root,
+    /// Who has which external rules.
+    pub(crate) scopes: &'a [Scope],
+    /// Where the answer is put on record.
+    pub(crate) log: Option<&'a Log>,
+}
+
+/// What a yes approves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) name: &'a Utf8Path,
+    pub(crate) target: &'a Utf8Path,
+}
+
+impl About<'_> {
+    /// Asks in these `words` whether that may be approved, unless it is by then, be it by another run's question;
+    /// whether it is now. A yes is noted in `store`.
+    pub(crate) fn confirm(
+        &self,
+        terminal: &mut Terminal,
+        words: &str,
+        wanted: Wanted<'_>,
+        store: &mut Store,
+    ) -> bool {
+        let Wanted { kind, name, target } = wanted;
+        let mut known = || store.finds_approved(kind, name, target);
+        let Some(yes) = terminal.confirm_unless(&mut known, words) else { return true };
+        if let Some(log) = self.log {
+            log.approval(name, target, yes);
+        }
+        if yes {
+            store.approve(kind, name, target);
+        }
+        yes
+    }
+
+    fn words(&self, question: &Question) -> String {
+        let Question { name, previous, target } = question;
+        let shown = |path: &Utf8Path| quote::short_name(path.as_str().as_bytes());
+        let mut text = match previous {
+            Some(previous) => format!(
+                "jp-confine: a link is approved, and leads elsewhere now\n  {}\n{}",
+                shown(name),
+                was_and_now(previous, target)
+            ),
+            None => format!(
+                "jp-confine: a rule leads out of the workspace\n  {} → {}\n",
+                shown(name),
+                shown(target)
+            ),
+        };
+        text.push_str(&self.effect("What the rules grant there:", name, target));
+        text.push_str(if previous.is_some() { "Allow the new target?" } else { "Approve?" });
+        text
+    }
+
+    /// What a yes to `name` leading to `target` comes to, in this run and in others: who may do what there,
+    /// below `heading`, what to be careful about, and for how long it holds.
+    pub(crate) fn effect(&self, heading: &str, name: &Utf8Path, target: &Utf8Path) -> String {
+        let mut text = String::new();
+        let holders = self.holders(name);
+        if !holders.is_empty() {
+            let _ = write!(text, "{heading}\n{holders}");
+        }
+        text.push_str(&self.warnings(target));
+        text.push_str(
+            "The target is remembered. While it stays the same, later changes of what the\n\
+             rules grant there are not asked about.\n",
+        );
+        text
+    }
+
+    /// Who may do what at `name`, one line each.
+    fn holders(&self, name: &Utf8Path) -> String {
+        let mut text = String::new();
+        for (scope, caps) in scope::grants_on(self.scopes, name) {
+            let _ = writeln!(text, "  {}: {caps}", scope.words());
+        }
+        text
+    }
+
+    /// What makes a target, absolute and canonical, more than a folder beside the workspace: a line for
+    /// each reason.
+    pub(crate) fn warnings(&self, target: &Utf8Path) -> String {
+        let mut text = String::new();
+        if self.root.as_path().starts_with(target) {
+            text.push_str(
+                "Warning: it contains the workspace, where only the workspace's own rules count.\n",
+            );
+        }
+        let homes = [&self.context.canonical_home, &self.context.homes.user];
+        if homes.into_iter().flatten().any(|home| home.starts_with(target)) {
+            text.push_str("Warning: it contains your whole home directory.\n");
+        }
+        text
+    }
+}
+
+/// Where something was approved to lead, and where it leads, a line each.
+pub(crate) fn was_and_now(previous: &Path, target: &Utf8Path) -> String {
+    let previous = previous.as_os_str().as_bytes();
+    let [was, now] = quote::short_names(previous, target.as_str().as_bytes());
+    format!("  was: {was}\n  now: {now}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use jp_confine_policy::Capability;
+
+    use super::*;
+
+    fn scope(tool: Option<&str>, rule: FsRule) -> Scope {
+        Scope { tool: tool.map(str::to_owned), rules: vec![rule.with_external(true)] }
+    }
+
+    /// The question about `name`, the scratch directory written as `@`.
+    fn question(name: &str, previous: Option<&str>, target: &str) -> String {
+        let dir = tempfile::tempdir().expect("a directory");
+        let place = dir.path().canonicalize().expect("canonical");
+        std::fs::create_dir_all(place.join("home/ws")).expect("made");
+        let mut context = Context::bare(&place);
+        context.canonical_home = Some(place.join("home"));
+        let root = Root::open(&place.join("home/ws")).expect("a root");
+        let scopes = [
+            scope(None, FsRule::new("./fork").with(Capability::Read, true)),
+            scope(Some("edit"), FsRule::new("fork").with_write(true)),
+            scope(Some("other"), FsRule::new("vendor").with_write(true)),
+        ];
+        let about = About { context: &context, root: &root, scopes: &scopes, log: None };
+        let question = Question {
+            name: name.into(),
+            previous: previous.map(|previous| place.join(previous)),
+            target: Utf8PathBuf::from_path_buf(place.join(target)).expect("UTF-8"),
+        };
+        let text = about.words(&question);
+        text.replace(place.to_str().expect("UTF-8"), "@")
+    }
+
+    #[test]
+    fn the_first_use_shows_the_whole_effect() {
+        assert_eq!(
+            question("fork", None, "code/fork"),
+            "jp-confine: a rule leads out of the workspace\n  fork → @/code/fork\n\
+             What the rules grant there:\n  \
+             a run: read\n  tool edit: create, update, delete\n\
+             The target is remembered. While it stays the same, later changes of what the\n\
+             rules grant there are not asked about.\n\
+             Approve?"
+        );
+    }
+
+    #[test]
+    fn another_target_is_shown_with_the_approved_one() {
+        let text = question("fork", Some("code/fork"), "etc");
+        assert!(text.contains("  was: @/code/fork\n  now: @/etc\n"), "{text}");
+        assert!(text.ends_with("Allow the new target?"), "{text}");
+    }
+
+    #[test]
+    fn a_target_that_contains_too_much_is_warned_about() {
+        let workspace = "Warning: it contains the workspace";
+        let home = "Warning: it contains your whole home directory";
+        for (target, warned) in [("", 2), ("home", 2), ("home/other", 0), ("home/w", 0)] {
+            let text = question("fork", None, target);
+            let found = usize::from(text.contains(workspace)) + usize::from(text.contains(home));
+            assert_eq!(found, warned, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_cannot_forge_a_question() {
+        let text = question("fork", None, "a\nApprove?\x1b[2J");
+        assert!(!text.contains('\x1b') && text.contains(r"a\x0aApprove?\x1b[2J"), "{text}");
+    }
+
+    /// What stands where a name ends is no part of it, and no name ends where it does not seem to.
+    #[test]
+    fn blanks_in_names_are_seen() {
+        for (target, shown) in
+            [("a ", "  fork → '@/a '\n"), ("a\u{a0}", r"  fork → $'@/a\xc2\xa0'")]
+        {
+            let text = question("fork", None, target);
+            assert!(text.contains(shown), "{text}");
+        }
+    }
+
+    /// However long both are.
+    #[test]
+    fn targets_that_differ_look_different() {
+        let long = |middle: &str| format!("{}{middle}{}", "a/".repeat(200), "b/".repeat(200));
+        let text = question("fork", Some(&long("one")), &long("two"));
+        let line = |name: &str| text.lines().find(|line| line.contains(name)).expect("a line");
+        assert!(line("was: ").contains("/oneb/") && line("now: ").contains("/twob/"), "{text}");
+        assert!(text.len() < 1200, "{text}");
+    }
+
+    #[test]
+    fn a_question_fits_a_terminal() {
+        let text = question("fork", Some("a"), "b");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}

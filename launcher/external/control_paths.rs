@@ -1,0 +1,25 @@
+//! The paths that no run may change: what decides about it, and the product's own files.
+
+use std::path::PathBuf;
+
+use jp_confine_policy::canonical::Root;
+use jp_confine_policy::control;
+
+use crate::host::context::Context;
+
+/// What the run must never be able to change (spec §8.1), apart from what only exists while it
+/// runs: the files that decide what it may do, and those of the product.
+pub(crate) fn control(
+    context: &Context,
+    root: &Root,
+    policy_files: &[PathBuf],
+) -> Vec<(PathBuf, String)> {
+    let of_file = |file: &PathBuf| (file.clone(), "a policy file, never writable from inside");
+    let kept = control::policy_file(root)
+        .chain(policy_files.iter().map(of_file))
+        .chain(context.homes.kept())
+        .map(|(path, why)| (path, why.to_owned()));
+    let mut kept: Vec<_> = kept.collect();
+    kept.dedup_by(|a, b| a.0 == b.0);
+    kept
+}

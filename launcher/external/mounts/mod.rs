@@ -1,0 +1,324 @@
+//! Folders outside the workspace, linked into it and granted by a word on the command line
+//! (spec §8.3, §8.4).
+//!
+//! Everything is checked before anything is changed: [`Mounts::check`] looks, [`Mounts::confirm`] asks,
+//! [`Mounts::link`] acts. The rules hold for one run; the link and its approval stay.
+
+mod consent;
+pub(crate) mod ends;
+mod links;
+mod rules;
+pub(crate) mod unused;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::{fmt, io};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use jp_confine_policy::canonical::{Lookups, Op, Root};
+
+use self::ends::Place;
+use self::links::Entry;
+pub(crate) use self::links::Links;
+use crate::cli::Options;
+use crate::cli::mount::{Mount, Unmount};
+use crate::config::layers::Layers;
+use crate::config::scope::Scope;
+use crate::error::Failure;
+use crate::external::approvals::store::{Kind, Store};
+use crate::host::context::Context;
+use crate::host::invocation::Here;
+use crate::host::workspace::Workspace;
+use crate::output::event_log::Log;
+use crate::text::quote;
+
+/// What the command line asks of mounts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) root: &'a Root,
+    pub(crate) options: &'a Options,
+    /// Where answers are put on record.
+    pub(crate) log: Option<&'a Log>,
+}
+
+/// The same, found to be possible.
+#[derive(Debug, Default)]
+pub(crate) struct Mounts {
+    /// Rules, links and approvals that go; in normal form.
+    gone: BTreeSet<Utf8PathBuf>,
+    /// Which of them are links that lead outside, and how many directories above were made for each.
+    unlinked: Vec<(Utf8PathBuf, usize)>,
+    mounted: Vec<Mounted>,
+}
+
+/// One mount.
+#[derive(Debug)]
+struct Mounted {
+    typed: Mount,
+    /// The rule path, in normal form.
+    name: Utf8PathBuf,
+    /// Canonical and outside the workspace.
+    target: Utf8PathBuf,
+    /// Whether the link is there already.
+    linked: bool,
+    /// Whether the target was approved before.
+    approved: bool,
+    /// The other target that was.
+    previous: Option<Utf8PathBuf>,
+}
+
+impl Mounts {
+    /// Checks all that is asked for, and changes nothing. `scopes` are those of the run and of every tool.
+    pub(crate) fn check(
+        asked: &Asked<'_>,
+        layers: &Layers,
+        scopes: &[Scope],
+        store: &Store,
+    ) -> Result<Self, Failure> {
+        let Asked { context, workspace, root, options, .. } = *asked;
+        if options.mounts.is_empty() && options.no_mounts.is_empty() {
+            return Ok(Self::default());
+        }
+        let place = Place { context, root };
+        let here = &workspace.here;
+        let known = names(scopes, store);
+        let checker = Checker { place, here, links: Links::of(root)?, known };
+        let mut mounts = Self::default();
+        for unmount in &options.no_mounts {
+            mounts.gone.extend(checker.gone(unmount, store)?);
+        }
+        for name in &mounts.gone {
+            if checker.leads_outside(name) {
+                mounts.unlinked.push((name.clone(), store.made_for(name)));
+            }
+        }
+        for mount in &options.mounts {
+            check_tool(mount, options.tool.as_deref(), layers)?;
+            let mounted = checker.mounted(mount, &mounts, store).map_err(|why| why.about(mount))?;
+            mounts.mounted.push(mounted);
+        }
+        Ok(mounts)
+    }
+
+    /// Whether nothing is asked for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.gone.is_empty() && self.mounted.is_empty()
+    }
+
+    /// Removes and makes the links; dropped instead of kept, the result takes all of it back. The `store` gets to
+    /// know which directories are theirs.
+    pub(crate) fn link(&self, root: &Root, store: &mut Store) -> Result<Links, Failure> {
+        let mut links = Links::of(root)?;
+        for (name, directories) in &self.unlinked {
+            links.remove(name, *directories).map_err(|error| {
+                let name = quote::path(name.as_str());
+                Failure::own(format!("--no-mount {name}: the link cannot be removed: {error}"))
+            })?;
+        }
+        for mounted in self.unlinked_yet() {
+            let made = links.make(&mounted.name, &mounted.target);
+            let made = made.map_err(|error| Why::of_name(&error).about(&mounted.typed))?;
+            store.note_made(&mounted.name, made);
+        }
+        Ok(links)
+    }
+
+    /// Brings `store` up to date: what was typed is approved, what was taken back is not.
+    pub(crate) fn approve(&self, store: &mut Store) {
+        for name in &self.gone {
+            store.revoke(Kind::Mount, name);
+        }
+        for mounted in &self.mounted {
+            store.approve(Kind::Mount, &mounted.name, &mounted.target);
+        }
+    }
+
+    /// What a question about the policy cannot show, because only a run makes links.
+    pub(crate) fn missing_links(&self) -> impl Iterator<Item = String> {
+        self.unlinked_yet().map(|mounted| {
+            format!(
+                "--mount {}: there is no link yet, and only a run makes it; what is told of it here \
+                 no run has",
+                mounted.typed
+            )
+        })
+    }
+
+    fn unlinked_yet(&self) -> impl Iterator<Item = &Mounted> {
+        self.mounted.iter().filter(|mounted| !mounted.linked)
+    }
+}
+
+/// The options that mean the same mounts to a run that begins in the root of the workspace.
+pub(crate) fn from_root(place: Place<'_>, mounts: &[Mount]) -> Result<Vec<OsString>, Failure> {
+    let mut words = Vec::new();
+    for mount in mounts {
+        let name = place.name(&mount.name).map_err(|why| Why::from(why).about(mount))?;
+        let target = place.target(&mount.path).map_err(|why| Why::from(why).about(mount))?;
+        let (tool, path) = (mount.tool.clone(), target.into());
+        let same = Mount { tool, name: name.into(), path, writable: mount.writable };
+        words.extend(["--mount".into(), same.word()]);
+    }
+    Ok(words)
+}
+
+/// A mount is for the tool that runs, and tools that do not run here are held by nobody (spec §2.6).
+fn check_tool(mount: &Mount, running: Option<&str>, layers: &Layers) -> Result<(), Failure> {
+    if let Some(tool) = &mount.tool
+        && Some(tool.as_str()) != running
+    {
+        let running = running.map_or("no tool".to_owned(), |tool| format!("the tool {tool}"));
+        return Err(Failure::advised(
+            format!("--mount {mount} is for the tool {tool}, and this run is for {running}"),
+            format!("run it with --tool {}", quote::quoted(tool.as_bytes())),
+        ));
+    }
+    if let Some(tool) = running
+        && !layers.runs_here(tool)
+    {
+        return Err(Failure::own(format!(
+            "--mount {mount} cannot hold: the tool {tool} does not run here"
+        )));
+    }
+    Ok(())
+}
+
+/// Looks at one word of the command line after the other.
+struct Checker<'a> {
+    place: Place<'a>,
+    here: &'a Here,
+    links: Links,
+    /// The names of the mounts that there are, of whatever tool.
+    known: BTreeSet<Utf8PathBuf>,
+}
+
+impl Checker<'_> {
+    /// The names that a `--no-mount` takes away.
+    fn gone(&self, unmount: &Unmount, store: &Store) -> Result<BTreeSet<Utf8PathBuf>, Failure> {
+        let Unmount::Named(typed) = unmount else { return Ok(self.known.clone()) };
+        let option = format!("--no-mount {}", quote::path(typed));
+        let name =
+            self.place.name(typed).map_err(|why| Failure::own(format!("{option}: {why}")))?;
+        if self.known.contains(&name) {
+            return Ok(BTreeSet::from([name]));
+        }
+        let mounted: Vec<String> =
+            self.known.iter().map(|name| quote::path(&self.typed(name))).collect();
+        let there_are = match (&store.warning, mounted.as_slice()) {
+            (Some(warning), _) => warning.clone(),
+            (None, []) => "nothing is mounted in this workspace".to_owned(),
+            (None, mounted) => format!("mounted are: {}", mounted.join(", ")),
+        };
+        Err(Failure::advised(format!("{option}: there is no such mount"), there_are))
+    }
+
+    /// The `name` as it is typed here.
+    fn typed(&self, name: &Utf8Path) -> String {
+        self.here.name(name.as_str()).unwrap_or_else(|| name.to_string())
+    }
+
+    /// Whether `name` is a link, and not one that stays inside, which is somebody's for another
+    /// purpose.
+    fn leads_outside(&self, name: &Utf8Path) -> bool {
+        // The name of an approval may be anything: people write the file too.
+        let entry = self.links.entry(name).unwrap_or(Entry::Missing);
+        let root = self.place.root;
+        let found = Lookups::default().resolve(root, name.as_std_path(), Op::Content);
+        let inside = found.is_ok_and(|found| found.exists && root.contains(&found.path));
+        entry == Entry::Link && !inside
+    }
+
+    fn mounted(&self, mount: &Mount, mounts: &Mounts, store: &Store) -> Result<Mounted, Why> {
+        let name = self.place.name(&mount.name)?;
+        let target = self.place.target(&mount.path)?;
+        let twice = mounts.mounted.iter().find(|other| other.name == name);
+        if twice.is_some_and(|other| other.target != target) {
+            return Err(Why::from(format!("{} is mounted twice", quote::path(name.as_str()))));
+        }
+        let entry = if mounts.unlinked.iter().any(|(gone, _)| *gone == name) {
+            Entry::Missing
+        } else {
+            self.links.entry(&name).map_err(|error| Why::of_name(&error))?
+        };
+        let linked = match entry {
+            Entry::Missing => twice.is_some(),
+            Entry::Link => self.has_target(&name, &target)?,
+            Entry::Other => return Err(Why::from(format!("{name} exists and is no link"))),
+        };
+        let before =
+            store.get(Kind::Mount, name.as_str()).map(|entry| entry.canonical_target.clone());
+        let approved = before.as_ref() == Some(&target);
+        let previous = before.filter(|_| !approved);
+        Ok(Mounted { typed: mount.clone(), name, target, linked, approved, previous })
+    }
+
+    /// Whether the link `name` leads to `target`; that it leads elsewhere is an error.
+    fn has_target(&self, name: &Utf8Path, target: &Utf8Path) -> Result<bool, Why> {
+        let shown = quote::path(name.as_str());
+        let found = Lookups::default().resolve(self.place.root, name.as_std_path(), Op::Content);
+        let found = found.map_err(|error| Why::from(format!("{shown} is there: {error}")))?;
+        if found.exists && found.path.as_os_str() == target.as_str() {
+            return Ok(true);
+        }
+        let found = quote::path(&found.path.to_string_lossy());
+        let way_out = if self.known.contains(name) {
+            let word = quote::operand(self.typed(name).as_bytes());
+            format!("--no-mount {word} removes it, in the same command too")
+        } else {
+            "remove it, or choose another name".to_owned()
+        };
+        Err(Why { what: format!("{shown} is there, and leads to {found}"), way_out: Some(way_out) })
+    }
+}
+
+/// Why a mount cannot be, and what to do instead.
+#[derive(Debug)]
+struct Why {
+    what: String,
+    way_out: Option<String>,
+}
+
+impl Why {
+    /// What the system says of the way to a name.
+    fn of_name(error: &io::Error) -> Self {
+        let is_link = error.raw_os_error() == Some(libc::ELOOP);
+        if is_link || error.kind() == io::ErrorKind::NotADirectory {
+            return Self {
+                what: "a directory on the way to NAME is a link, or no directory".to_owned(),
+                way_out: Some("name a place with only directories above it".to_owned()),
+            };
+        }
+        Self::from(format!("the link cannot be made: {error}"))
+    }
+
+    fn about(self, mount: &Mount) -> Failure {
+        let message = format!("--mount {mount}: {}", self.what);
+        Failure::Own { message, advice: self.way_out }
+    }
+}
+
+impl From<String> for Why {
+    fn from(what: String) -> Self {
+        Self { what, way_out: None }
+    }
+}
+
+/// As it was typed, but for the mode that goes without saying.
+impl fmt::Display for Mount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(tool) = &self.tool {
+            write!(f, "{tool}:")?;
+        }
+        let (name, path) = (quote::path(&self.name), quote::path(&self.path.to_string_lossy()));
+        write!(f, "{name}={path}{}", if self.writable { ":rw" } else { "" })
+    }
+}
+
+/// What external rules, also those of tools, and approvals of mounts name, in normal form.
+pub(crate) fn names(scopes: &[Scope], store: &Store) -> BTreeSet<Utf8PathBuf> {
+    let rules = scopes.iter().flat_map(|scope| &scope.rules);
+    let approved = store.entries(Kind::Mount).iter().map(|entry| (&entry.rule_path).into());
+    rules.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect()
+}

@@ -1,0 +1,58 @@
+//! Links that `--mount` left with their approvals (spec §8.3), and that no rule of this run is about.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::build::{Grant, GrantKind};
+use jp_confine_policy::canonical::{Lookups, Root};
+use jp_confine_policy::external::External;
+
+use crate::cli::mount::Mount;
+use crate::external::approvals::store::{Kind, Store};
+use crate::host::invocation::Here;
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Idle {
+    /// Canonical.
+    pub(crate) target: PathBuf,
+    /// Of the link, workspace-relative.
+    pub(crate) name: String,
+    /// What `--mount` takes to have it again, as typed in the working directory.
+    pub(crate) word: PathBuf,
+}
+
+/// Those of the workspace `root` that lead where they were approved to, named for a person who stands `here`. Looks at
+/// the disk.
+pub(crate) fn idle(root: &Root, here: &Here, store: &Store, grants: &[Grant]) -> Vec<Idle> {
+    let is_ruled = |name: &str| {
+        let names = |grant: &Grant| matches!(&grant.kind, GrantKind::External { lexical_path } if lexical_path == name);
+        grants.iter().any(names)
+    };
+    let names = store.entries(Kind::Mount).iter().map(|entry| entry.rule_path.as_str());
+    names
+        .filter(|name| !is_ruled(name))
+        .filter_map(|name| {
+            match External::look(root, &mut Lookups::default(), name.into(), store) {
+                External::Approved { target } => {
+                    let (word, name) = (word(name, &target, here)?.into(), name.to_owned());
+                    Some(Idle { target, name, word })
+                }
+                _ => None,
+            }
+        })
+        .collect()
+}
+
+/// What `--mount` takes, for a person who stands `here`, to have the link `name` lead to `target`.
+pub(crate) fn word(name: &str, target: &Path, here: &Here) -> Option<OsString> {
+    let (name, path) = (here.name(name)?, target.to_owned());
+    Some(shortest(&Mount { tool: None, name, path, writable: false }))
+}
+
+/// The word that is read as this, without the mode where that goes without saying.
+fn shortest(mount: &Mount) -> OsString {
+    let mut word = OsString::from(format!("{}=", mount.name));
+    word.push(&mount.path);
+    if Mount::parse(&word).as_ref() == Ok(mount) { word } else { mount.word() }
+}

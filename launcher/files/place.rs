@@ -1,0 +1,238 @@
+//! A name in a pinned directory, where the launcher writes a file. Used by the event log, `learn` and `init`.
+
+use std::collections::hash_map::RandomState;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::canonical::{self, Op, Step};
+use rustix::fs::{
+    Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, access, accessat, fstat, linkat,
+    openat, renameat, renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::{AT_ONCE, is_system_device, kind, unfit, wait_for_room};
+use crate::error::Failure;
+use crate::sys::open_canonical::open_canonical;
+use crate::text::quote;
+
+/// Directories in which only the system has symlinks, whoever runs: a program of a run of the superuser's could write
+/// to them by its permissions.
+const OF_SYSTEM: [&str; 5] = ["/", "/usr", "/var", "/run", "/home"];
+
+/// The permissions of a file that people write, and of one that they read, less the mask.
+const WRITTEN: Mode = Mode::from_raw_mode(0o666);
+const READ: Mode = Mode::from_raw_mode(0o644);
+
+/// How many names are tried for a file that is not whole yet.
+const ATTEMPTS: u32 = 16;
+
+/// Where a file is to be written: a name in a directory that is held.
+#[derive(Debug)]
+pub(crate) struct Place {
+    directory: OwnedFd,
+    name: OsString,
+    path: PathBuf,
+}
+
+/// Why a path is not written to.
+#[derive(Debug)]
+pub(crate) enum Unsafe {
+    /// It leads through a symlink that a run could have made.
+    Symlink {
+        /// Where that stands, canonical.
+        link: PathBuf,
+        /// Where the path leads, if anybody can tell.
+        target: Option<PathBuf>,
+    },
+    /// Nobody can tell where it leads, or what is there is no file.
+    Error(io::Error),
+}
+
+impl Unsafe {
+    /// As a failure of `option`, which `typed` was given with.
+    pub(crate) fn failure(&self, option: &str, typed: &Path) -> Failure {
+        let typed = quote::place(typed);
+        match self {
+            Self::Symlink { link, target } => {
+                let link = quote::quoted(link.as_os_str().as_bytes());
+                let target = target.as_ref().map_or_else(
+                    || "FILE".to_owned(),
+                    |target| quote::operand(target.as_os_str().as_bytes()),
+                );
+                Failure::advised(
+                    format!("{option} {typed}: {link} is a symlink that a run could have made"),
+                    format!("name the file that is meant: {option} {target}"),
+                )
+            }
+            Self::Error(error) => Failure::advised(
+                format!("{option} {typed} cannot be written: {error}"),
+                format!("name a file in a directory that you may write to: {option} FILE"),
+            ),
+        }
+    }
+}
+
+impl From<io::Error> for Unsafe {
+    fn from(error: io::Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Errno> for Unsafe {
+    fn from(error: Errno) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+impl Place {
+    /// Where `path` leads from `base`, canonical. A symlink at its end is not followed. The directory is held: another
+    /// one in its place later changes nothing.
+    ///
+    /// # Errors
+    /// [`Unsafe`].
+    pub(crate) fn of(base: &Path, path: &Path) -> Result<Self, Unsafe> {
+        let found = canonical::resolve(base, path, Op::Entry).map_err(io::Error::other)?;
+        if let Some(Step { link, .. }) = found.steps.iter().find(|step| !is_systems(&step.link)) {
+            return Err(leading(base, path, link.clone()));
+        }
+        let path = found.path;
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(unfit(FileType::Directory).into());
+        };
+        // Reading the directory needs a permission that writing in it does not.
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = open_canonical(parent, flags)?;
+        Ok(Self { directory, name: name.to_owned(), path })
+    }
+
+    /// The canonical path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory and the name in it.
+    pub(crate) fn held(&self) -> (BorrowedFd<'_>, &OsStr) {
+        (self.directory.as_fd(), &self.name)
+    }
+
+    /// The entry that has the name, if there is one.
+    ///
+    /// # Errors
+    /// Those of `fstatat(2)`.
+    pub(crate) fn standing(&self) -> io::Result<Option<Stat>> {
+        match statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(status) => Ok(Some(status)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether a file may be made there, or replaced.
+    ///
+    /// # Errors
+    /// Why not, as `access(2)` says it.
+    pub(crate) fn may_be_replaced(&self) -> io::Result<()> {
+        let wanted = Access::WRITE_OK.union(Access::EXEC_OK);
+        Ok(accessat(&self.directory, ".", wanted, AtFlags::empty())?)
+    }
+
+    /// Opens the file for adding to it, and makes it if need be. It is a regular one, or a device of the system's.
+    ///
+    /// # Errors
+    /// [`Unsafe`]; a symlink at the end is one that a run could have made.
+    pub(crate) fn append(&self) -> Result<File, Unsafe> {
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | AT_ONCE;
+        let file = match openat(&self.directory, &self.name, flags, WRITTEN) {
+            Err(Errno::LOOP) => {
+                return Err(leading(Path::new("/"), &self.path, self.path.clone()));
+            }
+            // A pipe that nobody reads from.
+            Err(Errno::NXIO) => return Err(unfit(FileType::Fifo).into()),
+            opened => opened?,
+        };
+        match kind(&fstat(&file)?) {
+            FileType::RegularFile => {}
+            other if is_system_device(&self.path, other) => wait_for_room(&file)?,
+            other => return Err(unfit(other).into()),
+        }
+        Ok(file.into())
+    }
+
+    /// Writes `text` into a new file for people to edit, whole or not at all.
+    ///
+    /// # Errors
+    /// Those of `open(2)` and `write(2)`; `EEXIST` where something stands there.
+    pub(crate) fn create(&self, text: &[u8]) -> io::Result<()> {
+        self.write(text, WRITTEN, false)
+    }
+
+    /// Writes `text` into the file in one step, in place of what stands there if it `replaces` that.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub(crate) fn put(&self, text: &[u8], replaces: bool) -> io::Result<()> {
+        self.write(text, READ, replaces)
+    }
+
+    fn write(&self, text: &[u8], mode: Mode, replaces: bool) -> io::Result<()> {
+        let (mut file, unfinished) = self.unfinished(mode)?;
+        let outcome = file.write_all(text).and_then(|()| self.name(&unfinished, replaces));
+        if outcome.is_err() {
+            // If that fails, the file stays under a name that nobody looks for.
+            let _ = unlinkat(&self.directory, &unfinished, AtFlags::empty());
+        }
+        outcome
+    }
+
+    /// A new file beside it, and what that is called.
+    fn unfinished(&self, mode: Mode) -> io::Result<(File, OsString)> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        for _ in 0..ATTEMPTS {
+            let number = RandomState::new().build_hasher().finish();
+            let name = OsString::from(format!(".jp-confine-{number:016x}"));
+            match openat(&self.directory, &name, flags, mode) {
+                Err(Errno::EXIST) => {}
+                opened => return Ok((opened?.into(), name)),
+            }
+        }
+        Err(Errno::EXIST.into())
+    }
+
+    /// Gives the file `unfinished` its name.
+    fn name(&self, unfinished: &OsStr, replaces: bool) -> io::Result<()> {
+        let (from, to) = (&self.directory, &self.directory);
+        if replaces {
+            return Ok(renameat(from, unfinished, to, &self.name)?);
+        }
+        match renameat_with(from, unfinished, to, &self.name, RenameFlags::NOREPLACE) {
+            // Not every file system knows that.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                linkat(from, unfinished, to, &self.name, AtFlags::empty())?;
+                Ok(unlinkat(from, unfinished, AtFlags::empty())?)
+            }
+            outcome => Ok(outcome?),
+        }
+    }
+}
+
+fn leading(base: &Path, path: &Path, link: PathBuf) -> Unsafe {
+    let target = canonical::resolve(base, path, Op::Content).ok().map(|found| found.path);
+    Unsafe::Symlink { link, target }
+}
+
+/// Whether a symlink at this canonical path is the system's. Any other may be what a run made: nothing tells who made
+/// it, and earlier runs may have had other options.
+fn is_systems(link: &Path) -> bool {
+    let Some(parent) = link.parent() else { return true };
+    let bytes = parent.as_os_str().as_bytes();
+    OF_SYSTEM.iter().any(|known| known.as_bytes() == bytes)
+        || ["/dev", "/proc"].iter().any(|known| parent.starts_with(known))
+        || access(parent, Access::WRITE_OK) == Err(Errno::ACCESS)
+        || access(parent, Access::WRITE_OK) == Err(Errno::ROFS)
+}

@@ -1,0 +1,128 @@
+//! What the surroundings say, captured once: nothing further in reads the environment.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::control::Homes;
+
+use crate::error::Failure;
+use crate::host::machine::{Absent, Machine, WITHOUT};
+
+/// The surroundings of this process.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// The working directory, canonical.
+    pub(crate) cwd: PathBuf,
+    /// The working directory as the shell spells it, where `$PWD` proves to be the same directory.
+    pub(crate) spelled_cwd: PathBuf,
+    /// Where what is the user's own is kept.
+    pub(crate) homes: Homes,
+    /// The canonical form of the home: `$HOME`, or the account's where that is none.
+    pub(crate) canonical_home: Option<PathBuf>,
+    /// The host's directory for temporary files, canonical if it exists.
+    pub(crate) temp: PathBuf,
+    /// `PATH`, where programs are looked up.
+    pub(crate) path: OsString,
+    /// The whole environment, for profile entries that name variables.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// What is to be taken for absent of what the kernel offers.
+    pub(crate) absent: Absent,
+}
+
+impl Context {
+    /// Captures the surroundings; fails where there is no working directory any more.
+    pub(crate) fn capture() -> Result<Self, Failure> {
+        let cwd = env::current_dir().and_then(|cwd| cwd.canonicalize()).map_err(|error| {
+            Failure::own(format!("the working directory cannot be resolved: {error}"))
+        })?;
+        let homes = Homes::of_environment();
+        let without = env::var_os(WITHOUT).unwrap_or_default();
+        Ok(Self {
+            spelled_cwd: spelled_cwd(&cwd),
+            canonical_home: homes.protected.first().and_then(|home| home.canonicalize().ok()),
+            temp: env::temp_dir().canonicalize().unwrap_or_else(|_| env::temp_dir()),
+            path: env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()),
+            environment: env::vars_os().collect(),
+            absent: Absent::parse(&without.to_string_lossy())?,
+            homes,
+            cwd,
+        })
+    }
+
+    /// The user's configuration file, be it there or not.
+    pub(crate) fn configuration(&self) -> Option<PathBuf> {
+        self.homes.configuration()
+    }
+
+    /// `path` made absolute from the working directory; no I/O.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        self.cwd.join(path)
+    }
+
+    /// Sets what `--env NAME=VALUE` says, for the programs that are started.
+    pub(crate) fn set_variables<'v>(&mut self, set: impl Iterator<Item = (&'v str, &'v OsStr)>) {
+        for (name, value) in set {
+            self.environment.retain(|(known, _)| known != name);
+            self.environment.push((name.into(), value.to_owned()));
+        }
+    }
+
+    /// An environment variable; an empty one counts as unset.
+    pub(crate) fn variable(&self, name: &OsStr) -> Option<&OsStr> {
+        let (_, value) = self.environment.iter().find(|(known, _)| known == name)?;
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// The directories of `PATH`.
+    pub(crate) fn commands(&self) -> Vec<PathBuf> {
+        let path = self.variable(OsStr::new("PATH"));
+        path.map(std::env::split_paths).into_iter().flatten().collect()
+    }
+
+    /// The names of the environment's variables, as far as rules can name them.
+    pub(crate) fn variable_names(&self) -> Vec<&str> {
+        self.environment.iter().filter_map(|(name, _)| name.to_str()).collect()
+    }
+}
+
+impl Context {
+    /// What the kernel offers here, less what the environment names.
+    pub(crate) fn machine(&self) -> Machine {
+        Machine::look(&self.absent, self.variable(HANDLES.as_ref()).is_some())
+    }
+}
+
+fn absolute(value: Option<OsString>) -> Option<PathBuf> {
+    value.map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// `$PWD`, if it still denotes the working directory; the canonical path otherwise.
+fn spelled_cwd(cwd: &Path) -> PathBuf {
+    let same = |pwd: &PathBuf| {
+        let (Ok(there), Ok(here)) = (pwd.metadata(), cwd.metadata()) else { return false };
+        there.dev() == here.dev() && there.ino() == here.ino()
+    };
+    absolute(env::var_os("PWD")).filter(same).unwrap_or_else(|| cwd.to_owned())
+}
+
+#[cfg(test)]
+impl Context {
+    /// Surroundings with nothing in them but a directory that serves as the working directory.
+    pub(crate) fn bare(cwd: &Path) -> Self {
+        Self {
+            cwd: cwd.to_owned(),
+            spelled_cwd: cwd.to_owned(),
+            homes: Homes::default(),
+            canonical_home: None,
+            temp: cwd.to_owned(),
+            path: OsString::new(),
+            environment: Vec::new(),
+            absent: Absent::NONE,
+        }
+    }
+}
+
+/// The variable that names the descriptors for the library.
+pub(crate) const HANDLES: &str = "JP_CONFINE";

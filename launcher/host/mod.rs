@@ -1,0 +1,10 @@
+//! What this machine and this user have: features, directories, the workspace, the environment.
+
+pub(crate) mod context;
+pub(crate) mod data_dirs;
+pub(crate) mod invocation;
+pub(crate) mod machine;
+pub(crate) mod program_lookup;
+pub(crate) mod run_directory;
+pub(crate) mod workspace;
+pub(crate) mod workspace_markers;

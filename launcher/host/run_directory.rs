@@ -1,0 +1,237 @@
+//! What one run leaves on disk while it lasts: the program's private directory for temporary files
+//! and, beside it and out of its reach, the record of denials.
+//!
+//! Both stand in one directory per user, so that what a killed run has left is found by reading that
+//! directory and no other. A run holds a lock on its record; the kernel gives it up however the
+//! run ends.
+//!
+//! A supervisor has a record of its own, in memory: a program that fills the disk keeps nothing from that.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use tempfile::{NamedTempFile, TempDir};
+
+use crate::files;
+use crate::text::quote;
+
+/// How the name of a run's record ends; without it, it is the name of the temporary directory.
+const RECORD: &str = "denials";
+
+/// The files of one run; removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    /// The program's `TMPDIR`, unless it shares the host's.
+    temp: Option<PathBuf>,
+    record: NamedTempFile,
+    /// The supervisor's record.
+    told: OwnedFd,
+    ground: Ground,
+}
+
+/// Where the runs of this user have their files.
+#[derive(Debug)]
+enum Ground {
+    /// The directory of all of them.
+    Common(PathBuf),
+    /// One for this run alone, because somebody else has taken the name of the common one.
+    Own(TempDir),
+}
+
+impl Scratch {
+    /// Makes the files below `host`, the host's directory for temporary files; `share` leaves out
+    /// the private one, because the program uses the host's.
+    pub(crate) fn new(host: &Path, share: bool) -> io::Result<Self> {
+        let ground = match common_ground(host) {
+            Ok(dir) => Ground::Common(dir),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Ground::Own(tempfile::Builder::new().prefix("jp-confine-").tempdir_in(host)?)
+            }
+            Err(error) => return Err(error),
+        };
+        let record = record_in(ground.path())?;
+        let temp = (!share).then(|| record.path().with_extension(""));
+        if let Some(temp) = &temp {
+            DirBuilder::new().mode(0o700).create(temp)?;
+        }
+        let told = memfd_create("denials", MemfdFlags::CLOEXEC)?;
+        Ok(Self { temp, record, told, ground })
+    }
+
+    /// The program's own `TMPDIR`, if it has one.
+    pub(crate) fn temp(&self) -> Option<&Path> {
+        self.temp.as_deref()
+    }
+
+    /// The directory that the files are in: the user's alone.
+    pub(crate) fn ground(&self) -> &Path {
+        self.ground.path()
+    }
+
+    /// Where confined processes record denials.
+    pub(crate) fn denials(&self) -> &Path {
+        self.record.path()
+    }
+
+    /// The record of denials, open for reading from its start.
+    pub(crate) fn open_denials(&self) -> io::Result<File> {
+        self.record.as_file().try_clone()
+    }
+
+    /// The supervisor's record, open for reading from its start.
+    pub(crate) fn open_told(&self) -> io::Result<File> {
+        self.told.try_clone().map(File::from)
+    }
+
+    /// The supervisor's record, open for adding to it.
+    ///
+    /// # Errors
+    /// Where there is no `/proc`; then there is no supervisor.
+    pub(crate) fn open_record(&self) -> io::Result<File> {
+        // Opened anew: who reads has another place in it.
+        let path = format!("/proc/self/fd/{}", self.told.as_raw_fd());
+        OpenOptions::new().append(true).open(path)
+    }
+
+    /// Removes what runs have left that were killed. Follows no link, and touches nothing outside
+    /// the directory that is this user's alone. What cannot be removed is left.
+    pub(crate) fn sweep(&self) {
+        let Ground::Common(ground) = &self.ground else { return };
+        let Ok(entries) = fs::read_dir(ground) else { return };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.extension().is_some_and(|end| end == RECORD) && path != self.denials() {
+                let _ = remove_if_abandoned(&path);
+            }
+        }
+    }
+}
+
+impl Ground {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Common(path) => path,
+            Self::Own(dir) => dir.path(),
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Some(temp) = &self.temp {
+            // What cannot be removed now is swept by the next run.
+            let _ = remove_dir(temp);
+        }
+    }
+}
+
+/// Makes a record that this process holds the lock of.
+///
+/// Between its making and its locking a sweeping run may take it for an abandoned one; then it has
+/// no name any more, and another is made.
+fn record_in(ground: &Path) -> io::Result<NamedTempFile> {
+    loop {
+        let record = tempfile::Builder::new()
+            .prefix("run-")
+            .suffix(&format!(".{RECORD}"))
+            .tempfile_in(ground)?;
+        record.as_file().lock()?;
+        if record.as_file().metadata()?.nlink() > 0 {
+            return Ok(record);
+        }
+    }
+}
+
+/// Removes the files of the run with this record, unless the run still holds the lock. The record
+/// goes last: while it is there, what is left can be found.
+fn remove_if_abandoned(record: &Path) -> io::Result<()> {
+    let file = files::open_own(record)?;
+    file.try_lock()?;
+    match remove_dir(&record.with_extension("")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::remove_file(record),
+    }
+}
+
+/// Removes a directory, which mostly is empty.
+fn remove_dir(path: &Path) -> io::Result<()> {
+    fs::remove_dir(path).or_else(|_| fs::remove_dir_all(path))
+}
+
+/// The directory below `host` that is this user's and nobody else's: anybody can make a name there
+/// first, which is an error then.
+fn common_ground(host: &Path) -> io::Result<PathBuf> {
+    let me = rustix::process::geteuid().as_raw();
+    let dir = host.join(format!("jp-confine-{me}"));
+    match DirBuilder::new().mode(0o700).create(&dir) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let meta = dir.symlink_metadata()?;
+    if meta.is_dir() && meta.uid() == me && meta.mode() & 0o777 == 0o700 {
+        return Ok(dir);
+    }
+    let message = format!("{} is not a private directory of yours", quote::place(&dir));
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(ground: &Path) -> Vec<PathBuf> {
+        let mut names: Vec<PathBuf> =
+            fs::read_dir(ground).expect("listed").flatten().map(|entry| entry.path()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_run_leaves_nothing() {
+        let host = tempfile::tempdir().expect("a directory");
+        let scratch = Scratch::new(host.path(), false).expect("made");
+        let temp = scratch.temp().expect("private").to_owned();
+        fs::create_dir_all(temp.join("a/b")).expect("made");
+        let ground = temp.parent().expect("a parent").to_owned();
+        drop(scratch);
+        assert!(names(&ground).is_empty());
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_removed_and_nothing_else() {
+        let host = tempfile::tempdir().expect("a directory");
+        let ground = common_ground(host.path()).expect("made");
+        let kept = host.path().join("kept");
+        fs::create_dir(&kept).expect("made");
+        fs::write(kept.join("file"), "").expect("written");
+        fs::create_dir_all(ground.join("run-dead/a")).expect("made");
+        fs::write(ground.join("run-dead.denials"), "").expect("written");
+        std::os::unix::fs::symlink(&kept, ground.join("run-dead/link")).expect("linked");
+        std::os::unix::fs::symlink(kept.join("file"), ground.join("run-link.denials"))
+            .expect("linked");
+        fs::create_dir(ground.join("shim-0")).expect("made");
+
+        let other = Scratch::new(host.path(), false).expect("made");
+        let scratch = Scratch::new(host.path(), true).expect("made");
+        scratch.sweep();
+        assert!(!ground.join("run-dead").exists() && !ground.join("run-dead.denials").exists());
+        assert!(kept.join("file").exists() && ground.join("shim-0").exists());
+        assert!(other.denials().exists() && other.temp().is_some_and(Path::exists));
+        assert!(scratch.temp().is_none() && scratch.denials().exists());
+    }
+
+    #[test]
+    fn a_taken_name_is_not_used() {
+        let host = tempfile::tempdir().expect("a directory");
+        let me = rustix::process::geteuid().as_raw();
+        let elsewhere = tempfile::tempdir().expect("a directory");
+        let name = host.path().join(format!("jp-confine-{me}"));
+        std::os::unix::fs::symlink(elsewhere.path(), name).expect("linked");
+        let scratch = Scratch::new(host.path(), false).expect("made");
+        assert!(names(elsewhere.path()).is_empty());
+        assert!(scratch.denials().starts_with(host.path()));
+    }
+}

@@ -1,0 +1,125 @@
+//! What marks a workspace, and who may have made it: a program of one run must not choose what the next one is held to.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::canonical::{self, Op};
+use rustix::process::geteuid;
+
+use crate::host::context::Context;
+use crate::host::workspace::FILE;
+
+/// What marks a workspace that has no policy file.
+pub(crate) const REPOSITORY: &str = ".git";
+const ALL: [&str; 2] = [FILE, REPOSITORY];
+
+/// The marks that count for a user.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Marks<'a> {
+    /// The user's home directory, canonical.
+    home: Option<&'a Path>,
+}
+
+impl<'a> Marks<'a> {
+    pub(crate) fn of(context: &'a Context) -> Self {
+        Self { home: context.canonical_home.as_deref() }
+    }
+
+    /// Whether nobody would want a program to change all that is in `dir`: the root directory and the home.
+    pub(crate) fn is_too_much(self, dir: &Path) -> bool {
+        dir.parent().is_none() || self.home == Some(dir)
+    }
+
+    /// Whether a directory has a policy file, and not one that a stranger may have made there.
+    pub(crate) fn has_policy(self, dir: &Path) -> bool {
+        self.has(dir, FILE)
+    }
+
+    /// The nearest directory from `dir` upwards that has a mark, and not one that a stranger may have made there.
+    fn nearest(self, dir: &Path) -> Option<&Path> {
+        nearest_by(dir, |dir, mark| self.has(dir, mark))
+    }
+
+    /// What a stranger may have made that would choose the workspace of `cwd`: a mark that is nearer than any other, and
+    /// a policy file above where it may have counted until a run opened the directory to strangers.
+    pub(crate) fn of_a_stranger(self, cwd: &Path) -> Option<PathBuf> {
+        let above = self.nearest(cwd).and_then(Path::parent);
+        let mut way = cwd.ancestors().take_while(|dir| Some(*dir) != above);
+        let found = way.find_map(|dir| self.strangers(dir, &ALL));
+        let mut above = above.into_iter().flat_map(Path::ancestors).filter(|dir| is_openable(dir));
+        found.or_else(|| above.find_map(|dir| self.strangers(dir, &[FILE])))
+    }
+
+    /// The first of these marks that a directory has, if a stranger may have made it there.
+    fn strangers(self, dir: &Path, marks: &[&str]) -> Option<PathBuf> {
+        let mut found = marks.iter().filter_map(|name| Some((name, of(dir, name)?)));
+        let (name, mark) = found.next().filter(|_| !self.is_too_much(dir))?;
+        is_strangers(&mark, dir).then(|| dir.join(name))
+    }
+
+    fn has(self, dir: &Path, mark: &str) -> bool {
+        !self.is_too_much(dir) && of(dir, mark).is_some_and(|mark| !is_strangers(&mark, dir))
+    }
+
+    /// The same, or it may have been so until a run opened the directory to strangers.
+    fn may_have_had(self, dir: &Path, mark: &str) -> bool {
+        let may_count = |mark| is_openable(dir) || !is_strangers(&mark, dir);
+        !self.is_too_much(dir) && of(dir, mark).is_some_and(may_count)
+    }
+
+    /// What marks the workspace at `root` and has to stay: without it a directory above may be the next one, or a link
+    /// in it lead to the next one. A policy file is kept in any case.
+    pub(crate) fn needed(self, root: &Path) -> Option<PathBuf> {
+        let is_marked = !self.may_have_had(root, FILE) && self.may_have_had(root, REPOSITORY);
+        is_marked.then(|| root.join(REPOSITORY))
+    }
+
+    /// The nearest directory from `dir` upwards that is marked, or the farthest that has a policy file.
+    pub(crate) fn workspace_of(self, dir: &Path) -> Option<&Path> {
+        workspace_by(dir, |dir, mark| self.has(dir, mark))
+    }
+
+    /// A link on the absolute path `spelled` that leads to `root`, out of the workspace that it stands in, or may have
+    /// stood in when it was made; and that.
+    pub(crate) fn led_out(self, spelled: &Path, root: &Path) -> Option<(PathBuf, PathBuf)> {
+        let found = canonical::resolve(Path::new("/"), spelled, Op::Content).ok()?;
+        found.steps.into_iter().find_map(|step| {
+            let dir = step.link.parent()?;
+            let then = workspace_by(dir, |dir, mark| self.may_have_had(dir, mark));
+            let mut holders = self.workspace_of(dir).into_iter().chain(then);
+            let holder = holders.find(|holder| !root.starts_with(holder))?.to_owned();
+            Some((step.link, holder))
+        })
+    }
+}
+
+/// The nearest directory from `dir` upwards with a mark that `counts`.
+fn nearest_by(dir: &Path, counts: impl Fn(&Path, &str) -> bool) -> Option<&Path> {
+    dir.ancestors().find(|dir| ALL.iter().any(|mark| counts(dir, mark)))
+}
+
+/// That, or the farthest with a policy file that does.
+fn workspace_by(dir: &Path, counts: impl Fn(&Path, &str) -> bool) -> Option<&Path> {
+    let nearest = nearest_by(dir, &counts)?;
+    let farthest = nearest.ancestors().filter(|dir| counts(dir, FILE)).last();
+    farthest.or(Some(nearest))
+}
+
+fn of(dir: &Path, mark: &str) -> Option<Metadata> {
+    dir.join(mark).symlink_metadata().ok()
+}
+
+/// Whether the user's programs may let everybody write to `dir`, and strangers' marks there count no more: those of the
+/// superuser do to any.
+fn is_openable(dir: &Path) -> bool {
+    let user = geteuid();
+    user.is_root() || dir.metadata().is_ok_and(|metadata| metadata.uid() == user.as_raw())
+}
+
+/// Whether the `mark` of `dir` may be a stranger's: everybody may write there, and the user did not make it.
+fn is_strangers(mark: &Metadata, dir: &Path) -> bool {
+    const EVERYBODY: u32 = 0o002;
+    let is_shared = || dir.metadata().is_ok_and(|metadata| metadata.mode() & EVERYBODY != 0);
+    mark.uid() != geteuid().as_raw() && is_shared()
+}

@@ -1,0 +1,209 @@
+//! Which file a program's name means, and whether it can be run so that the policy holds.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::{Image, RuleId};
+use jp_confine_policy::loader::{self, Start};
+
+use crate::error::{Failure, Refusal};
+use crate::host::context::Context;
+use crate::host::program_lookup::{candidates, kind, own_path};
+use crate::plan::unsupervised::Unsupervised;
+use crate::record::denial::{Denial, Layer, Reason};
+use crate::sys::executable::{Kind, Libc};
+
+/// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
+const INTERPRETERS: usize = 5;
+
+/// A program that may be started.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// By the name that it is started by.
+    pub(crate) file: PathBuf,
+    /// Where that led when it was judged.
+    pub(crate) canonical: PathBuf,
+}
+
+/// The file that `name` means, looked up in `PATH` as the shell would, which may be executed and
+/// which the preload library will see (spec §13).
+///
+/// A file that is denied is passed over while others of that name may follow, as confined programs
+/// pass it over too; the failure is about the first.
+pub(crate) fn find(context: &Context, name: &OsStr, judge: Judge<'_>) -> Result<Found, Failure> {
+    let mut refused = None;
+    for candidate in candidates(context, name) {
+        let Ok(meta) = candidate.metadata() else { continue };
+        let answer = if meta.is_dir() {
+            Err(Refusal::Unfit("it is a directory".to_owned()))
+        } else if meta.permissions().mode() & 0o111 == 0 {
+            Err(Refusal::Unfit("the file is not executable".to_owned()))
+        } else {
+            judge.program(&context.absolute(&candidate), &own_path(), INTERPRETERS)
+        };
+        match answer {
+            Ok(canonical) => return Ok(Found { file: candidate, canonical }),
+            Err(reason) => {
+                refused.get_or_insert(Failure::NotExecutable { path: candidate, reason });
+            }
+        }
+    }
+    Err(refused.unwrap_or_else(|| Failure::NotFound { program: name.into() }))
+}
+
+/// Whether the file has capabilities (`capabilities(7)`), for which the loader ignores `LD_PRELOAD`.
+fn has_capabilities(path: &Path) -> bool {
+    rustix::fs::getxattr(path, "security.capability", &mut [0; 64]).is_ok()
+}
+
+/// Why the library cannot rely on a loader that may be written to, and the way out.
+const REPLACEABLE: &str = "the run may change it, and so lose the preload library, which alone holds \
+     this run; name a smaller workspace, or see `jp-confine doctor` for other layers";
+
+/// What programs of a run are judged by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judge<'a> {
+    /// The policy, with what stands behind the library.
+    pub(crate) image: &'a Image<'a>,
+    /// The words behind the program's name, by which a loader starts another program.
+    pub(crate) arguments: &'a [OsString],
+    /// Whether there is a person, who has consented to what was typed.
+    pub(crate) typed_by_person: bool,
+    /// Why nothing but the library and Landlock stands there, if nothing does.
+    pub(crate) unsupervised: Unsupervised,
+}
+
+impl Judge<'_> {
+    /// Where `path` leads, if `by` may start what is there.
+    fn program(&self, path: &Path, by: &Path, interpreters: usize) -> Result<PathBuf, Refusal> {
+        let canonical = path.canonicalize().map_err(|error| Refusal::Unfit(error.to_string()))?;
+        self.may_execute(&canonical, path, by)?;
+        self.what_starts(&canonical, interpreters)?;
+        Ok(canonical)
+    }
+
+    /// Whether what the kernel starts for the program, at its canonical path, is held and may be executed.
+    fn what_starts(&self, canonical: &Path, interpreters: usize) -> Result<(), Refusal> {
+        match kind(canonical)? {
+            Kind::Dynamic(_)
+                if has_capabilities(canonical) && !self.image.behind().other_programs =>
+            {
+                Err(self
+                    .unheld("it has capabilities of its own, so the loader ignores the library"))
+            }
+            Kind::Dynamic(loader) => self.loader(Path::new(OsStr::from_bytes(&loader)), canonical),
+            Kind::Script(interpreter) if interpreters > 0 => {
+                let interpreter = Path::new(OsStr::from_bytes(&interpreter));
+                let outcome = self.program(interpreter, canonical, interpreters - 1);
+                outcome.map(drop).map_err(|reason| reason.of("its interpreter", interpreter))
+            }
+            Kind::Script(_) => Err(Refusal::Unfit("interpreters in a circle".to_owned())),
+            // No magic number: the C library runs it with the shell (`exec(3)`, ENOEXEC).
+            Kind::Other => self.program(Path::new("/bin/sh"), canonical, 0).map(drop),
+            Kind::Static if self.image.behind().other_programs => Ok(()),
+            Kind::Loader(libc) if self.image.behind().other_programs => {
+                self.loaded(libc, canonical)
+            }
+            Kind::Static | Kind::Loader(_) => {
+                Err(self.unheld("it is statically linked, so the library cannot be in it"))
+            }
+            Kind::Foreign => Err(Refusal::Unfit(
+                "it is built for another architecture, so the preload library cannot hold it to \
+                 the policy, and its system calls are refused; use a build for this machine"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    /// Whether what the `loader` is to start may be executed. Of a missing file it says so itself.
+    fn loaded(&self, libc: Libc, loader: &Path) -> Result<(), Refusal> {
+        let words = self.arguments.iter().map(|word| word.as_bytes());
+        let start = match libc {
+            Libc::Glibc => loader::of_glibc(words),
+            Libc::Other => loader::of_musl(words),
+        };
+        match start {
+            Start::Program(name) => {
+                let path = Path::new(OsStr::from_bytes(name));
+                let Ok(canonical) = path.canonicalize() else { return Ok(()) };
+                self.may_execute(&canonical, path, loader)
+            }
+            Start::Unknown => Err(Refusal::Unfit(
+                "it is a loader: name its program with a slash behind options that ld.so(8) knows, or start that \
+                 itself"
+                    .to_owned(),
+            )),
+            Start::Nothing => Ok(()),
+        }
+    }
+
+    /// Because of `why` only a supervisor could hold the program.
+    fn unheld(&self, why: &str) -> Refusal {
+        let way = self.unsupervised.way_out();
+        Refusal::Unfit(format!("{why}, and nothing else holds it; {way}"))
+    }
+
+    /// Whether the library comes into what the loader at `path` starts, `by` being that.
+    fn loader(&self, path: &Path, by: &Path) -> Result<(), Refusal> {
+        let unfit = |reason: String| Refusal::Unfit(reason).of("its loader", path);
+        let canonical = path.canonicalize().map_err(|error| unfit(error.to_string()))?;
+        self.may_execute(&canonical, path, by)?;
+        let request = Request::canonical(canonical.as_os_str().as_bytes());
+        let held = self.image.behind().other_programs
+            || decide::loader(self.image, &request) == Verdict::Allow;
+        if held { Ok(()) } else { Err(unfit(REPLACEABLE.to_owned())) }
+    }
+
+    /// Whether the policy lets `by` execute what `path` leads to; how that was spelled is to be told.
+    fn may_execute(&self, canonical: &Path, path: &Path, by: &Path) -> Result<(), Refusal> {
+        let route: PathBuf = path.components().collect();
+        let canonical = canonical.as_os_str().as_bytes();
+        let request = Request::canonical(canonical);
+        let verdict = decide::access(self.image, &request, Capabilities::EXECUTE);
+        let Verdict::Deny(denied) = verdict else { return Ok(()) };
+        if denied.ask && self.typed_by_person && by == own_path() {
+            return Ok(());
+        }
+        Err(Refusal::Denied(Box::new(Denial {
+            rule: denied.rule.map(RuleId::index),
+            missing: denied.missing,
+            question: denied.ask,
+            restraint: denied.restraint,
+            layer: Layer::Launcher,
+            route: route.into_os_string().into_vec(),
+            ..Denial::by_supervisor(
+                Reason::Rule,
+                canonical,
+                (std::process::id(), by.as_os_str().as_bytes().to_owned()),
+                b"execve",
+            )
+        })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_to_know_what_a_program_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let fifo = folder.path().join("fifo");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .expect("a fifo");
+        for path in [folder.path(), &fifo, Path::new("/dev/null")] {
+            assert!(matches!(kind(path), Err(Refusal::Unfit(_))), "{}", path.display());
+        }
+        assert!(matches!(kind(Path::new("/proc/self/exe")), Ok(Kind::Dynamic(_))));
+    }
+}

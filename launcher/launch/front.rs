@@ -1,0 +1,503 @@
+//! What the user sees of a run: the process that the shell waits for. It passes on signals, stops when
+//! the program stops, and ends as it ended.
+//!
+//! The program shares this process's group, so that the terminal's ^C, ^\ and ^Z, and the shell's
+//! `fg` and `bg`, reach both alike. Of a signal that only this process got, the program gets a copy.
+//! All signals are blocked and fetched one at a time, on the only thread there is.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, WaitOptions, getrlimit};
+
+use crate::error::Failure;
+use crate::host::machine::Need;
+use crate::launch::host_process::HostProcess;
+use crate::launch::job_control;
+use crate::launch::spawn::Confined;
+use crate::launch::start::Obstacle;
+use crate::launch::supervise::{Report, Supervision, WITHDRAW};
+use crate::output;
+use crate::prompt::during_run::Before;
+use crate::prompt::turns::Turns;
+use crate::sys::child::Kernel;
+use crate::sys::exit_status::End;
+use crate::sys::proc::descendants::{self, Descendant};
+use crate::sys::signals::{Arrival, ENDING, Inherited, Signals};
+
+/// Signals that are passed on, if a process sent them from outside of the run.
+const PASSED_ON: [i32; 9] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGTSTP,
+    libc::SIGCONT,
+];
+
+/// How often a caller that watches the run is called.
+const TICK: Duration = Duration::from_millis(50);
+
+/// For how long what the program left running may run before it is told of.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A front before its program runs: signals wait from now on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    signals: Signals,
+    inherited: Inherited,
+    host: HostProcess,
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    front: Pid,
+    child: Pid,
+    signals: Signals,
+    supervisor: Option<Supervised>,
+    /// Who looked after the program during its last stop, and may have continued this process.
+    companion: Option<Pid>,
+    /// The terminal of the session is gone, which this process leads.
+    hung_up: bool,
+    /// The program was told from outside to end.
+    told_to_end: bool,
+    host: HostProcess,
+}
+
+/// The process that supervises the program, and what it has told.
+#[derive(Debug)]
+struct Supervised {
+    pid: Pid,
+    /// The terminal that it asks at.
+    terminal: Option<Before>,
+    /// Whose turn it is to ask there.
+    turns: Turns,
+    reports: File,
+    unread: String,
+    /// How the program ended, and since when it is waited for what it left running.
+    ended: Option<(End, Instant)>,
+    left: Vec<Descendant>,
+    answered: Vec<(u64, String)>,
+    unrecorded: Option<u64>,
+    /// The error number of what the supervisor could not go on for.
+    unable: Option<i32>,
+    killed: bool,
+}
+
+impl Ready {
+    /// Blocks what the front fetches one by one. The run ends with its `host`, if it has one.
+    pub(crate) fn new(host: Option<i32>) -> Result<Self, Failure> {
+        let mut awaited = PASSED_ON.to_vec();
+        awaited.push(libc::SIGCHLD);
+        let signals = Signals::of(&awaited);
+        let inherited = signals.block();
+        // Where the program is stopped for want of the terminal, it is for the supervisor to say whether
+        // that is the run's stop.
+        Signals::of(&[libc::SIGTTIN, libc::SIGTTOU]).block();
+        // Descendants whose parents are gone stay ours, and so recognisable as part of the run.
+        Need::Reaper.require()?;
+        Ok(Self { signals, inherited, host: HostProcess::attend(host)? })
+    }
+
+    /// Starts the program as a child of this process.
+    pub(crate) fn start(
+        &self,
+        confined: &Confined<'_>,
+        kernel: &Kernel<'_>,
+    ) -> Result<Running, Failure> {
+        let mut stopped = |child, signal| {
+            job_control::stop_with(child, signal);
+            continue_process(child);
+        };
+        let child = confined
+            .start(self.inherited, kernel, &mut stopped)
+            .map_err(|why| confined.failed(why))?;
+        let front = rustix::process::getpid();
+        Ok(Running::new(front, child, self, None))
+    }
+
+    /// Has the program started by a process that supervises it.
+    pub(crate) fn supervise(&self, supervision: Supervision<'_>) -> Result<Running, Obstacle> {
+        let confined = supervision.confined;
+        let killed = supervision.kill_leftovers;
+        let terminal = Before::now();
+        let turns = supervision.about.turns.clone();
+        let (pid, reports) = supervision.begin(self.inherited).map_err(|error| unable(&error))?;
+        let mut supervised = Supervised {
+            pid,
+            terminal,
+            turns,
+            reports,
+            unread: String::new(),
+            ended: None,
+            left: Vec::new(),
+            answered: Vec::new(),
+            unrecorded: None,
+            unable: None,
+            killed,
+        };
+        match supervised.started()? {
+            Some(Report::Started(child)) => {
+                let front = rustix::process::getpid();
+                Ok(Running::new(front, child, self, Some(supervised)))
+            }
+            Some(Report::Failed(libc::EBUSY)) => Err(Obstacle::Busy),
+            Some(Report::Failed(number)) => {
+                Err(confined.failed(io::Error::from_raw_os_error(number).into()).into())
+            }
+            Some(Report::Unable(number)) => {
+                Err(unable(&io::Error::from_raw_os_error(number)).into())
+            }
+            _ => {
+                // The program may have begun before that could be told.
+                descendants::end();
+                let killed = "the supervisor was killed as it started the program";
+                Err(Failure::own(format!("{killed}, and so what had begun was ended")).into())
+            }
+        }
+    }
+}
+
+impl Supervised {
+    /// What came of the start. The program may be stopped before it runs, and so this process then is.
+    fn started(&mut self) -> io::Result<Option<Report>> {
+        loop {
+            match self.next()? {
+                Some(Report::Stopped(pid, signal)) => job_control::stop_with(pid, signal),
+                report => return Ok(report),
+            };
+            // Whoever continued this process alone meant the program.
+            for Descendant { pid, .. } in descendants::all() {
+                Pid::from_raw(pid).into_iter().for_each(continue_process);
+            }
+        }
+    }
+
+    /// The next report, once there is one; `None` where the supervisor has ended.
+    fn next(&mut self) -> io::Result<Option<Report>> {
+        loop {
+            if let Some((line, rest)) = self.unread.split_once('\n') {
+                let report = Report::parse(line);
+                self.unread = rest.to_owned();
+                return Ok(report);
+            }
+            let mut bytes = [0; 1024];
+            match self.reports.read(&mut bytes) {
+                Ok(0) => return Ok(None),
+                Ok(count) => {
+                    let text = bytes.get(..count).unwrap_or_default();
+                    self.unread.push_str(&String::from_utf8_lossy(text));
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether a report can be read without waiting.
+    fn has_news(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut reports = [PollFd::new(&self.reports, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        self.unread.contains('\n') || poll(&mut reports, Some(&now)).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Tells, once, of what the program left running: not while a question stands. What goes on may wait for that.
+    fn tell_of_leftovers(&mut self) {
+        let Some((_, since)) = self.ended.as_mut().filter(|_| !self.left.is_empty()) else {
+            return;
+        };
+        if self.turns.is_taken() {
+            *since = Instant::now();
+        } else if self.killed {
+            self.name_leftovers();
+        } else if since.elapsed() > PATIENCE {
+            let running = descendants::all();
+            self.left.retain(|one| running.iter().any(|other| other.pid == one.pid));
+            self.name_leftovers();
+        }
+    }
+
+    fn name_leftovers(&mut self) {
+        let name = |one: &Descendant| format!("{} ({})", one.name, one.pid);
+        let names: Vec<String> = self.left.drain(..).map(|one| name(&one)).collect();
+        if names.is_empty() {
+            return;
+        }
+        let names = names.join(", ");
+        output::note(&if self.killed {
+            format!("the program left running, and this was ended: {names}")
+        } else {
+            format!("waiting for what the program left running: {names}; --kill-leftovers ends it")
+        });
+    }
+}
+
+impl Running {
+    const fn new(front: Pid, child: Pid, ready: &Ready, supervisor: Option<Supervised>) -> Self {
+        Self {
+            front,
+            child,
+            signals: ready.signals,
+            host: ready.host,
+            supervisor,
+            companion: None,
+            hung_up: false,
+            told_to_end: false,
+        }
+    }
+
+    /// Waits for the program to end, and says how. `watch`, if any, is called now and then meanwhile.
+    ///
+    /// # Errors
+    /// Where the supervisor is gone before the program; then the run was ended.
+    pub(crate) fn wait(&mut self, mut watch: Option<&mut dyn FnMut()>) -> io::Result<End> {
+        loop {
+            let ticks = watch.is_some() || self.waits_for_leftovers();
+            let arrival = self.signals.wait(ticks.then_some(TICK))?;
+            if self.host.is_gone() {
+                // Nobody takes what it would still do, and it may ignore being asked to end.
+                descendants::end();
+                return Err(io::Error::other("the process that it was for has ended"));
+            }
+            if let Some(watch) = &mut watch {
+                watch();
+            }
+            match arrival {
+                Some(Arrival { signal: libc::SIGCHLD, .. }) => {
+                    if let Some(end) = self.reap()? {
+                        return Ok(end);
+                    }
+                }
+                Some(arrival) => {
+                    // Whether the program has ended meanwhile, and its number may be another's.
+                    self.read_reports()?;
+                    if arrival.signal == libc::SIGHUP && arrival.sender.is_none() && leads_session()
+                    {
+                        self.hang_up();
+                    } else {
+                        self.pass_on(arrival);
+                    }
+                }
+                None => {}
+            }
+            if let Some(supervised) = &mut self.supervisor {
+                supervised.tell_of_leftovers();
+            }
+        }
+    }
+
+    /// Whether there is no word yet that the program has ended.
+    pub(crate) fn goes_on(&self) -> bool {
+        if let Some(supervised) = &self.supervisor {
+            return !supervised.has_news();
+        }
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        matches!(rustix::process::waitid(WaitId::Pid(self.child), look), Ok(None))
+    }
+
+    /// The calls that were counted: how often, and which by whom.
+    pub(crate) fn answered(&self) -> &[(u64, String)] {
+        self.supervisor
+            .as_ref()
+            .map(|supervised| supervised.answered.as_slice())
+            .unwrap_or_default()
+    }
+
+    /// Whether there is somebody who is told of denials.
+    pub(crate) fn is_supervised(&self) -> bool {
+        self.supervisor.is_some()
+    }
+
+    /// How many denials had no room on record; `None` where nobody counted them.
+    pub(crate) fn unrecorded(&self) -> Option<u64> {
+        self.supervisor.as_ref()?.unrecorded
+    }
+
+    fn waits_for_leftovers(&self) -> bool {
+        self.supervisor.as_ref().is_some_and(|supervised| !supervised.left.is_empty())
+    }
+
+    /// Collects whoever changed state; how the run ended if it has.
+    fn reap(&mut self) -> io::Result<Option<End>> {
+        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
+        while let Some((pid, status)) = rustix::process::wait(options)? {
+            let supervised = self.supervisor.as_ref();
+            // A supervised program is this process's child only once its supervisor is gone.
+            if supervised.is_some_and(|supervised| pid == supervised.pid || pid == self.child) {
+                if End::of(status).is_some() {
+                    return self.conclude().map(Some);
+                }
+            } else if pid == self.child {
+                if let Some(end) = End::of(status) {
+                    return Ok(Some(end));
+                }
+                self.stop_with(pid, status.stopping_signal());
+            }
+        }
+        self.read_reports()?;
+        Ok(None)
+    }
+
+    fn read_reports(&mut self) -> io::Result<()> {
+        while let Some(supervised) = self.supervisor.as_mut().filter(|one| one.has_news()) {
+            match supervised.next()? {
+                Some(Report::Stopped(pid, signal)) => self.stop_with(pid, Some(signal)),
+                Some(Report::Ended(end)) => {
+                    supervised.ended = Some((end, Instant::now()));
+                    if self.hung_up {
+                        hang_up_rest(supervised.pid);
+                    }
+                    if self.told_to_end {
+                        let _ = rustix::process::kill_process(supervised.pid, WITHDRAW);
+                    }
+                }
+                Some(Report::Left(descendant)) => supervised.left.push(descendant),
+                Some(Report::Unrecorded(count)) => supervised.unrecorded = Some(count),
+                Some(Report::Answered(times, what)) => supervised.answered.push((times, what)),
+                Some(Report::Unable(number)) => supervised.unable = Some(number),
+                Some(Report::Started(_) | Report::Failed(_)) => {}
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// The supervisor has ended: so has the run, or it must, because nobody answers its calls.
+    fn conclude(&mut self) -> io::Result<End> {
+        self.read_reports()?;
+        if let Some(supervised) = &mut self.supervisor {
+            // Of its own no question stands any more.
+            if supervised.killed {
+                supervised.name_leftovers();
+            }
+            // Else it was killed while it waited for what the program left running.
+            if let Some((end, _)) = supervised.ended
+                && !descendants::are_left()
+            {
+                return Ok(end);
+            }
+        }
+        descendants::end();
+        self.restore_terminal();
+        let unable = self.supervisor.as_ref().and_then(|supervised| supervised.unable);
+        if let Some(number) = unable {
+            let error = io::Error::from_raw_os_error(number);
+            let message = format!("the supervisor cannot go on, and so the run was ended: {error}");
+            return Err(io::Error::other(message));
+        }
+        // It lifts the limit of its own where it may.
+        let limited = getrlimit(Resource::Cpu).maximum.map_or_else(String::new, |seconds| {
+            format!("; its processor time was limited to {seconds} s (`ulimit -t`)")
+        });
+        let killed = "the supervisor was killed, and so the run was ended";
+        Err(io::Error::other(format!("{killed}{limited}")))
+    }
+
+    /// A question may have stood.
+    fn restore_terminal(&self) {
+        let Some(supervised) = &self.supervisor else { return };
+        if let Some(terminal) = &supervised.terminal {
+            // Where it is gone there is nothing to restore.
+            let _ = terminal.restore(supervised.pid);
+        }
+    }
+
+    /// Gives the program what only this process got.
+    ///
+    /// The kernel sends to the whole group: a key press needs no copy. Neither does what comes from
+    /// inside the run, where `kill 0` reaches everyone. A sender outside, even one that shares the
+    /// group as a script without job control does, means the run. To be continued is passed on
+    /// whoever says so, since it ends the stop that began here.
+    ///
+    /// Once the program has ended, only what it left running remains. A signal that ends processes
+    /// then ends the run.
+    fn pass_on(&mut self, arrival: Arrival) {
+        if let Some(supervised) = self.supervisor.as_ref().filter(|one| one.ended.is_some()) {
+            if ENDING.contains(&arrival.signal) {
+                // It has not been collected, so that the number is still its own.
+                let _ = rustix::process::kill_process(supervised.pid, Signal::TERM);
+            }
+            return;
+        }
+        let meant = match arrival.sender {
+            Some(sender) => !descendants::descends(sender, self.front) || self.is_front(sender),
+            None => arrival.signal == libc::SIGCONT,
+        };
+        if self.is_of_companion(arrival) || !meant && arrival.signal != libc::SIGCONT {
+            return;
+        }
+        self.told_to_end |= ENDING.contains(&arrival.signal);
+        if let Some(signal) = Signal::from_named_raw(arrival.signal) {
+            // It may have ended already; then its status is on its way.
+            let _ = rustix::process::kill_process(self.child, signal);
+        }
+    }
+
+    /// Of a terminal that is gone the kernel tells the process that leads the session, and once that has ended the
+    /// group in the foreground (`tty_jobctrl.c`). For the program's sake this process leads nothing.
+    fn hang_up(&mut self) {
+        self.hung_up = true;
+        match &self.supervisor {
+            Some(supervised) if supervised.ended.is_some() => hang_up_rest(supervised.pid),
+            _ => hang_up(self.child),
+        }
+    }
+
+    /// The shell must see its job stop; what wakes it then wakes the program, and the other way round.
+    fn stop_with(&mut self, stopped: Pid, signal: Option<i32>) {
+        if let Some(signal) = signal {
+            self.companion = job_control::stop_with(stopped, signal);
+        }
+    }
+
+    /// Whether this says no more than that the program goes on already.
+    fn is_of_companion(&self, arrival: Arrival) -> bool {
+        let companion = self.companion.map(|pid| pid.as_raw_nonzero().get());
+        arrival.signal == libc::SIGCONT && companion.is_some() && arrival.sender == companion
+    }
+
+    fn is_front(&self, pid: i32) -> bool {
+        pid == self.front.as_raw_nonzero().get()
+    }
+}
+
+fn leads_session() -> bool {
+    rustix::process::getsid(None).is_ok_and(|session| session == rustix::process::getpid())
+}
+
+/// Hangs up what the program left in the session, whose foreground nobody knows any more; but not the `supervisor`.
+fn hang_up_rest(supervisor: Pid) {
+    let session = rustix::process::getsid(None);
+    let left = descendants::all().into_iter().filter_map(|one| Pid::from_raw(one.pid));
+    left.filter(|pid| *pid != supervisor && rustix::process::getsid(Some(*pid)) == session)
+        .for_each(hang_up);
+}
+
+/// As the kernel does, so that who is stopped hears of it.
+fn hang_up(process: Pid) {
+    let _ = rustix::process::kill_process(process, Signal::HUP);
+    continue_process(process);
+}
+
+/// Why there is no supervisor.
+fn unable(error: &io::Error) -> Failure {
+    let message = format!("nothing was run: the supervisor cannot begin: {error}");
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => Failure::advised(
+            message,
+            "it takes a process and a few threads: allow the user more (`ulimit -u`)",
+        ),
+        _ => Failure::own(message),
+    }
+}
+
+/// Ends the stop of a process; of none if it has ended.
+fn continue_process(process: Pid) {
+    let _ = rustix::process::kill_process(process, Signal::CONT);
+}

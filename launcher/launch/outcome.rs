@@ -1,0 +1,13 @@
+//! What a run came to.
+
+use crate::compile::prepared::Prepared;
+use crate::record::denials::Denials;
+use crate::sys::exit_status::End;
+
+/// A run that has ended: how, its policy, and what that refused.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) end: End,
+    pub(crate) prepared: Prepared,
+    pub(crate) denials: Denials,
+}

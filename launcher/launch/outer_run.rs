@@ -1,0 +1,199 @@
+//! The run around this one: this launcher may be a confined program itself. Its program is then held
+//! by the policies of both.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
+use std::os::fd::{OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::{Image, ImageError, LEVELS, Text};
+use rustix::fs::{SealFlags, fcntl_get_seals};
+use rustix::io::Errno;
+
+use crate::cli::Enforce;
+use crate::error::Failure;
+use crate::host::context::{Context, HANDLES};
+use crate::host::machine::Machine;
+use crate::plan::Plan;
+use crate::sys::child;
+use crate::sys::landlock_bounds::Rule;
+use crate::sys::memfd::SharedPage;
+
+/// The runs around this one.
+#[derive(Debug)]
+pub(crate) struct Outer {
+    /// The descriptors of their images and page, as the variable names them.
+    pub(crate) handles: String,
+    images: Vec<Vec<u8>>,
+    page: RawFd,
+}
+
+impl Outer {
+    /// Looks for them in the environment.
+    ///
+    /// # Errors
+    /// Where they are of another version of this program, or too many; where it cannot be told whether they
+    /// are there.
+    pub(crate) fn find(context: &Context) -> Result<Option<Self>, Failure> {
+        let handles = context.variable(HANDLES.as_ref()).and_then(|value| value.to_str());
+        let Some((handles, numbers)) = handles.and_then(|text| Some((text, numbers(text)?))) else {
+            return Ok(None);
+        };
+        let Some(([first, page], inner)) = numbers.split_first_chunk() else { return Ok(None) };
+        let mut images = Vec::new();
+        for &number in std::iter::once(first).chain(inner) {
+            // Somebody's own variable of that name, and no run.
+            let Some(image) = sealed(child::duplicate(number)).map_err(|error| untold(&error))?
+            else {
+                return Ok(None);
+            };
+            match Image::parse(&image) {
+                Ok(_) => images.push(image),
+                Err(ImageError::Version) => return Err(other_version()),
+                Err(_) => return Ok(None),
+            }
+        }
+        if images.len() >= LEVELS {
+            return Err(Failure::own(format!("{LEVELS} runs are inside each other already")));
+        }
+        Ok(Some(Self { handles: handles.to_owned(), images, page: *page }))
+    }
+
+    /// Refuses what needs a supervisor of this run's own.
+    ///
+    /// # Errors
+    /// Where `strict` is ordered.
+    pub(crate) fn require(&self, enforce: Enforce) -> Result<(), Failure> {
+        if enforce != Enforce::Strict {
+            return Ok(());
+        }
+        let why = if self.supervises() {
+            "--enforce strict cannot be had inside a supervised run: there is neither a supervisor nor \
+             Landlock for this one"
+        } else {
+            "--enforce strict cannot be had inside another run: there is no supervisor for this one"
+        };
+        Err(Failure::advised(why, "start it outside of that run"))
+    }
+
+    /// How a program is held that is started inside, in one line.
+    pub(crate) fn holding(&self, plan: &Plan) -> String {
+        let held = if plan.bounds.is_some() {
+            "library and Landlock"
+        } else if self.supervises() {
+            "the library alone, so that calls which avoid libc are held by the outer policy only"
+        } else {
+            "the library alone, which a program can evade"
+        };
+        format!(
+            "inside another run: held by both policies, this one by {held}; static programs do not start"
+        )
+    }
+
+    /// Whether one of them has a supervisor. Then there is no Landlock for this one
+    /// (`docs/decisions/0027`).
+    pub(crate) fn supervises(&self) -> bool {
+        self.images().any(|image| image.behind().supervisor)
+    }
+
+    /// What their library needs inside this run: their records of denials.
+    pub(crate) fn needs(&self) -> Vec<Rule> {
+        self.texts(Text::EventsPath).map(|record| Rule::writing(&record)).collect()
+    }
+
+    /// The preload library of the outermost: only the run that nobody is around of chooses it.
+    pub(crate) fn library(&self) -> PathBuf {
+        self.texts(Text::ShimPath).next().unwrap_or_default()
+    }
+
+    /// Whether their policies let files be made, changed and removed in `dir`, absolute.
+    pub(crate) fn lets_write(&self, dir: &Path) -> bool {
+        let Ok(resolved) = canonical::resolve(Path::new("/"), dir, Op::Content) else {
+            return false;
+        };
+        let request = Request::canonical(resolved.path.as_os_str().as_bytes());
+        let allows =
+            |image| decide::access(&image, &request, Capabilities::WRITE) == Verdict::Allow;
+        self.images().all(allows)
+    }
+
+    /// The page that all of them share.
+    pub(crate) fn page(&self) -> io::Result<SharedPage> {
+        let path = self.texts(Text::SharedPage).next().unwrap_or_default();
+        let file = match child::duplicate(self.page) {
+            Ok(file) => file,
+            Err(_) => OwnedFd::from(File::options().read(true).write(true).open(&path)?),
+        };
+        Ok(SharedPage { file, path })
+    }
+
+    fn images(&self) -> impl Iterator<Item = Image<'_>> {
+        self.images.iter().filter_map(|image| Image::read(image).ok())
+    }
+
+    fn texts(&self, text: Text) -> impl Iterator<Item = PathBuf> {
+        let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
+        self.images().map(move |image| path(image.text(text)))
+    }
+}
+
+/// What there is of the machine for a run inside `outer`. One listener is all that a process can have, and a
+/// supervisor within a run would be held to that run's policy itself.
+pub(crate) fn machine(context: &Context, outer: Option<&Outer>) -> Machine {
+    let machine = context.machine();
+    if outer.is_some() { machine.without_listener() } else { machine }
+}
+
+fn other_version() -> Failure {
+    Failure::advised(
+        "this is inside a run of another version of jp-confine, whose policy cannot be read",
+        "use the same version inside as outside",
+    )
+}
+
+fn untold(error: &io::Error) -> Failure {
+    Failure::advised(
+        format!("whether this is inside another run cannot be told: {error}"),
+        "allow more open files (ulimit -n)",
+    )
+}
+
+fn numbers(text: &str) -> Option<Vec<RawFd>> {
+    text.split(':').map(|number| number.parse().ok()).collect()
+}
+
+/// What is in a file that nobody can change; nothing where it is none such, or not open.
+fn sealed(file: io::Result<OwnedFd>) -> io::Result<Option<Vec<u8>>> {
+    let mut file = match file {
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::BADF) => return Ok(None),
+        file => File::from(file?),
+    };
+    let fixed = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK;
+    if !fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(fixed)) {
+        return Ok(None);
+    }
+    let mut image = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut image)?;
+    Ok(Some(image))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else a run would start under its own policy alone.
+    #[test]
+    fn who_cannot_look_does_not_take_it_for_no_run() {
+        let refused = |errno: Errno| sealed(Err(errno.into()));
+        assert!(refused(Errno::MFILE).is_err() && refused(Errno::NOMEM).is_err());
+        assert_eq!(refused(Errno::BADF).expect("not open"), None);
+        let other = File::open("/dev/null").expect("open");
+        assert_eq!(sealed(Ok(other.into())).expect("no image"), None);
+    }
+}

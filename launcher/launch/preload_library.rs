@@ -1,0 +1,215 @@
+//! The preload library as a file that the loader of every confined process can open.
+
+use std::fmt::Display;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
+use rustix::fs::{StatVfsMountFlags, statvfs};
+
+use crate::error::Failure;
+use crate::files;
+use crate::host::context::Context;
+use crate::host::run_directory::Scratch;
+use crate::text::quote;
+
+/// The preload library, built by `build.rs` for the target.
+const SHIM: &[u8] = include_bytes!(env!("JP_CONFINE_SHIM"));
+
+/// Tells versions of the library apart; what is loaded is compared byte for byte besides.
+const HASH: u64 = hash(SHIM);
+
+const NAME: &str = "libjp_confine.so";
+
+/// How much of the file on disk is compared at a time.
+const CHUNK: usize = 16 * 1024;
+
+/// Makes sure that the library is on disk, and returns its canonical path.
+///
+/// The name carries a hash of the contents, so that versions live side by side and a daemon that
+/// outlives its run keeps its own; it is never deleted. Root installs for everybody, because what
+/// root starts may change its user; others, and who is root in a namespace of its own only, install among
+/// their own data. Where that cannot be written, has a character that `LD_PRELOAD` takes for a separator, or is
+/// mounted `noexec`, the directory serves that `scratch` is in. Where all are, nothing runs that the library alone
+/// would hold, and the rest runs without it (see [`obstacle`]).
+///
+/// # Errors
+/// Where none of these will do.
+pub(crate) fn ensure(context: &Context, scratch: &Scratch) -> Result<PathBuf, Failure> {
+    let folder = format!("shim-{HASH:016x}");
+    let of_root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/var/lib"));
+    for base in of_root.iter().chain(&context.homes.data) {
+        let path = base.join("jp-confine").join(&folder).join(NAME);
+        if install(&path).is_err() {
+            continue;
+        }
+        // A link may lead to the home, and what the policy grants is where that is.
+        let path = path.canonicalize().unwrap_or(path);
+        if preloadable(&path) && may_be_mapped(&path) {
+            return Ok(path);
+        }
+    }
+    let path = scratch.ground().join(&folder).join(NAME);
+    if !preloadable(&path) {
+        return Err(nowhere(&path, &"LD_PRELOAD cannot carry a space or colon"));
+    }
+    install(&path).map_err(|error| nowhere(&path, &error))?;
+    Ok(path)
+}
+
+/// Whether the loader may map the file to execute: else it says so, and goes on without.
+fn may_be_mapped(path: &Path) -> bool {
+    statvfs(path).is_ok_and(|mount| !mount.f_flag.contains(StatVfsMountFlags::NOEXEC))
+}
+
+/// Why programs could not load the library at `path`, canonical, if that is so: their loaders would complain, and
+/// go on without. `judge` is the policy, where a supervisor judges by it what they read.
+pub(crate) fn obstacle(path: &Path, judge: Option<&Image<'_>>) -> Option<String> {
+    let shown = quote::printable(path.as_os_str().as_bytes());
+    let request = Request::canonical(path.as_os_str().as_bytes());
+    let denies = |image| decide::access(image, &request, Capabilities::READ) != Verdict::Allow;
+    if !may_be_mapped(path) {
+        Some(format!("nothing may be executed where {shown} is"))
+    } else if judge.is_some_and(denies) {
+        Some(format!("the policy keeps programs from {shown}"))
+    } else {
+        None
+    }
+}
+
+/// Takes over the library at `path`, absolute, which the run around this one has installed: the programs of
+/// that run load it and no other, whatever they are told. Whoever owns it: that run relies on its owner, and
+/// in a namespace there may be no name for who that is.
+///
+/// # Errors
+/// Where it cannot be read, and where it is not this program's library, which reads this program's policies.
+pub(crate) fn take_over(path: PathBuf) -> Result<PathBuf, Failure> {
+    let shown = quote::printable(path.as_os_str().as_bytes());
+    match path.symlink_metadata().and_then(|meta| holds_shim(&path, &meta)) {
+        Ok(true) => Ok(path),
+        Ok(false) => Err(Failure::advised(
+            format!(
+                "this is inside a run of another version of jp-confine, whose library is loaded: {shown}"
+            ),
+            "use the same version inside as outside",
+        )),
+        Err(error) => Err(unloadable(&path, &error)),
+    }
+}
+
+/// Why nothing runs whose loader cannot load the library at `path`: it would start without.
+pub(crate) fn unloadable(path: &Path, error: &io::Error) -> Failure {
+    let path = quote::printable(path.as_os_str().as_bytes());
+    Failure::advised(
+        format!("nothing was run: the program could not load the preload library {path}: {error}"),
+        "set XDG_DATA_HOME, for the outermost run, to a directory that the program's user may \
+         read and execute from",
+    )
+}
+
+fn nowhere(path: &Path, why: &dyn Display) -> Failure {
+    let path = quote::printable(path.as_os_str().as_bytes());
+    Failure::advised(
+        format!("the preload library cannot be written to {path}: {why}"),
+        "set XDG_DATA_HOME or TMPDIR to a directory that you may write to",
+    )
+}
+
+/// `ld.so(8)`: the list is separated by spaces or colons, and there is no escape.
+fn preloadable(path: &Path) -> bool {
+    !path.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b' ' | b':' | b'\n' | b'$'))
+}
+
+/// Writes the library at `path` unless exactly it is there already.
+fn install(path: &Path) -> io::Result<()> {
+    if is_ours(path) {
+        return Ok(());
+    }
+    let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    fs::DirBuilder::new().recursive(true).mode(0o755).create(dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(SHIM)?;
+    file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    file.persist(path).map_err(|error| error.error)?;
+    if is_ours(path) { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+}
+
+/// Whether the file is byte for byte ours, and nobody else can change it.
+fn is_ours(path: &Path) -> bool {
+    let Ok(meta) = path.symlink_metadata() else { return false };
+    let me = rustix::process::geteuid().as_raw();
+    (meta.uid() == me || meta.uid() == 0) && holds_shim(path, &meta).unwrap_or(false)
+}
+
+/// Whether the file is byte for byte ours, and its owner's alone to change.
+fn holds_shim(path: &Path, meta: &Metadata) -> io::Result<bool> {
+    let may_be = meta.is_file() && meta.mode() & 0o022 == 0 && meta.len() == SHIM.len() as u64;
+    Ok(may_be && is_shim(files::open_own(path)?)?)
+}
+
+/// Whether `file` holds the library and nothing else; in pieces, because to make room for all of it
+/// costs more than to compare it.
+fn is_shim(mut file: File) -> io::Result<bool> {
+    let mut chunk = [0; CHUNK];
+    let mut rest = SHIM;
+    loop {
+        let count = file.read(&mut chunk)?;
+        let Some(left) = rest.strip_prefix(chunk.get(..count).unwrap_or_default()) else {
+            return Ok(false);
+        };
+        if count == 0 {
+            return Ok(left.is_empty());
+        }
+        rest = left;
+    }
+}
+
+/// FNV-1a over words of eight bytes, when this program is compiled.
+const fn hash(bytes: &[u8]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut rest = bytes;
+    while let Some((word, left)) = rest.split_first_chunk() {
+        hash = (hash ^ u64::from_le_bytes(*word)).wrapping_mul(0x0100_0000_01b3);
+        rest = left;
+    }
+    while let Some((byte, left)) = rest.split_first() {
+        hash = (hash ^ *byte as u64).wrapping_mul(0x0100_0000_01b3);
+        rest = left;
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(bytes: &[u8], mode: u32) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join(NAME);
+        fs::write(&path, bytes).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a mode");
+        (dir, path)
+    }
+
+    #[test]
+    fn the_outer_run_has_the_same_library_or_nothing_runs() {
+        let (dir, path) = written(SHIM, 0o644);
+        assert_eq!(take_over(path.clone()).expect("ours"), path);
+        let missing = take_over(dir.path().join("other"));
+        assert_eq!(missing.expect_err("missing").status(), 125);
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        assert_eq!(take_over(link).expect_err("a link").status(), 125);
+
+        for (bytes, mode) in [(&SHIM[1..], 0o644), (b"", 0o644), (SHIM, 0o666)] {
+            let (_dir, path) = written(bytes, mode);
+            assert_eq!(take_over(path).expect_err("another").status(), 125);
+        }
+        assert!(take_over(PathBuf::new()).is_err());
+    }
+}

@@ -1,0 +1,69 @@
+//! What a run stands on before it has a policy: its files, the library, the page that its processes share.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::cli::Options;
+use crate::compile::Run;
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::host::machine::Need;
+use crate::host::run_directory::Scratch;
+use crate::host::workspace::Workspace;
+use crate::launch::outer_run::Outer;
+use crate::launch::preload_library;
+use crate::sys::memfd::SharedPage;
+use crate::text::quote;
+
+/// The premises of one run; its files are removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Premises {
+    pub(crate) scratch: Scratch,
+    /// The preload library: that of the outermost run, which all programs inside load.
+    pub(crate) shim: PathBuf,
+    /// The run around this one, if there is one.
+    pub(crate) outer: Option<Outer>,
+    pub(crate) page: SharedPage,
+    /// The value of `TMPDIR`.
+    pub(crate) temp: PathBuf,
+}
+
+impl Premises {
+    /// Makes them.
+    ///
+    /// # Errors
+    /// Where files or memory cannot be made, or the run around this one is not as it should be.
+    pub(crate) fn make(context: &Context, options: &Options) -> Result<Self, Failure> {
+        Need::Memory.require()?;
+        let scratch = Scratch::new(&context.temp, options.share_tmp)
+            .map_err(|error| no_scratch(&context.temp, &error))?;
+        let outer = Outer::find(context)?;
+        let shim = match &outer {
+            Some(outer) => preload_library::take_over(outer.library())?,
+            None => preload_library::ensure(context, &scratch)?,
+        };
+        let page = outer.as_ref().map_or_else(SharedPage::new, Outer::page)?;
+        let temp = scratch.temp().unwrap_or(&context.temp).to_owned();
+        Ok(Self { scratch, shim, outer, page, temp })
+    }
+
+    /// Whether a run around this one lets it keep what is kept about `workspace`; else it is not even tried,
+    /// because that would be a denial of the outer run's that nobody can do anything about.
+    pub(crate) fn may_keep(&self, context: &Context, workspace: &Workspace) -> bool {
+        let Some(outer) = &self.outer else { return true };
+        workspace.data_dir(context).is_some_and(|dir| outer.lets_write(&dir))
+    }
+
+    /// What the policy of the run is to know of them.
+    pub(crate) fn parts(&self) -> Run<'_> {
+        let Self { scratch, shim, page, temp, .. } = self;
+        Run { scratch, shim, page, temp, log: None, learning: false }
+    }
+}
+
+fn no_scratch(temp: &Path, error: &io::Error) -> Failure {
+    Failure::advised(
+        format!("no temporary files can be made in {}: {error}", quote::place(temp)),
+        "set TMPDIR to a directory that you may write to",
+    )
+}

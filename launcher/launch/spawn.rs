@@ -1,0 +1,139 @@
+//! Starting the program: its command line, its environment, and what the kernel is to hold.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use rustix::process::Pid;
+
+use crate::config::environment::Environment;
+use crate::error::{Failure, Refusal};
+use crate::host::context::{Context, HANDLES};
+use crate::launch::outer_run::Outer;
+use crate::launch::preload_library;
+use crate::network::proxy;
+use crate::sys::child::{self, Kernel, NotStarted};
+use crate::sys::signals::Inherited;
+
+/// What else names the directory for temporary files, for programs that do not heed `TMPDIR`: zsh keeps
+/// here-documents there (zshparam(1)), and tmux(1) its sockets.
+const OTHER_NAMES_OF_TEMP: [(&str, &str); 2] = [("TMPPREFIX", "/zsh"), ("TMUX_TMPDIR", "")];
+
+/// A program to run confined.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Confined<'a> {
+    /// Where it is.
+    pub(crate) file: &'a Path,
+    /// Its name as typed, and its arguments.
+    pub(crate) name: &'a OsStr,
+    pub(crate) arguments: &'a [OsString],
+    /// The preload library.
+    pub(crate) shim: &'a Path,
+    /// Whether it is preloaded; its loader could not do it else.
+    pub(crate) preloads: bool,
+    /// The sealed image, and the shared page if it is this run's own.
+    pub(crate) handles: &'a [&'a OwnedFd],
+    /// The run around this one, if there is one.
+    pub(crate) outer: Option<&'a Outer>,
+    /// The value of `TMPDIR`.
+    pub(crate) temp: &'a Path,
+    /// The environment that the launcher was started with, and what it has of that.
+    pub(crate) context: &'a Context,
+    /// The proxy that it is to use, if it is.
+    pub(crate) proxy: Option<SocketAddr>,
+    pub(crate) variables: &'a Environment,
+}
+
+impl Confined<'_> {
+    /// Starts the program as a child of this process, which gets from it the descriptor by which its
+    /// system calls are answered, if `kernel` has a filter. `stopped` is told of it where it is stopped before
+    /// it executes.
+    ///
+    /// # Errors
+    /// As [`child::Program::start`].
+    pub(crate) fn start(
+        &self,
+        inherited: Inherited,
+        kernel: &Kernel<'_>,
+        stopped: &mut dyn FnMut(Pid, i32),
+    ) -> Result<Pid, NotStarted> {
+        let file = c_string(self.file.as_os_str())?;
+        let library = c_string(self.shim.as_os_str())?;
+        let words =
+            std::iter::once(self.name).chain(self.arguments.iter().map(OsString::as_os_str));
+        let arguments: Vec<CString> = words.map(c_string).collect::<Result<_, _>>()?;
+        child::Program {
+            file: &file,
+            arguments: &arguments,
+            environment: &self.environment()?,
+            handles: self.handles,
+            inherited,
+            kernel,
+            library: &library,
+        }
+        .start(stopped)
+    }
+
+    /// What the program may have of the environment of this process, and what a confined one needs.
+    fn environment(&self) -> io::Result<Vec<CString>> {
+        let own_preloads = self.context.variable(OsStr::new("LD_PRELOAD"));
+        let given = own_preloads.filter(|_| !self.variables.is_declared);
+        // Nothing stands before the library: libc there would hide its functions.
+        let shim = self.preloads.then_some(self.shim.as_os_str());
+        let preloads: Vec<&OsStr> = shim.into_iter().chain(given).collect();
+        let outer = self.outer.iter().map(|outer| outer.handles.clone());
+        let own = self.handles.iter().map(|fd| fd.as_raw_fd().to_string());
+        let handles: Vec<String> = outer.chain(own).collect();
+        let mut own = vec![
+            ("LD_PRELOAD", preloads.join(OsStr::new(":"))),
+            (HANDLES, handles.join(":").into()),
+            ("TMPDIR", self.temp.into()),
+        ];
+        own.extend(self.other_names_of_temp());
+        own.extend(self.proxy.into_iter().flat_map(proxy::variables));
+        let kept = |name: &OsStr| {
+            own.iter().all(|(known, _)| name != *known) && self.variables.passes(name)
+        };
+        let given = self.context.environment.iter().map(|(name, value)| (name.as_os_str(), value));
+        let own = own.iter().map(|(name, value)| (OsStr::new(*name), value));
+        let variables = given.filter(|(name, _)| kept(name)).chain(own);
+        let variables = variables
+            .map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()));
+        Ok(variables.collect::<Result<_, _>>()?)
+    }
+
+    /// [`OTHER_NAMES_OF_TEMP`], where the user has no values for them; those of a run around this one are no user's.
+    fn other_names_of_temp(&self) -> impl Iterator<Item = (&'static str, OsString)> {
+        let is_given = |name: &str| {
+            let name = OsStr::new(name);
+            self.outer.is_none()
+                && self.variables.passes(name)
+                && self.context.variable(name).is_some()
+        };
+        let value = |end: &str| [self.temp.as_os_str(), OsStr::new(end)].join(OsStr::new(""));
+        let names = OTHER_NAMES_OF_TEMP.into_iter().filter(move |(name, _)| !is_given(name));
+        names.map(move |(name, end)| (name, value(end)))
+    }
+
+    /// Why the program was not started, for the person who asked for it.
+    pub(crate) fn failed(&self, why: NotStarted) -> Failure {
+        let error = match why {
+            NotStarted::Library(error) => {
+                return preload_library::unloadable(self.shim, &error.into());
+            }
+            NotStarted::Process(error) => io::Error::from(error),
+        };
+        if error.kind() == io::ErrorKind::NotFound {
+            return Failure::NotFound { program: self.name.into() };
+        }
+        let reason = Refusal::Unfit(error.to_string());
+        Failure::NotExecutable { path: self.file.to_owned(), reason }
+    }
+}
+
+fn c_string(text: &OsStr) -> io::Result<CString> {
+    Ok(CString::new(text.as_bytes())?)
+}

@@ -1,0 +1,303 @@
+//! From a policy to a program that runs under it: the plan, what the kernel is given for it, and the
+//! start itself.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::Path;
+
+use jp_confine_policy::build;
+use jp_confine_policy::image::Behind;
+
+use crate::cli::{Enforce, Options};
+use crate::compile::external_rules::Made;
+use crate::compile::image;
+use crate::compile::prepared::Prepared;
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::host::machine::Machine;
+use crate::launch::executable_check::{self, Judge};
+use crate::launch::front::{Ready, Running};
+use crate::launch::outer_run::{self, Outer};
+use crate::launch::preload_library;
+use crate::launch::run_resources::Premises;
+use crate::launch::spawn::Confined;
+use crate::launch::supervise::Supervision;
+use crate::network::access::Judged;
+use crate::plan::Plan;
+use crate::plan::filter::{self, Sockets, Traps};
+use crate::plan::unsupervised::Unsupervised;
+use crate::prompt::during_run::About;
+use crate::prompt::terminal::Terminal;
+use crate::prompt::turns::Turns;
+use crate::record::usage::Recorder;
+use crate::sys::child::Kernel;
+use crate::sys::landlock_bounds::{Bounds, Rule};
+use crate::sys::{landlock, memfd};
+
+/// A program, and all that its run consists of but the policy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) options: &'a Options,
+    /// The program's name as typed, and its arguments.
+    pub(crate) name: &'a OsStr,
+    pub(crate) arguments: &'a [OsString],
+    pub(crate) premises: &'a Premises,
+    /// Where it is recorded what the run uses, if that is to be learned.
+    pub(crate) lesson: Option<&'a File>,
+}
+
+impl Start<'_> {
+    /// Starts the program under `prepared`, after `announce` was told how it will be held; twice, if that
+    /// turns out not to be possible.
+    ///
+    /// # Errors
+    /// Where nothing runs, for whatever reason.
+    pub(crate) fn run(
+        &self,
+        prepared: &mut Prepared,
+        mut announce: impl FnMut(&Prepared, &Plan),
+    ) -> Result<Running, Failure> {
+        let ready = Ready::new(self.options.host)?;
+        let mut made = prepared.made.take();
+        let machine = self.machine();
+        let plan = self.plan(prepared, machine)?;
+        announce(prepared, &plan);
+        match self.attempt(&ready, prepared, &plan, &mut made) {
+            // Somebody else answers the calls of this process, and so would those of the program.
+            Err(Obstacle::Busy) => {
+                let plan = self.plan(prepared, machine.without_listener())?;
+                announce(prepared, &plan);
+                self.attempt(&ready, prepared, &plan, &mut made)
+            }
+            outcome => outcome,
+        }
+        .map_err(|obstacle| match obstacle {
+            Obstacle::Busy => Failure::own("nothing was run: its system calls cannot be filtered"),
+            Obstacle::Other(failure) => failure,
+        })
+    }
+
+    /// What there is of the machine for this run.
+    pub(crate) fn machine(&self) -> Machine {
+        outer_run::machine(self.context, self.premises.outer.as_ref())
+    }
+
+    /// Plans who holds the policy, and writes into its image what stands behind the library.
+    ///
+    /// # Errors
+    /// Where nothing would run.
+    pub(crate) fn plan(&self, prepared: &mut Prepared, machine: Machine) -> Result<Plan, Failure> {
+        if let Some(outer) = &self.premises.outer {
+            outer.require(self.enforce())?;
+        }
+        prepared.network.require(self.options, machine)?;
+        let mut own = vec![Rule::reading(&self.premises.shim)];
+        if !machine.supervises() {
+            // Else the library tells the supervisor what it refused.
+            own.push(Rule::writing(self.premises.scratch.denials()));
+        }
+        own.extend(self.premises.outer.iter().flat_map(Outer::needs));
+        let mut plan = prepared.plan(self.context, machine, self.enforce(), &own)?;
+        if let Some(outer) = &self.premises.outer {
+            plan.weaker = Some(outer.holding(&plan));
+        }
+        let place = prepared.unusual.exceeds();
+        if let Some(place) = place.filter(|_| plan.traps.is_some()) {
+            plan.notes.push(format!(
+                "{}: the kernel shows itself there, so the supervisor judges the library's calls, too",
+                place.display()
+            ));
+        }
+        // What the supervisor refuses it reports itself: the library is not to hear of it and do so again.
+        let leaves = self.lesson.is_none();
+        let behind = Behind {
+            supervisor: plan.traps.is_some(),
+            other_programs: plan.static_programs_allowed(),
+            scoped: plan.bounds.as_ref().is_some_and(Bounds::scopes),
+            reads: plan.leaves_reads && leaves,
+            listings: plan.leaves_listings && leaves,
+            learns: self.lesson.is_some(),
+            devices: prepared.unusual.device.is_some(),
+        };
+        build::set_behind(&mut prepared.image, behind)
+            .map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))?;
+        // Without a supervisor nothing starts that cannot load the library, and says why.
+        if let Some(traps) = plan.traps {
+            let judges_reads = traps.reads || self.lesson.is_some();
+            let image = image::parse_image(&prepared.image)?;
+            let judge = judges_reads.then_some(&image);
+            // What the library calls does not tell by which of the links, and nobody believes its word for it.
+            let hides_links = || !self.believes_library(prepared) && image.is_tied();
+            let why = preload_library::obstacle(&self.premises.shim, judge).or_else(|| {
+                hides_links().then(|| "two links lead to one place with a rule for each".to_owned())
+            });
+            if let Some(why) = why {
+                plan.leave_out_library(&why);
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Why there is no supervisor, if there is none.
+    pub(crate) fn unsupervised(&self) -> Unsupervised {
+        Unsupervised::of(self.options.enforce, self.premises.outer.is_some())
+    }
+
+    fn enforce(&self) -> Enforce {
+        self.options.enforce.unwrap_or_default()
+    }
+
+    /// Whether calls count as judged that bear the library's mark. What the kernel shows in a granted directory
+    /// Landlock cannot leave out of that, so that there nothing else would hold who finds the mark.
+    fn believes_library(&self, prepared: &Prepared) -> bool {
+        self.enforce() != Enforce::Strict && prepared.unusual.exceeds().is_none()
+    }
+
+    fn attempt(
+        &self,
+        ready: &Ready,
+        prepared: &Prepared,
+        plan: &Plan,
+        made: &mut Option<Made>,
+    ) -> Result<Running, Obstacle> {
+        let image = image::parse_image(&prepared.image)?;
+        let turns = Turns::of_run(self.context, self.options);
+        let judge = Judge {
+            image: &image,
+            arguments: self.arguments,
+            // What a tool starts nobody typed.
+            typed_by_person: !self.options.service
+                && plan.traps.is_some_and(|traps| traps.executes)
+                && Terminal::is_there(&turns, self.options.non_interactive),
+            unsupervised: self.unsupervised(),
+        };
+        let found = executable_check::find(self.context, self.name, judge)?;
+        let sealed = memfd::seal(&prepared.image)?;
+        let judged = prepared.network.judged()?;
+        let confined = Confined {
+            file: &found.file,
+            name: self.name,
+            arguments: self.arguments,
+            shim: &self.premises.shim,
+            preloads: plan.loads_library,
+            handles: if self.premises.outer.is_some() {
+                &[&sealed]
+            } else {
+                &[&sealed, &self.premises.page.file]
+            },
+            outer: self.premises.outer.as_ref(),
+            temp: &self.premises.temp,
+            context: self.context,
+            proxy: judged.as_ref().and_then(Judged::proxy),
+            variables: &prepared.environment,
+        };
+        let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose()?;
+        if self.lesson.is_some() && plan.traps.is_none() {
+            return Err(Obstacle::Other(unobserved(self.premises.outer.is_some())));
+        }
+        let sockets = prepared.network.sockets();
+        let Some(traps) = plan.traps else {
+            refuse_borrowed_identity()?;
+            let filtered = bounds.is_some() || sockets == Sockets::Local;
+            let refusals = filtered.then(|| filter::refusals(sockets));
+            let kernel = Kernel {
+                bounds: bounds.as_ref().map(OwnedFd::as_fd),
+                filter: refusals.as_deref(),
+                announce: None,
+                withholds: plan.withholds,
+                withholds_cores: plan.withholds_cores,
+            };
+            made.take().map_or(Ok(()), Made::keep)?;
+            return Ok(ready.start(&confined, &kernel)?);
+        };
+        // Whoever believes the cookie believes the library; whoever learns wants to see all calls.
+        let believes = self.believes_library(prepared) && self.lesson.is_none();
+        let cookie = believes.then(|| image.session());
+        let Traps { processes, namespaces, hiding, cores, .. } = traps;
+        let everything =
+            Traps { contents: true, processes, namespaces, hiding, cores, ..Traps::ALL };
+        let traps = if self.lesson.is_some() { everything } else { traps };
+        made.take().map_or(Ok(()), Made::keep)?;
+        ready.supervise(Supervision {
+            confined,
+            bounds: bounds.as_ref(),
+            starts: plan.bounds.as_ref().filter(|_| traps.executes).map(Bounds::starts),
+            filter: &filter::assemble(traps, cookie, sockets),
+            withholds: plan.withholds,
+            withholds_cores: plan.withholds_cores,
+            image: &prepared.image,
+            network: judged,
+            record: self.premises.scratch.open_record()?,
+            page: &self.premises.page.file,
+            about: About {
+                interactive: !self.options.non_interactive,
+                workspace: prepared.root.as_path().to_owned(),
+                tiers: prepared.tiers.clone(),
+                typed: Some(found.canonical).filter(|_| judge.typed_by_person),
+                turns,
+            },
+            counting: self.options.verbose,
+            kernel_mounts: &prepared.unusual.mounts,
+            machine: self.machine(),
+            learning: self.lesson.map(recorder).transpose()?,
+            kill_leftovers: self.options.kill_leftovers,
+        })
+    }
+}
+
+/// Who records to `file`.
+fn recorder(file: &File) -> Result<Recorder, Failure> {
+    let nothing = image::image_over(&[], None, &[], Path::new("/"))?;
+    Ok(Recorder::new(file.try_clone()?, nothing)?)
+}
+
+/// Refuses to start without a supervisor what is a user or a group in effect only: loaders then heed no
+/// `LD_PRELOAD` with a path (`ld.so(8)`, secure execution).
+fn refuse_borrowed_identity() -> Result<(), Failure> {
+    use rustix::process::{getegid, geteuid, getgid, getuid};
+    if getuid() == geteuid() && getgid() == getegid() {
+        return Ok(());
+    }
+    Err(Failure::advised(
+        "nothing was run: real and effective user or group differ, and so the preload library is not loaded",
+        "start it as one user and group, as `setpriv --reuid USER --regid GROUP` does",
+    ))
+}
+
+/// Why nothing can be learned.
+fn unobserved(inside: bool) -> Failure {
+    if inside {
+        return Failure::advised(
+            "learn cannot be had inside another run, which has no supervisor of its own",
+            "learn outside of it",
+        );
+    }
+    Failure::advised(
+        "learn needs a supervisor, which cannot be had here: nothing was run",
+        "`jp-confine doctor` says what is missing; `--enforce cooperative` has no supervisor",
+    )
+}
+
+/// Why a program was not started.
+#[derive(Debug)]
+pub(crate) enum Obstacle {
+    /// There is somebody already who answers system calls (`EBUSY`, `seccomp(2)`).
+    Busy,
+    /// Anything else.
+    Other(Failure),
+}
+
+impl From<io::Error> for Obstacle {
+    fn from(error: io::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl From<Failure> for Obstacle {
+    fn from(failure: Failure) -> Self {
+        Self::Other(failure)
+    }
+}

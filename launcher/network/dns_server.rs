@@ -1,0 +1,228 @@
+//! The name server of a run: it knows the names that rules allow, and no others, so that names lead nowhere
+//! else, and neither do questions about them. It stands on loopback, and answers programs of the run only,
+//! which the supervisor connects to it in place of any other name server.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read as _, Write as _};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Builder};
+use std::time::Duration;
+
+use super::clients::Asker;
+use super::dns_query::{Finding, Query};
+use crate::record::denial::Reason;
+
+/// The port of name servers.
+pub(crate) const PORT: u16 = 53;
+
+/// The stack of a thread.
+const STACK: usize = 256 * 1024;
+/// So many questions are answered at the same time; more are not heard, and asked again.
+const MOST: usize = 64;
+/// A datagram that is longer is no question.
+const LONGEST: usize = 4096;
+/// For how long a connection is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long nothing is done about a socket that fails.
+const PAUSE: Duration = Duration::from_millis(10);
+/// So many names are remembered to have been asked for, and so many to have been refused.
+const REMEMBERED: usize = 1024;
+
+/// Who knows what names stand for, and hears of those that are refused.
+pub(crate) trait Book: Send + Sync {
+    /// Who asks from an address, if that is a program of the run.
+    fn asker(&self, from: SocketAddr) -> Option<Asker>;
+    /// What is to be said of a name.
+    fn look_up(&self, name: &str) -> Finding;
+    /// Whether the name may be asked for.
+    fn admits(&self, name: &str) -> bool;
+    /// A question about a name was refused.
+    fn refused(&self, name: &[u8], reason: Reason, asker: &Asker);
+}
+
+/// The sockets of a name server.
+#[derive(Debug)]
+pub(crate) struct Responder {
+    datagrams: Vec<Arc<UdpSocket>>,
+    streams: Vec<Arc<TcpListener>>,
+    /// Names that were asked for.
+    asked: Mutex<HashSet<Vec<u8>>>,
+    /// What of a name a process asked for first.
+    kinds: Mutex<HashMap<(u32, Vec<u8>), u16>>,
+    busy: AtomicUsize,
+}
+
+impl Responder {
+    /// Opens sockets on loopback, of IPv6 too where there is that.
+    ///
+    /// # Errors
+    /// Where there can be none.
+    pub(crate) fn open() -> io::Result<Self> {
+        let [four, six]: [SocketAddr; 2] =
+            [(Ipv4Addr::LOCALHOST, 0).into(), (Ipv6Addr::LOCALHOST, 0).into()];
+        let datagrams = [UdpSocket::bind(four)?].into_iter().chain(UdpSocket::bind(six));
+        let streams = [TcpListener::bind(four)?].into_iter().chain(TcpListener::bind(six));
+        Ok(Self {
+            datagrams: datagrams.map(Arc::new).collect(),
+            streams: streams.map(Arc::new).collect(),
+            asked: Mutex::default(),
+            kinds: Mutex::default(),
+            busy: AtomicUsize::new(0),
+        })
+    }
+
+    /// Where to connect in place of a name server at `server`.
+    pub(crate) fn instead_of(&self, server: SocketAddr, is_datagram: bool) -> Option<SocketAddr> {
+        let datagrams = self.datagrams.iter().filter_map(|socket| socket.local_addr().ok());
+        let streams = self.streams.iter().filter_map(|socket| socket.local_addr().ok());
+        let mut places: Box<dyn Iterator<Item = SocketAddr>> =
+            if is_datagram { Box::new(datagrams) } else { Box::new(streams) };
+        places.find(|place| place.is_ipv4() == server.is_ipv4())
+    }
+
+    /// Whether an address is one of its own.
+    pub(crate) fn is_at(&self, place: SocketAddr) -> bool {
+        let datagrams = self.datagrams.iter().map(|socket| socket.local_addr());
+        let streams = self.streams.iter().map(|socket| socket.local_addr());
+        datagrams.chain(streams).flatten().any(|own| own == place)
+    }
+
+    /// Answers from now on, on threads of its own.
+    ///
+    /// # Errors
+    /// Where there can be none.
+    pub(crate) fn serve(self: &Arc<Self>, book: &Arc<impl Book + 'static>) -> io::Result<()> {
+        for socket in &self.datagrams {
+            let (responder, book, socket) =
+                (Arc::clone(self), Arc::clone(book), Arc::clone(socket));
+            start("names", move || responder.hear(&socket, &book))?;
+        }
+        for listener in &self.streams {
+            let (responder, book) = (Arc::clone(self), Arc::clone(book));
+            let listener = Arc::clone(listener);
+            start("names", move || responder.accept(&listener, &book))?;
+        }
+        Ok(())
+    }
+
+    fn hear(self: &Arc<Self>, socket: &Arc<UdpSocket>, book: &Arc<impl Book + 'static>) {
+        let mut bytes = [0; LONGEST];
+        loop {
+            let Ok((length, from)) = socket.recv_from(&mut bytes) else {
+                thread::sleep(PAUSE);
+                continue;
+            };
+            let Some(asker) = book.asker(from) else { continue };
+            let question = bytes.get(..length).unwrap_or_default().to_vec();
+            let (book, socket) = (Arc::clone(book), Arc::clone(socket));
+            self.attend(move |responder| {
+                if let Some(answer) = responder.answer(&question, &asker, &*book) {
+                    let _ = socket.send_to(&answer, from);
+                }
+            });
+        }
+    }
+
+    fn accept(self: &Arc<Self>, listener: &TcpListener, book: &Arc<impl Book + 'static>) {
+        loop {
+            let Ok((stream, from)) = listener.accept() else {
+                thread::sleep(PAUSE);
+                continue;
+            };
+            let book = Arc::clone(book);
+            self.attend(move |responder| {
+                let _ = responder.converse(stream, from, &*book);
+            });
+        }
+    }
+
+    /// Attends to somebody on a thread, if not too many are attended to.
+    fn attend(self: &Arc<Self>, work: impl FnOnce(&Self) + Send + 'static) {
+        if self.busy.fetch_add(1, Ordering::Relaxed) >= MOST {
+            self.busy.fetch_sub(1, Ordering::Relaxed);
+            return;
+        }
+        let responder = Arc::clone(self);
+        let started = start("name", move || {
+            work(&responder);
+            responder.busy.fetch_sub(1, Ordering::Relaxed);
+        });
+        if started.is_err() {
+            self.busy.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Questions on a stream, each with its length in front.
+    fn converse(
+        &self,
+        mut stream: TcpStream,
+        from: SocketAddr,
+        book: &impl Book,
+    ) -> io::Result<()> {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        loop {
+            let mut length = [0; 2];
+            stream.read_exact(&mut length)?;
+            let mut question = vec![0; u16::from_be_bytes(length).into()];
+            stream.read_exact(&mut question)?;
+            // Not before: it is expected when it is told that it is connected.
+            let Some(asker) = book.asker(from) else { return Ok(()) };
+            let Some(answer) = self.answer(&question, &asker, book) else { return Ok(()) };
+            let length = u16::try_from(answer.len()).map_err(io::Error::other)?;
+            stream.write_all(&[&length.to_be_bytes(), &answer[..]].concat())?;
+        }
+    }
+
+    fn answer(&self, question: &[u8], asker: &Asker, book: &impl Book) -> Option<Vec<u8>> {
+        let query = Query::parse(question)?;
+        let shown = query.shown();
+        let is_first = self.remember(&shown);
+        let (finding, reason) = match query.name().filter(|name| book.admits(name)) {
+            Some(name) if query.wants_addresses() => {
+                let finding = book.look_up(&name);
+                let reason = (finding == Finding::Near).then_some(Reason::Near);
+                (finding, reason)
+            }
+            Some(_) => (Finding::Addresses(Vec::new()), None),
+            None => (Finding::Unknown, Some(Reason::Resolve)),
+        };
+        if let Some(reason) = reason
+            && is_first
+            && self.begins(asker, &shown, query.kind())
+        {
+            book.refused(&shown, reason, asker);
+        }
+        query.answer(&finding)
+    }
+
+    /// Takes note of a name; whether it was asked for as such. A resolver that finds nothing appends the
+    /// domains that it searches.
+    fn remember(&self, name: &[u8]) -> bool {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let dots = name.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
+        let is_appended =
+            dots.into_iter().any(|at| asked.contains(name.get(..at).unwrap_or_default()));
+        if asked.len() < REMEMBERED && !is_appended {
+            asked.insert(name.to_owned());
+        }
+        !is_appended
+    }
+
+    /// Whether a question is the first of those that make up a look-up: a resolver asks for addresses of
+    /// each kind.
+    fn begins(&self, asker: &Asker, name: &[u8], kind: u16) -> bool {
+        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (asker.pid, name.to_owned());
+        if kinds.len() >= REMEMBERED && !kinds.contains_key(&key) {
+            return true;
+        }
+        *kinds.entry(key).or_insert(kind) == kind
+    }
+}
+
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    Builder::new().name(name.into()).stack_size(STACK).spawn(work).map(drop)
+}

@@ -1,0 +1,195 @@
+//! The network of a run, where rules are declared (spec §11.1): which hosts it may connect to, and by which
+//! addresses. What is allowed the policy says; here is what a connection shows, which is an address.
+
+pub(crate) mod access;
+pub(crate) mod address;
+pub(crate) mod clients;
+pub(crate) mod dns_query;
+pub(crate) mod dns_server;
+pub(crate) mod inherited_sockets;
+pub(crate) mod listeners;
+pub(crate) mod names;
+pub(crate) mod proxy;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::net::{Host, Net, Reach};
+use url::Url;
+
+use self::clients::Askers;
+use self::dns_query::Finding;
+use self::dns_server::Responder;
+use self::listeners::Listeners;
+use self::names::Names;
+
+/// What the supervisor judges connections by.
+#[derive(Debug)]
+pub(crate) struct Network {
+    rules: Net,
+    names: Names,
+    /// What programs ask for names.
+    pub(crate) responder: Arc<Responder>,
+    /// What programs may ask for documents.
+    pub(crate) proxy: Option<Arc<TcpListener>>,
+    /// Which programs are connected to either.
+    pub(crate) askers: Askers,
+    /// Which sockets of the run listen.
+    pub(crate) listeners: Listeners,
+}
+
+impl Network {
+    /// Opens the sockets that it takes, for a run that is going to inherit what this process did.
+    ///
+    /// # Errors
+    /// Where there can be none.
+    pub(crate) fn open(
+        rules: Net,
+        names: Names,
+        proxy: Option<Arc<TcpListener>>,
+    ) -> io::Result<Self> {
+        let listeners = Listeners::of_heir()?;
+        let responder = Arc::new(Responder::open()?);
+        let askers = Askers::default();
+        Ok(Self { rules, names, responder, proxy, askers, listeners })
+    }
+
+    /// Where on loopback a program is to be connected that wants to reach `target`, in its plain form: to
+    /// the run's own proxy, and its name server instead of any other that no rule allows.
+    pub(crate) fn own_place(&self, target: SocketAddr, is_datagram: bool) -> Option<SocketAddr> {
+        let proxy = self.proxy.as_ref().and_then(|listener| listener.local_addr().ok());
+        if proxy == Some(target) && !is_datagram {
+            return proxy;
+        }
+        if target.port() != dns_server::PORT || !self.is_watched_only() && self.allows(target) {
+            return None;
+        }
+        self.responder.instead_of(target, is_datagram)
+    }
+
+    /// From whom a socket, told by its cookie, believes to have what came from `sender`: from the name server
+    /// that it was meant for.
+    pub(crate) fn believed(&self, sender: SocketAddr, socket: u64) -> SocketAddr {
+        let is_responder = self.responder.is_at(address::plain(sender));
+        let server = self.askers.pretended(socket).filter(|_| is_responder);
+        server.unwrap_or(sender)
+    }
+
+    /// Whether nothing is ruled, and the network is only looked at.
+    pub(crate) fn is_watched_only(&self) -> bool {
+        !self.rules.is_declared()
+    }
+
+    /// Whether the name may be asked for: whether anything is allowed there.
+    pub(crate) fn admits(&self, name: &str) -> bool {
+        self.is_watched_only() || self.rules.admits(&domain(name))
+    }
+
+    /// What is to be said of a name that may be asked for.
+    pub(crate) fn look_up(&self, name: &str) -> Finding {
+        let addresses = self.names.current(name);
+        if !addresses.is_empty() {
+            Finding::Addresses(addresses)
+        } else if self.names.is_near(name) {
+            Finding::Near
+        } else {
+            Finding::Unknown
+        }
+    }
+
+    /// Whether a document may be had.
+    pub(crate) fn opens(&self, url: &Url) -> bool {
+        self.rules.judge(url) == Coverage::Allowed
+    }
+
+    /// How much may be had at a host and port.
+    pub(crate) fn reach(&self, host: &Host, port: u16) -> Reach {
+        self.rules.reach(host, port)
+    }
+
+    /// Where a host is that may be connected to, but for addresses that rules forbid.
+    pub(crate) fn places(&self, host: &Host, port: u16) -> Vec<SocketAddr> {
+        let addresses = match host {
+            Host::Domain(name) => self.names.current(name),
+            Host::Ipv4(address) => vec![(*address).into()],
+            Host::Ipv6(address) => vec![(*address).into()],
+        };
+        let places = addresses.into_iter().map(|address| SocketAddr::new(address, port));
+        let is_open = |place: &SocketAddr| {
+            let address = host_of(place.ip());
+            address == *host || self.reach(&address, port) != Reach::Nothing
+        };
+        places.filter(is_open).collect()
+    }
+
+    /// Whether there may be a connection to an address, in its plain form (see [`address::plain`]): rules
+    /// about the address itself decide, and else those about the names that it stands for.
+    pub(crate) fn allows(&self, target: SocketAddr) -> bool {
+        if self.is_watched_only() {
+            return true;
+        }
+        match self.rules.reach(&host_of(target.ip()), target.port()) {
+            Reach::Everything => true,
+            Reach::Nothing | Reach::Parts => false,
+            Reach::Uncovered => self.allows_by_name(target),
+        }
+    }
+
+    /// Whether a rule is about the address itself.
+    pub(crate) fn is_ruled(&self, target: SocketAddr) -> bool {
+        self.rules.reach(&host_of(target.ip()), target.port()) != Reach::Uncovered
+    }
+
+    /// How a person would name a target that was refused: by a name that was looked up for the run, if there
+    /// is one, and no rule about the address itself refused it.
+    pub(crate) fn shown(&self, target: SocketAddr) -> String {
+        match self.names.of(target.ip()).first() {
+            Some(name) if !self.is_ruled(target) => format!("{name}:{}", target.port()),
+            _ => address::shown(target),
+        }
+    }
+
+    /// The targets that rules would have to allow for this one to be reached again: it by all the names that
+    /// were looked up for the run, or, where there is none, by its address; as `--net` takes them.
+    pub(crate) fn names_of(&self, target: SocketAddr) -> Vec<String> {
+        let mut names = if self.is_ruled(target) { Vec::new() } else { self.names.of(target.ip()) };
+        if !self.is_watched_only() {
+            names
+                .retain(|name| self.rules.reach(&domain(name), target.port()) == Reach::Everything);
+        }
+        if names.is_empty() {
+            return vec![address::shown(target)];
+        }
+        names.into_iter().map(|name| format!("{name}:{}", target.port())).collect()
+    }
+
+    fn allows_by_name(&self, target: SocketAddr) -> bool {
+        let is_allowed =
+            |name: &&str| self.rules.reach(&domain(name), target.port()) == Reach::Everything;
+        if self.names.of(target.ip()).iter().map(String::as_str).any(|name| is_allowed(&name)) {
+            return true;
+        }
+        let names = self.rules.hosts().into_iter().filter_map(|host| match host {
+            Host::Domain(name) => Some(name.as_str()),
+            _ => None,
+        });
+        // The program may have found the address in a file, or in a run before.
+        names.filter(is_allowed).any(|name| self.names.all(name).contains(&target.ip()))
+    }
+}
+
+fn host_of(address: IpAddr) -> Host {
+    match address {
+        IpAddr::V4(address) => Host::Ipv4(address),
+        IpAddr::V6(address) => Host::Ipv6(address),
+    }
+}
+
+fn domain(name: &str) -> Host {
+    Host::Domain(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! Everything that people get to read. No other module prints.
+
+pub(crate) mod event_log;
+pub(crate) mod window_title;
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+
+use rustix::io::Errno;
+
+pub(crate) use self::window_title::Screen;
+use crate::error::Failure;
+use crate::sys::terminals::show_again;
+use crate::sys::{signals, streams};
+use crate::text::quote::{path, plain_json, printable};
+pub(crate) use crate::text::wrap::{fitted, folded, width};
+
+/// What every message begins with.
+pub(crate) const NAME: &str = "jp-confine:";
+
+/// With or without terminal colours.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    pub(crate) coloured: bool,
+}
+
+/// What clears a terminal from the cursor on, where it knows that.
+pub(crate) fn clearing() -> &'static str {
+    if knows_sequences() { "\x1b[J" } else { "" }
+}
+
+/// Whether the terminal takes escape sequences (`console_codes(4)`).
+fn knows_sequences() -> bool {
+    let terminal = std::env::var_os("TERM").unwrap_or_default();
+    !terminal.is_empty() && terminal != "dumb"
+}
+
+impl Style {
+    /// Colours on a terminal that has them, unless `NO_COLOR` asks for none.
+    pub(crate) fn of_stderr() -> Self {
+        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self { coloured: is_terminal() && knows_sequences() && !unwanted }
+    }
+
+    pub(crate) fn name(self) -> String {
+        self.wrap("1", NAME)
+    }
+
+    pub(crate) fn bad(self, text: &str) -> String {
+        self.wrap("31", text)
+    }
+
+    pub(crate) fn faint(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    /// What stands before a line is no part of it, and how far a line is in says how it is broken.
+    fn wrap(self, code: &str, text: &str) -> String {
+        if !self.coloured {
+            return text.to_owned();
+        }
+        let words = text.trim_start_matches(' ');
+        let indent = text.len() - words.len();
+        format!("{:indent$}\x1b[{code}m{words}\x1b[0m", "")
+    }
+}
+
+/// Says why nothing was run.
+pub(crate) fn failure(failure: &Failure) {
+    told(&explanation(failure, Style::of_stderr()));
+}
+
+fn explanation(failure: &Failure, style: Style) -> String {
+    let name = style.name();
+    match failure {
+        Failure::Usage(error) if style.coloured => error.render().ansi().to_string(),
+        Failure::Usage(error) => format!("{}\n", lines(&error.render().to_string())),
+        Failure::Configuration(diagnostic) => format!("{}\n", diagnostic.render(style.coloured)),
+        Failure::Own { message, advice } => {
+            let advice = advice.iter().map(|advice| format!("  {}\n", lines(advice)));
+            format!("{name} {}\n{}", lines(message), advice.collect::<String>())
+        }
+        Failure::NotFound { program } => {
+            let program = printable(program.as_os_str().as_bytes());
+            format!("{name} {program}: not found\n")
+        }
+        Failure::NotExecutable { path, reason } => {
+            let shown = printable(path.as_os_str().as_bytes());
+            format!("{name} {shown} cannot be run: {reason}\n")
+        }
+    }
+}
+
+/// Lines that leave a terminal as it is, whatever names are in them.
+fn lines(text: &str) -> String {
+    text.lines().map(path).collect::<Vec<_>>().join("\n")
+}
+
+/// Says what should be known although the run goes on; `text` is one line, whatever names are in it.
+pub(crate) fn warning(text: &str) {
+    say(&format!("warning: {}", printable(text.as_bytes())));
+}
+
+/// Says what was chosen (`-v`); `text` is one line, whatever names are in it.
+pub(crate) fn note(text: &str) {
+    say(&printable(text.as_bytes()));
+}
+
+/// Says what went wrong with what was run; `text` is one line, whatever is in it.
+pub(crate) fn problem(text: &str) {
+    say(&printable(text.as_bytes()));
+}
+
+/// One line, which a terminal gets in several if it is too long.
+fn say(text: &str) {
+    told(&format!("{} {text}\n", Style::of_stderr().name()));
+}
+
+/// Where what a tool says of itself goes, as it is.
+pub(crate) fn diagnostics() -> impl io::Write {
+    io::stderr()
+}
+
+/// Prints a block of lines, the first with the name of the product in front.
+pub(crate) fn block_of(lines: &[String]) {
+    told(&format!("{} {}\n", Style::of_stderr().name(), lines.join("\n  ")));
+}
+
+/// Whether somebody watches.
+pub(crate) fn is_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Prints lines for people, which a terminal gets in several if they are too long.
+pub(crate) fn text(text: &str) -> Result<(), Failure> {
+    if io::stdout().is_terminal() { output(&folded(text)) } else { output(text) }
+}
+
+/// Prints what was asked for, as it is.
+pub(crate) fn output(text: &str) -> Result<(), Failure> {
+    output_to(&mut io::stdout().lock(), text)
+}
+
+/// As [`output`], where standard output is kept apart.
+pub(crate) fn output_to(out: &mut impl io::Write, text: &str) -> Result<(), Failure> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    answer(|| out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Prints what `--help` and `--version` ask for.
+pub(crate) fn help(asked: &clap::Error) -> Result<(), Failure> {
+    answer(|| asked.print())
+}
+
+/// Prints `value` as JSON for people and programs.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
+    output(&format!("{}\n", plain_json(&text)))
+}
+
+/// An answer that is lost is a failure, but where the reader has had enough.
+fn answer(print: impl FnOnce() -> io::Result<()>) -> Result<(), Failure> {
+    signals::survive_limit_of_length();
+    let closed = streams::output_was_closed().then(|| Err(Errno::BADF.into()));
+    match closed.unwrap_or_else(print) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::own(format!("the answer cannot be written to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lines for people, which a terminal gets in several if they are too long.
+pub(crate) fn told(text: &str) {
+    if is_terminal() { stderr(&folded(text)) } else { stderr(text) }
+}
+
+/// In one write, so that the lines of concurrent programs do not get in between.
+fn stderr(text: &str) {
+    show_again(io::stderr());
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,286 @@
+//! What the policy holds at each anchor, and what the anchors above it hold.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::decide::{self, Request};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::{Capabilities, Capability, autorun};
+use rustix::fs::{Access, access};
+
+/// A place that some grant stands on.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
+pub(super) struct Standing<'a> {
+    pub(super) path: &'a Path,
+    /// What the rules grant here, by whatever route.
+    pub(super) caps: Capabilities,
+    /// A tier may withhold some of it, here or somewhere below.
+    pub(super) restrained: bool,
+    /// The list of sensitive paths may have somebody asked, here or somewhere below.
+    pub(super) asked: bool,
+    /// The list of auto-run files may have somebody asked about changes below that are granted.
+    pub(super) autorun: bool,
+    /// The part of it that a tier denies, here and everywhere below.
+    pub(super) denied: Capabilities,
+    /// The part of it that depends on the route.
+    pub(super) by_route: Capabilities,
+    /// What holds at the anchors above, all together: Landlock's rules add up.
+    pub(super) above: Capabilities,
+    /// A policy file or an option grants it, and not the product by itself.
+    pub(super) declared: bool,
+    /// Nobody else than the product grants it.
+    pub(super) own: bool,
+    /// The run may make it anew by what it grants itself, see [`renews_itself`].
+    pub(super) renewed: bool,
+    /// As that, programs in it, see [`renews_programs`].
+    pub(super) renews_programs: bool,
+    /// Programs are started from it, and the run may give it another name: nothing in it has to stay, or it is a file,
+    /// which can be linked.
+    pub(super) programs_may_leave: bool,
+    /// Some of what is in it is kept from what is granted here.
+    pub(super) excludes_below: bool,
+}
+
+impl Standing<'_> {
+    /// What is granted above and not here.
+    pub(super) fn lost(&self) -> Capabilities {
+        self.above.difference(self.caps)
+    }
+
+    /// Whether the run may make programs here, and start them.
+    pub(super) fn may_have_programs(&self) -> bool {
+        self.caps.contains(Capabilities::CREATE.union(Capabilities::EXECUTE))
+    }
+
+    /// Whether the run may move away or remove what programs may be started from, which Landlock's rule stands on,
+    /// and have others there, where nothing else lets them start. (To create implies to read, for Landlock, so that
+    /// reading is not exact there in any case.)
+    pub(super) fn may_be_replaced(&self) -> bool {
+        self.caps.contains(Capabilities::EXECUTE.union(Capabilities::DELETE))
+            && (self.renews_programs || self.above.contains(Capabilities::CREATE))
+            && !self.above.contains(Capabilities::EXECUTE)
+    }
+
+    /// Whether the run may move or link what is here to `there`, with Landlock's rule, and there it may not be started.
+    /// That takes all here that is granted there, by which reading is not exact there in any case. Of what the product
+    /// grants by itself only the run's `TMPDIR` is such a place, whose programs are the run's own.
+    pub(super) fn may_carry_programs_to(&self, there: &Self) -> bool {
+        let starts_all = there.caps.contains(Capabilities::EXECUTE) && !there.excludes_below;
+        !self.own
+            && self.programs_may_leave
+            && self.caps.contains(there.caps)
+            && there.caps.contains(Capabilities::CREATE)
+            && !starts_all
+    }
+
+    /// Whether the run may make what is to be read here, where nothing is yet, as `is_absent` says, or something else
+    /// is that Landlock's rule stands on. Of what is ready-made the launcher makes the folders before.
+    pub(super) fn may_be_made(&self, is_absent: bool) -> bool {
+        self.declared
+            && self.caps.contains(Capabilities::READ)
+            && (self.renewed || is_absent && self.caps.contains(Capabilities::CREATE))
+    }
+}
+
+/// The anchors of `grants` in the order of their bytes: each directory before what is in it. The list of
+/// sensitive paths restrains only in a `strict` run: else it is no reason to judge every call.
+pub(super) fn of<'a>(
+    grants: &'a [Grant],
+    image: &Image<'_>,
+    workspace: &Path,
+    strict: bool,
+) -> Vec<Standing<'a>> {
+    let mut sorted: Vec<(&[u8], &Grant)> =
+        grants.iter().map(|grant| (spelling(&grant.anchor), grant)).collect();
+    sorted.sort_by_key(|(spelling, _)| *spelling);
+    let mut standings: Vec<Standing<'a>> = Vec::with_capacity(sorted.len());
+    let mut around: Vec<(&[u8], Capabilities)> = Vec::new();
+    for same in sorted.chunk_by(|(a, _), (b, _)| a == b) {
+        let [(place, first), ..] = same else { continue };
+        while around.last().is_some_and(|(last, _)| is_past(place, last)) {
+            around.pop();
+        }
+        let parent = around.iter().rev().find(|(known, _)| is_below(place, known));
+        let above = parent.map_or(Capabilities::NONE, |(_, caps)| *caps);
+        let (caps, by_route) = held(same, image, workspace);
+        let found = decide::lookup(image, &Request::canonical(first.anchor.as_os_str().as_bytes()));
+        let asked = found.restrained_below;
+        let by_tier = found.withheld.difference(found.autorun_withheld());
+        let withheld = !by_tier.is_empty() || found.withheld_below;
+        let restrained = withheld || (strict && asked);
+        let denied = denied_throughout(image, &first.anchor, &found);
+        around.push((place, above.union(caps.difference(denied))));
+        let path = first.anchor.as_path();
+        let renewed = renews_itself(path, caps, workspace);
+        let reads = || {
+            let around = around_programs(path, image, workspace, strict);
+            around.is_some_and(|around| grants_reading(image, around, strict))
+        };
+        let renews_programs = renewed && renews_programs(path, caps, reads);
+        standings.push(Standing {
+            path,
+            caps,
+            restrained,
+            asked,
+            autorun: caps.intersects(Capabilities::WRITE)
+                && autorun::may_ask_below(image, path.as_os_str().as_bytes()),
+            denied,
+            by_route,
+            above,
+            declared: same.iter().any(|(_, grant)| is_declared(&grant.origin)),
+            own: same.iter().all(|(_, grant)| matches!(grant.origin, Origin::Product { .. })),
+            renewed,
+            renews_programs,
+            programs_may_leave: caps.contains(Capabilities::EXECUTE)
+                && may_leave(path, caps.intersection(found.below_all)),
+            excludes_below: decide::excludes_below(image, place),
+        });
+    }
+    standings
+}
+
+/// What of `found`, which is at `path`, a tier denies there and everywhere below.
+fn denied_throughout(image: &Image<'_>, path: &Path, found: &decide::Lookup) -> Capabilities {
+    let path = path.as_os_str().as_bytes();
+    let is_denied = |one: &Capability| !decide::may_be_left(image, path, (*one).into());
+    let withheld = found.withheld.iter().filter(is_denied);
+    withheld.fold(Capabilities::NONE, |all, one| all.union(one.into()))
+}
+
+/// Whether `need` is granted in the directory and everywhere below, as far as Landlock is to say so: see [`of`].
+pub(super) fn grants_all(
+    image: &Image<'_>,
+    directory: &Path,
+    need: Capabilities,
+    strict: bool,
+) -> bool {
+    let found = decide::lookup(image, &Request::canonical(spelling(directory)));
+    let restrained = if strict { found.restrained_below } else { found.withheld_below };
+    found.caps.intersection(found.below_all).contains(need)
+        && !restrained
+        && !decide::excludes_below(image, spelling(directory))
+}
+
+const fn is_declared(origin: &Origin) -> bool {
+    matches!(origin, Origin::Rule { .. } | Origin::Flag { .. })
+}
+
+/// Whether what is granted at `path` is enough to remove what is there and to make it anew: so build tools do with
+/// what they made. Of the workspace itself, and outside of it, nobody does.
+fn renews_itself(path: &Path, caps: Capabilities, workspace: &Path) -> bool {
+    let replaces = Capabilities::CREATE.union(Capabilities::DELETE);
+    caps.contains(replaces) && path != workspace && path.starts_with(workspace)
+}
+
+/// Whether what is at `path` may be had under another name, where `caps` hold on it and everywhere below: moved, for
+/// which its user has to be able to change the directory around it, or linked. Looks at the disk.
+fn may_leave(path: &Path, caps: Capabilities) -> bool {
+    let may_change = |directory| access(directory, Access::WRITE_OK).is_ok();
+    let moves = || caps.contains(Capabilities::DELETE) && path.parent().is_some_and(may_change);
+    !path.is_dir() || moves()
+}
+
+/// Whether programs are to start that are made anew at `path`. Landlock's right to start programs in the directory
+/// around it implies to read there: a directory is left where that is not granted anyway, as `reads_around` says,
+/// as all reads would have to be judged for it, the library's too. Looks at the disk.
+fn renews_programs(path: &Path, caps: Capabilities, reads_around: impl Fn() -> bool) -> bool {
+    caps.contains(Capabilities::EXECUTE) && (!path.is_dir() || reads_around())
+}
+
+/// The directory around `path` that Landlock is to let programs start in which are made anew there: the closest one
+/// that stays, which the run may not remove and make anew with all that is in it. Landlock lets start only what it lets
+/// read, so that all from there to `path` is to be read by the policy: else there is none. For a directory it is the
+/// closest one where more than that may be read around it, see [`renews_programs`]. Looks at the disk.
+pub(super) fn around_programs<'p>(
+    path: &'p Path,
+    image: &Image<'_>,
+    workspace: &Path,
+    strict: bool,
+) -> Option<&'p Path> {
+    let found = |dir: &Path| decide::lookup(image, &Request::canonical(dir.as_os_str().as_bytes()));
+    let stays = |dir: &&Path| !renews_itself(dir, found(dir).granted(image), workspace);
+    let is_read = |dir: &&Path| found(dir).caps.contains(Capabilities::READ);
+    let around = path.ancestors().skip(1).filter(|dir| dir.is_dir());
+    let mut around = around.take_while(is_read).peekable();
+    let closest = *around.peek()?;
+    let staying = around.find(stays);
+    let grants_reading = |dir: &&Path| grants_reading(image, dir, strict);
+    if path.is_dir() { staying.filter(grants_reading) } else { staying }.or(Some(closest))
+}
+
+/// Whether all may be read in the directory. A strict run judges reads in any case where files may be sensitive.
+fn grants_reading(image: &Image<'_>, directory: &Path, strict: bool) -> bool {
+    strict || grants_all(image, directory, Capabilities::READ, false)
+}
+
+/// What stands on `path`, if a grant does.
+pub(super) fn at<'s, 'a>(standings: &'s [Standing<'a>], path: &Path) -> Option<&'s Standing<'a>> {
+    let wanted = spelling(path);
+    let found = standings.binary_search_by(|standing| spelling(standing.path).cmp(wanted));
+    standings.get(found.ok()?)
+}
+
+/// The bytes of a path that those of all paths below it begin with, followed by a slash.
+fn spelling(path: &Path) -> &[u8] {
+    match path.as_os_str().as_bytes() {
+        b"/" => b"",
+        bytes => bytes,
+    }
+}
+
+/// Whether nothing that sorts at or after `place` is below `known`, which sorts before it.
+fn is_past(place: &[u8], known: &[u8]) -> bool {
+    place.strip_prefix(known).is_none_or(|rest| rest.first().is_some_and(|&next| next > b'/'))
+}
+
+fn is_below(place: &[u8], known: &[u8]) -> bool {
+    place.strip_prefix(known).is_some_and(|rest| rest.first() == Some(&b'/'))
+}
+
+/// What the evaluator says about the anchor of these grants: by any route, and not by every route.
+fn held(
+    same: &[(&[u8], &Grant)],
+    image: &Image<'_>,
+    workspace: &Path,
+) -> (Capabilities, Capabilities) {
+    let Some((_, first)) = same.first() else { return Default::default() };
+    let path = first.anchor.as_os_str().as_bytes();
+    let plain = decide::lookup(image, &Request::canonical(path)).granted(image);
+    let mut either = (plain, plain);
+    for (_, grant) in same {
+        if let GrantKind::External { lexical_path }
+        | GrantKind::Tombstone { lexical_path: Some(lexical_path) } = &grant.kind
+        {
+            let route = workspace.join(lexical_path);
+            let request = Request::by_route(path, route.as_os_str().as_bytes());
+            let caps = decide::lookup(image, &request).granted(image);
+            either = (either.0.union(caps), either.1.intersection(caps));
+        }
+    }
+    (either.0, either.0.difference(either.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn siblings_that_sort_between_do_not_hide_the_directory() {
+        let mut sorted =
+            ["/a", "/a-b", "/a-b/c", "/a/c", "/a/c/d", "/a0", "/", "/b"].map(Path::new);
+        sorted.sort_by_key(|path| spelling(path));
+        let mut around: Vec<&[u8]> = Vec::new();
+        for path in sorted {
+            let place = spelling(path);
+            while around.last().is_some_and(|last| is_past(place, last)) {
+                around.pop();
+            }
+            let parent = around.iter().rev().find(|known| is_below(place, known));
+            let expected = path.ancestors().skip(1).find(|dir| sorted.contains(dir));
+            assert_eq!(parent.copied(), expected.map(spelling), "{}", path.display());
+            around.push(place);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Landlock's rules for one anchor. Where something below it is denied, which Landlock cannot say,
+//! the entries that are there get their rights one by one instead of the directory as a whole.
+
+use std::collections::HashSet;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request};
+use jp_confine_policy::image::Image;
+use landlock::{ABI, AccessFs};
+use rustix::fs::{Access, access};
+use rustix::process::Uid;
+
+use super::Order;
+use super::held_rights::{self, Standing};
+use crate::sys::landlock_bounds::{self, Rule};
+
+/// Where entries come and go with the processes, so that naming them would hold nothing.
+pub(super) const PROCESSES: &str = "/proc";
+
+/// More rules than this would cost more at the start than they save later.
+const LIMIT: usize = 2000;
+
+/// What Landlock can hold exactly by naming less; changes it cannot, because names appear.
+const HELD_BY_NAMING: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
+
+/// Why a directory gets its rights as a whole although something below it is denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Obstacle {
+    /// Names that are denied may appear in it.
+    Creates,
+    /// It has too many entries.
+    Large,
+    /// Its entries are not known.
+    Unlisted,
+    /// What holds for its entries depends on the link that is taken.
+    ByRoute,
+    /// A directory below must not be listed, and without a supervisor this one could not be either.
+    Unsupervised,
+}
+
+/// What Landlock will allow beyond the policy below an anchor, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Excess {
+    pub(super) at: PathBuf,
+    pub(super) caps: Capabilities,
+    pub(super) obstacle: Obstacle,
+}
+
+/// The rules of a directory whose entries get their rights one by one.
+#[derive(Debug)]
+struct Parts {
+    rules: Vec<Rule>,
+    /// A directory below must not be listed, so that this one may not be either: the right to list
+    /// would go down to it.
+    unlisted: bool,
+}
+
+/// The rules so far, and what they depend on.
+#[derive(Debug)]
+pub(super) struct Cover<'a> {
+    order: &'a Order<'a>,
+    image: &'a Image<'a>,
+    version: ABI,
+    user: Uid,
+    supervised: bool,
+    standings: &'a [Standing<'a>],
+    /// Directories in which something is denied that is not there.
+    awaiting: HashSet<PathBuf>,
+    /// Anchors whose entries got their rights one by one, and how many.
+    pub(super) split: Vec<(PathBuf, usize)>,
+    /// Whether directories may be listed that Landlock has to forbid it for.
+    pub(super) unlisted: bool,
+    pub(super) rules: Vec<Rule>,
+}
+
+impl<'a> Cover<'a> {
+    /// Begins with no rules.
+    pub(super) fn new(order: &'a Order<'a>, version: ABI, standings: &'a [Standing<'a>]) -> Self {
+        Self {
+            order,
+            image: order.image,
+            version,
+            user: order.user,
+            supervised: order.machine.supervises(),
+            standings,
+            awaiting: HashSet::new(),
+            split: Vec::new(),
+            unlisted: false,
+            rules: Vec::new(),
+        }
+    }
+
+    /// Takes note of what is granted above an anchor and not there. Where the run creates, names may
+    /// appear anyway, so that it makes no difference whether one is there.
+    pub(super) fn deny(&mut self, standing: &Standing<'_>) {
+        let Standing { path, above, .. } = *standing;
+        let held = !standing.lost().intersects(HELD_BY_NAMING);
+        if held || above.contains(Capabilities::CREATE) || path.symlink_metadata().is_ok() {
+            return;
+        }
+        let there = path.ancestors().skip(1).find(|dir| dir.symlink_metadata().is_ok());
+        self.awaiting.extend(there.map(Path::to_owned));
+    }
+
+    /// Whether an anchor above `path` does not pass its rights on.
+    pub(super) fn is_split_above(&self, path: &Path) -> bool {
+        self.split.iter().any(|(dir, _)| path.starts_with(dir))
+    }
+
+    /// Adds the rules for an anchor where `caps` hold.
+    pub(super) fn add(&mut self, anchor: &Path, caps: Capabilities) -> Result<(), Excess> {
+        match self.parts(anchor, caps) {
+            Ok(None) => self.rules.push(self.rule(anchor, caps)),
+            Ok(Some(parts)) => {
+                self.split.push((anchor.to_owned(), parts.rules.len()));
+                self.unlisted |= parts.unlisted;
+                self.rules.extend(parts.rules);
+            }
+            Err(excess) => {
+                self.rules.push(self.rule(anchor, caps));
+                return Err(excess);
+            }
+        }
+        Ok(())
+    }
+
+    /// Rules for a directory where `caps` hold that leave out what is denied below; `None` where
+    /// nothing is.
+    fn parts(&self, directory: &Path, caps: Capabilities) -> Result<Option<Parts>, Excess> {
+        let wanted = caps.intersection(HELD_BY_NAMING);
+        let denied = self.may_be_denied_below(directory, wanted);
+        if denied.is_empty() {
+            return Ok(None);
+        }
+        let excess = |obstacle| Excess { at: directory.to_owned(), caps: denied, obstacle };
+        if caps.contains(Capabilities::CREATE) {
+            return Err(excess(Obstacle::Creates));
+        }
+        let standing = held_rights::at(self.standings, directory);
+        if standing.is_some_and(|standing| standing.by_route.intersects(wanted)) {
+            return Err(excess(Obstacle::ByRoute));
+        }
+        let entries = match fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(error) => return self.unlisted(directory, &error, excess),
+        };
+        let mut found = self.awaiting.contains(directory);
+        // What is denied and not there yet may turn out to be a directory.
+        let mut parts = Parts { rules: Vec::new(), unlisted: found };
+        for entry in entries {
+            let entry = entry.map_err(|_| excess(Obstacle::Unlisted))?;
+            let kind = entry.file_type().map_err(|_| excess(Obstacle::Unlisted))?;
+            if !kind.is_symlink() {
+                found |= self.entry(&mut parts, &entry.path(), kind.is_dir(), caps)?;
+            }
+            if self.rules.len() + parts.rules.len() > LIMIT {
+                return Err(excess(Obstacle::Large));
+            }
+        }
+        if parts.unlisted && !self.supervised {
+            return Err(excess(Obstacle::Unsupervised));
+        }
+        let mut own = landlock_bounds::without_files(landlock_bounds::rights(caps, self.version));
+        if parts.unlisted {
+            own.remove(AccessFs::ReadDir);
+        }
+        parts.rules.push(Rule { path: directory.to_owned(), rights: own });
+        parts.rules.retain(|rule| !rule.rights.is_empty());
+        Ok(found.then_some(parts))
+    }
+
+    /// Adds the rules of one entry of a directory, and says whether something is denied there or
+    /// below that is wanted of the `caps` of the directory. More than these it gets by an anchor of its own alone.
+    fn entry(
+        &self,
+        parts: &mut Parts,
+        path: &Path,
+        is_directory: bool,
+        caps: Capabilities,
+    ) -> Result<bool, Excess> {
+        let wanted = caps.intersection(HELD_BY_NAMING);
+        let mut held = self.lookup(path).granted(self.image);
+        if held_rights::at(self.standings, path).is_none() {
+            held = held.intersection(caps);
+        }
+        let lost = wanted.difference(held);
+        let denied = !lost.is_empty() && !self.is_out_of_reach(path, lost);
+        parts.unlisted |= denied && is_directory && lost.contains(Capabilities::READ);
+        let below = if is_directory { self.parts(path, held) } else { Ok(None) };
+        if held_rights::at(self.standings, path).is_some() {
+            // It gets its own rules in its turn; here it only matters what it denies.
+            let below = below.as_ref();
+            parts.unlisted |= below.is_ok_and(|below| below.as_ref().is_some_and(|it| it.unlisted));
+            return Ok(denied || !matches!(below, Ok(None)));
+        }
+        let below = below?;
+        parts.unlisted |= below.as_ref().is_some_and(|below| below.unlisted);
+        let found = denied || below.is_some();
+        let whole = || vec![self.rule(path, held)];
+        parts.rules.extend(below.map_or_else(whole, |below| below.rules));
+        Ok(found)
+    }
+
+    /// Which of the `wanted` capabilities something below the directory may lack.
+    fn may_be_denied_below(&self, directory: &Path, wanted: Capabilities) -> Capabilities {
+        if wanted.is_empty() || self.order.is_in_proc(directory) {
+            return Capabilities::NONE;
+        }
+        let excludes = decide::excludes_below(self.image, directory.as_os_str().as_bytes());
+        if excludes || self.awaiting.contains(directory) {
+            return wanted;
+        }
+        wanted.difference(self.lookup(directory).below_all)
+    }
+
+    fn unlisted<T>(
+        &self,
+        directory: &Path,
+        error: &io::Error,
+        excess: impl Fn(Obstacle) -> Excess,
+    ) -> Result<Option<T>, Excess> {
+        let absent = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+        if absent || !self.user.is_root() && access(directory, Access::EXEC_OK).is_err() {
+            return Ok(None);
+        }
+        Err(excess(Obstacle::Unlisted))
+    }
+
+    /// Whether the user could not do there what is denied, whatever the policy says, and cannot
+    /// change that either.
+    fn is_out_of_reach(&self, path: &Path, lost: Capabilities) -> bool {
+        let Ok(meta) = path.symlink_metadata() else { return true };
+        if self.user.is_root() || meta.uid() == self.user.as_raw() {
+            return false;
+        }
+        let refused = |how| access(path, how).is_err();
+        if meta.is_dir() {
+            return refused(Access::EXEC_OK);
+        }
+        (!lost.contains(Capabilities::READ) || refused(Access::READ_OK))
+            && (!lost.contains(Capabilities::EXECUTE) || refused(Access::EXEC_OK))
+    }
+
+    fn lookup(&self, path: &Path) -> decide::Lookup {
+        decide::lookup(self.image, &Request::canonical(path.as_os_str().as_bytes()))
+    }
+
+    fn rule(&self, path: &Path, caps: Capabilities) -> Rule {
+        Rule { path: path.to_owned(), rights: landlock_bounds::rights(caps, self.version) }
+    }
+}

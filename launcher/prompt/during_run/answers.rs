@@ -1,0 +1,55 @@
+//! What answers settle for the rest of a run.
+
+use std::collections::HashMap;
+
+use jp_confine_policy::Capabilities;
+
+use super::question::Question;
+use super::wish::Wish;
+use crate::prompt::during_run::answer::Answer;
+
+/// What a person said until the run ends, or nobody did, by paths.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    paths: HashMap<Vec<u8>, Remembered>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Remembered {
+    granted: Capabilities,
+    refused: Capabilities,
+    /// Nobody could be asked about it.
+    unanswered: Capabilities,
+}
+
+impl Memory {
+    /// Keeps what was said to a question. A yes to one call is none to the next.
+    pub(super) fn keep(&mut self, question: &Question, answer: Answer) {
+        for Wish { path, wanted, .. } in &question.wishes {
+            let known = self.paths.entry(path.clone()).or_default();
+            match answer {
+                Answer::No | Answer::Interrupt => known.refused = known.refused.union(*wanted),
+                Answer::Run => known.granted = known.granted.union(*wanted),
+                Answer::Silence => known.unanswered = known.unanswered.union(*wanted),
+                Answer::Once => {}
+            }
+        }
+    }
+
+    /// What was said to one part of a question: a no outweighs a yes.
+    pub(super) fn known(&self, wish: &Wish) -> Option<Answer> {
+        let known = self.paths.get(&wish.path)?;
+        if wish.wanted.intersects(known.refused) {
+            return Some(Answer::No);
+        }
+        if wish.wanted.intersects(known.unanswered) {
+            return Some(Answer::Silence);
+        }
+        known.granted.contains(wish.wanted).then_some(Answer::Run)
+    }
+
+    /// What was said to all of a question, or where one of it is refused.
+    pub(super) fn settled(&self, question: &Question) -> Option<Answer> {
+        Answer::to_all(question.wishes.iter().map(|wish| self.known(wish)))
+    }
+}

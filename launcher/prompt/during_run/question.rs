@@ -1,0 +1,371 @@
+//! What a person is asked.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::Denial;
+use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tiers::Tiers;
+
+use crate::output;
+use crate::prompt::confirmation_word::Countersign;
+use crate::prompt::during_run::subject::Subject;
+use crate::prompt::during_run::wish::Wish;
+use crate::prompt::turns::Turns;
+use crate::prompt::visibility::Size;
+use crate::sys::path::path_of;
+use crate::text::quote::{self, LONGEST};
+
+/// How many questions are put together at most: an answer is only for what can be read.
+const TOGETHER: usize = 6;
+/// How large a terminal is that does not say it: rows and columns.
+const USUAL: Size = (24, 80);
+/// So much of a program's name is shown, in characters: less than takes lines of its own.
+const PROGRAM: usize = 40;
+/// So much of each path, in characters, where a question takes more than the screen.
+const SHORTER: [usize; 3] = [120, 60, 30];
+
+/// What questions are about.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    /// Whether there is somebody to ask.
+    pub(crate) interactive: bool,
+    /// Canonical.
+    pub(crate) workspace: PathBuf,
+    pub(crate) tiers: Tiers,
+    /// The canonical path of the program that a person typed, and so consented to.
+    pub(crate) typed: Option<PathBuf>,
+    /// Where it is this run's turn to ask.
+    pub(crate) turns: Turns,
+}
+
+impl About {
+    /// The question that would lift `denial` of what `subject` is about.
+    pub(crate) fn question(
+        &self,
+        denial: &Denial,
+        subject: Subject<'_>,
+        program: Vec<u8>,
+        pid: u32,
+    ) -> Question {
+        let Subject { path, route, other, also, file, changes } = subject;
+        let file = file.filter(|_| denial.missing.contains(Capabilities::EXECUTE));
+        let mut wishes = vec![Wish { file, ..self.wish(path, denial.missing) }];
+        if !also.is_empty() {
+            wishes.push(self.wish(other, also));
+        }
+        Question {
+            wishes,
+            via: (route != path).then(|| self.shown(route)),
+            program,
+            pid,
+            reason: self
+                .reason(denial.restraint, path_of(path), OsStr::from_bytes(route))
+                .of(changes),
+            warning: matches!(denial.restraint, Some(Restraint::Sensitive | Restraint::Autorun)),
+        }
+    }
+
+    fn wish(&self, path: &[u8], wanted: Capabilities) -> Wish {
+        Wish { path: path.to_owned(), shown: self.shown(path), wanted, file: None }
+    }
+
+    /// A path relative to the workspace where it is in it.
+    fn shown(&self, path: &[u8]) -> Vec<u8> {
+        let place = path_of(path);
+        let inside = place.strip_prefix(&self.workspace).ok();
+        let shown = inside.filter(|inside| !inside.as_os_str().is_empty()).unwrap_or(place);
+        shown.as_os_str().as_bytes().to_owned()
+    }
+
+    fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> Reason {
+        let route = Path::new(route);
+        let pattern = restraint.and_then(|why| self.tiers.reported(why, path, route));
+        let words = match (restraint, pattern) {
+            (Some(Restraint::Sensitive), Some(pattern)) => {
+                format!("sensitive: `{}`, and no rule names it", pattern.text)
+            }
+            (Some(Restraint::Autorun), _) => {
+                format!("auto-run file: {}", self.tiers.obeyed(path, route))
+            }
+            (_, Some(pattern)) => format!("prompt_paths has `{}`", pattern.text),
+            _ => "file_policy has `default = \"prompt\"`".to_owned(),
+        };
+        let place = pattern.and_then(|pattern| pattern.place.as_ref());
+        let within = |place: &String| quote::within(&format!("({place})"), &self.workspace);
+        Reason { words, place: place.map(within) }
+    }
+}
+
+/// What somebody is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reason {
+    words: String,
+    /// The file and the line that say so, in brackets.
+    place: Option<String>,
+}
+
+impl Reason {
+    /// With what would change in a configuration of git.
+    fn of(self, changes: &str) -> Self {
+        if changes.is_empty() {
+            return self;
+        }
+        Self {
+            words: format!("{}; it changes {}", self.words, quote::printable(changes.as_bytes())),
+            ..self
+        }
+    }
+}
+
+/// One thing that somebody wants to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Question {
+    /// Where, and what there: two places where something is moved.
+    pub(crate) wishes: Vec<Wish>,
+    /// How the first place was named, as people see it, where that is by way of a link (spec §9.5).
+    pub(crate) via: Option<Vec<u8>>,
+    /// The program that wants it.
+    pub(crate) program: Vec<u8>,
+    /// The process, whichever thread of it asks.
+    pub(crate) pid: u32,
+    /// Why it is asked about.
+    pub(crate) reason: Reason,
+    /// It is about a sensitive path, of which a person is warned once.
+    pub(crate) warning: bool,
+}
+
+impl Question {
+    /// Whether an answer to the one is an answer to the other: the process is named in it.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.pid == other.pid && self.program == other.program && self.wishes == other.wishes
+    }
+
+    /// Whether it is about a start of what was found there.
+    pub(crate) fn is_start(&self) -> bool {
+        self.wishes.iter().any(|wish| wish.file.is_some())
+    }
+}
+
+/// Whether one may choose between once and the whole run: a warning is for the run in any case.
+pub(super) fn offers_run(questions: &[&Question]) -> bool {
+    !questions.iter().all(|question| question.warning)
+}
+
+/// The answers to choose from.
+fn offer(questions: &[&Question]) -> String {
+    let each = if questions.len() > 1 { "  [e] each by itself" } else { "" };
+    if !offers_run(questions) {
+        return format!("  [y] yes, in this run{each}  [N] no: ");
+    }
+    format!("  [y] yes, once  [r] yes, in this run{each}  [N] no: ")
+}
+
+/// Questions that are seen at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Screenful {
+    /// How many they are.
+    pub(super) count: usize,
+    /// They in words, and the answers to choose from.
+    pub(super) text: String,
+}
+
+impl Screenful {
+    /// As many of the questions, from the first on, as are seen on a terminal of so many rows and columns, below the words
+    /// of a countersign. The others are asked later, as are `further` ones. `None` where there is no room for one.
+    pub(super) fn of(
+        questions: &[&Question],
+        further: usize,
+        size: Option<Size>,
+        sign_words: &str,
+    ) -> Option<Self> {
+        let (rows, columns) =
+            size.filter(|(rows, columns)| *rows > 0 && *columns > 0).unwrap_or(USUAL);
+        let first = |count: usize, longest| {
+            let asked = questions.get(..count).unwrap_or_default();
+            let others = questions.len() - asked.len() + further;
+            Self { count, text: words(asked, others, longest) + &offer(asked) }
+        };
+        let fits_below = |above: &str, it: &Self| {
+            height(&format!("{above}{}", it.text), columns) <= usize::from(rows)
+        };
+        // Shown again it may have a countersign.
+        let longest_words = format!("{}\n", Countersign::LONGEST);
+        let fits = |it: &Self| fits_below(&longest_words, it);
+        let together = (1..=questions.len().min(TOGETHER)).map(|count| first(count, LONGEST));
+        let alone = || SHORTER.map(|longest| first(1, longest));
+        together
+            .take_while(fits)
+            .last()
+            .or_else(|| alone().into_iter().find(fits))
+            .or_else(|| alone().into_iter().find(|it| fits_below(sign_words, it)))
+    }
+}
+
+/// How many rows a text takes. Before the last column a wide character may be on the next row already.
+fn height(text: &str, columns: u16) -> usize {
+    let columns = usize::from(columns).saturating_sub(1).max(1);
+    text.lines().map(|line| output::width(line).div_ceil(columns).max(1)).sum()
+}
+
+/// The questions in words, and how many others wait, without the answers to choose from: of a path no more than
+/// `longest` characters.
+fn words(questions: &[&Question], others: usize, longest: usize) -> String {
+    let mut text = String::new();
+    for Question { wishes, via, program, pid, reason, .. } in questions {
+        let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let name = quote::name_within(name, PROGRAM);
+        let reason = [Some(&reason.words), reason.place.as_ref()];
+        let reason: Vec<String> =
+            reason.iter().flatten().map(|part| quote::short(part.as_bytes())).collect();
+        let mut lead = format!("jp-confine: {name} ({pid}) wants to");
+        let ways = via.iter().map(Some).chain(std::iter::repeat(None));
+        for (Wish { shown, wanted, .. }, via) in wishes.iter().zip(ways) {
+            let _ = writeln!(text, "{lead} {wanted}");
+            let _ = writeln!(text, "    {}", quote::name_within(shown, longest));
+            if let Some(via) = via {
+                let _ = writeln!(text, "    via {}", quote::name_within(via, longest));
+            }
+            "  and with that to".clone_into(&mut lead);
+        }
+        for line in output::fitted("  ", &reason, " ") {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    let _ = match others {
+        0 => Ok(()),
+        1 => writeln!(text, "  (one more question waits)"),
+        others => writeln!(text, "  ({others} more questions wait)"),
+    };
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompt::during_run::tests::question;
+
+    fn asked(shown: &[u8], reason: &str) -> String {
+        let (path, wanted) = (b"/w/f".to_vec(), Capabilities::READ);
+        words(
+            &[&Question {
+                wishes: vec![Wish { path, shown: shown.to_vec(), wanted, file: None }],
+                via: None,
+                program: b"/usr/bin/c\x1b[2Jat".to_vec(),
+                pid: 7,
+                reason: Reason { words: reason.to_owned(), place: None },
+                warning: false,
+            }],
+            0,
+            LONGEST,
+        )
+    }
+
+    #[test]
+    fn names_and_patterns_cannot_forge_a_question() {
+        let text = asked(b"a\njp-confine: b\x1bc", "prompt_paths has `**/{x,\u{1b}c\ry}`");
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(!text.chars().any(|one| one.is_control() && one != '\n'), "{text:?}");
+    }
+
+    /// What was typed is told where it is another name of what it leads to, however it is judged.
+    #[test]
+    fn the_way_through_a_link_is_told() {
+        let by = |route: &'static [u8]| {
+            let subject = Subject::by_route(b"/w/infra/f", route);
+            words(&[&question(7, subject, Capabilities::READ)], 0, LONGEST)
+        };
+        assert!(by(b"/w/link/f").contains("    infra/f\n    via link/f\n"), "{}", by(b"/w/link/f"));
+        assert!(!by(b"/w/infra/f").contains("via"));
+    }
+
+    /// Wrapped lines, as long names make them, are as many as they are seen.
+    #[test]
+    fn questions_fit_the_screen() {
+        let name = format!("/w/{}", "資".repeat(100));
+        let of = |path: &[u8]| question(7, Subject::new(path), Capabilities::READ);
+        let fitting = |path: &[u8], size| {
+            Screenful::of(&[&of(path); 9], 0, size, "").map_or(0, |shown| shown.count)
+        };
+        for (size, short, long) in [
+            (None, 6, 4),
+            (Some((0, 0)), 6, 4),
+            (Some((24, 80)), 6, 4),
+            (Some((24, 300)), 6, 6),
+            (Some((24, 30)), 3, 1),
+            (Some((12, 80)), 3, 1),
+            (Some((100, 80)), 6, 6),
+            (Some((6, 80)), 1, 1),
+            (Some((5, 80)), 1, 0),
+            (Some((4, 80)), 0, 0),
+            (Some((1, 1)), 0, 0),
+        ] {
+            assert_eq!(fitting(b"/w/f", size), short, "{size:?}");
+            assert_eq!(fitting(name.as_bytes(), size), long, "{size:?}");
+        }
+        assert_eq!(Screenful::of(&[&of(b"/w/f")], 0, None, "").map(|shown| shown.count), Some(1));
+    }
+
+    /// That is one line more, also where those that wait are none of these.
+    #[test]
+    fn how_many_wait_takes_a_line() {
+        let of = question(7, Subject::new(b"/w/f"), Capabilities::READ);
+        let count = |further, rows| {
+            Screenful::of(&[&of; 3], further, Some((rows, 80)), "").map(|shown| shown.count)
+        };
+        let rows = (1..24).find(|rows| count(0, *rows) == Some(3)).expect("all fit");
+        assert_eq!(count(1, rows), Some(2));
+    }
+
+    /// Of one question that is more than the screen less of the names is shown, so that its beginning is.
+    #[test]
+    fn a_question_is_shortened_to_the_screen() {
+        let name = format!("/w/{}end", "資".repeat(200));
+        let asked = question(7, Subject::new(name.as_bytes()), Capabilities::READ);
+        let sign_words = format!("{}\n", Countersign::LONGEST);
+        let shown = |rows, sign_words| {
+            Screenful::of(&[&asked], 0, Some((rows, 60)), sign_words).map(|shown| shown.text)
+        };
+        let whole = shown(24, "").expect("it fits");
+        assert!(!whole.contains('…'), "{whole}");
+        let mut shortest = 0;
+        for rows in (1..24).rev() {
+            let Some(text) = shown(rows, "") else { break };
+            assert!(height(&text, 60) <= usize::from(rows), "{rows}: {text}");
+            assert!(text.contains("'資") && text.contains("資end'"), "{text}");
+            assert_eq!(
+                shown(rows, &sign_words).is_some(),
+                height(&format!("{sign_words}{text}"), 60) <= usize::from(rows)
+            );
+            shortest = rows;
+        }
+        let text = shown(shortest, "").expect("it was seen");
+        assert!(text.contains("[… 175 characters …]"), "{text}");
+        assert_eq!(height(&text, 60), usize::from(shortest), "{text}");
+    }
+
+    /// What it calls itself takes no lines that could be read as another question.
+    #[test]
+    fn the_name_of_a_program_is_short() {
+        let program = format!("/bin/cat (1) wants to read{}    README.md", " ".repeat(90));
+        let asked = Question {
+            program: program.into_bytes(),
+            ..question(7, Subject::new(b"/w/f"), Capabilities::READ)
+        };
+        let text = words(&[&asked], 0, LONGEST);
+        let lead =
+            "jp-confine: 'cat (1) wants to re[… 86 characters …]          README.md' (7) wants to";
+        assert!(text.starts_with(lead), "{text}");
+    }
+
+    #[test]
+    fn a_long_name_does_not_fill_the_screen() {
+        let name = format!("begin{}end", " ".repeat(4000));
+        let text = asked(name.as_bytes(), "why");
+        assert!(text.len() < 400 && text.contains("begin ") && text.contains(" end"), "{text}");
+        assert!(text.contains("[… 3770 characters …]"), "{text}");
+    }
+}

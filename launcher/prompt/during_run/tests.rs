@@ -1,0 +1,262 @@
+//! Who waits for which question, without a terminal.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::Denial;
+use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tiers::Tiers;
+use rustix::thread::gettid;
+
+use super::*;
+use crate::prompt::during_run::subject::Subject;
+use crate::prompt::turns::Turns;
+
+fn about() -> About {
+    About {
+        interactive: true,
+        workspace: "/w".into(),
+        tiers: Tiers::default(),
+        typed: None,
+        turns: Turns::default(),
+    }
+}
+
+/// That this process wants to do this to what lies in the workspace `/w`.
+pub(super) fn question(pid: u32, subject: Subject<'_>, missing: Capabilities) -> Question {
+    let denial = Denial {
+        rule: None,
+        missing,
+        hidden: false,
+        second: false,
+        level: 0,
+        visible: 0,
+        restraint: Some(Restraint::Prompt),
+        ask: true,
+    };
+    about().question(&denial, subject, b"/bin/cat".to_vec(), pid)
+}
+
+/// That it wants to read a file.
+fn reading(pid: u32) -> Question {
+    question(pid, Subject::new(b"/w/f"), Capabilities::READ)
+}
+
+/// The process of each question, and how many wait for it.
+fn waiting(consent: &Consent) -> Vec<(u32, usize)> {
+    let state = consent.state();
+    state.pending.iter().map(|one| (one.question.pid, one.waiters.len())).collect()
+}
+
+/// As two threads of one process do, and none of another.
+#[test]
+fn only_who_is_named_joins_a_question() {
+    let consent = Consent::new(about());
+    let join = |tid, pid| consent.join(tid, &reading(pid)).expect("joined");
+    let _waiters = [join(7, 7), join(8, 7), join(9, 9)];
+    assert_eq!(waiting(&consent), [(7, 2), (9, 1)]);
+}
+
+#[test]
+fn an_answer_for_once_is_for_one_process() {
+    let consent = Consent::new(about());
+    let join = |tid: i32| consent.join(tid, &reading(tid.unsigned_abs())).expect("joined");
+    let waiters = [join(3), join(4), join(5), join(6)];
+    consent.answer(waiters[1].id, Answer::Once);
+    // In the order in which they came.
+    assert_eq!(waiting(&consent), [(3, 1), (5, 1), (6, 1)]);
+    consent.answer(waiters[0].id, Answer::Once);
+    assert_eq!(waiting(&consent), [(5, 1), (6, 1)]);
+    consent.answer(waiters[2].id, Answer::No);
+    assert_eq!(waiting(&consent), []);
+}
+
+/// Who was killed is not named, although whoever waited on its behalf may not have noticed yet.
+#[test]
+fn who_was_killed_is_not_asked_about() {
+    let consent = Consent::new(about());
+    let sleeping = || Command::new("sleep").arg("60").spawn().expect("started");
+    let mut processes = [sleeping(), sleeping()];
+    let pids = processes.each_ref().map(Child::id);
+    let join = |pid: u32| consent.join(pid.cast_signed(), &reading(pid)).expect("joined");
+    let _waiters = pids.map(join);
+    let questions: Vec<_> =
+        pids.iter().map(|pid| (u64::from(*pid == pids[1]), reading(*pid))).collect();
+    let named = || consent.waited_for(&questions).iter().map(|(id, _)| *id).collect::<Vec<_>>();
+    while named() != [0, 1] {
+        std::thread::sleep(GATHER);
+    }
+    processes[0].kill().expect("killed");
+    assert_eq!(named(), [1]);
+    for mut process in processes {
+        process.kill().expect("killed");
+        process.wait().expect("ended");
+    }
+}
+
+fn own_thread() -> i32 {
+    gettid().as_raw_nonzero().get()
+}
+
+/// The library asks, and makes its call: that of the program's own code is another.
+#[test]
+fn a_yes_to_the_library_is_for_its_own_call() {
+    let consent = Consent::new(about());
+    let (library, program) = (about as fn() -> About as usize, libc::getpid as *const () as usize);
+    let by = |asker, instruction: usize| {
+        let asking = Asking { asker, tid: own_thread(), instruction: instruction as u64 };
+        (asking, reading(std::process::id()))
+    };
+    let known = |(asking, question)| consent.known(asking, &question);
+    let (asking, question) = by(Asker::Library, library);
+    consent.state().once.keep(asking, &question);
+    assert_eq!(known(by(Asker::Call, program)), None);
+    assert_eq!(known(by(Asker::Library, library)), None);
+    assert_eq!(known(by(Asker::Call, library)), Some(Answer::Once));
+    assert_eq!(known(by(Asker::Call, library)), None);
+}
+
+/// A process that was consented to start a file, and executes another program when it gets a line.
+struct Starting {
+    consent: Arc<Consent>,
+    file: tempfile::NamedTempFile,
+    process: Child,
+    line: ChildStdin,
+}
+
+const START: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
+
+impl Starting {
+    /// Its start executes `image`.
+    fn new(image: &str) -> Self {
+        let mut waiting = Command::new("sh");
+        waiting.args(["-c", "read line; exec sleep 60"]).stdin(Stdio::piped());
+        let mut process = waiting.spawn().expect("started");
+        let line = process.stdin.take().expect("a pipe");
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let starting = Self { consent: Arc::new(Consent::new(about())), file, process, line };
+        let image = fs::canonicalize(have(image)).expect("a program");
+        let image = Identity::at(image.as_os_str().as_encoded_bytes()).expect("there");
+        let (pid, question) = (starting.process.id(), starting.asked(START));
+        starting.consent.begin_start(pid.cast_signed(), &[question], image);
+        starting
+    }
+
+    fn asked(&self, wanted: Capabilities) -> Question {
+        let path = self.file.path().as_os_str().as_encoded_bytes();
+        let subject = Subject { file: Identity::at(path), ..Subject::new(path) };
+        question(self.process.id(), subject, wanted)
+    }
+
+    fn known(&self, wanted: Capabilities) -> Option<Answer> {
+        let asking = Asking { asker: Asker::Call, tid: own_thread(), instruction: 0 };
+        self.consent.known(asking, &self.asked(wanted))
+    }
+
+    /// It executes what it does, as it is.
+    fn execute(&mut self) {
+        self.line.write_all(b"\n").expect("written");
+        while fs::read(format!("/proc/{}/comm", self.process.id())).expect("there") != b"sleep\n" {
+            std::thread::sleep(GATHER);
+        }
+    }
+
+    /// One of its threads makes a call.
+    fn call(&self, tid: u32, executes: bool) {
+        self.consent.settle_start((self.process.id(), tid.cast_signed()), executes);
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Where a program is.
+fn have(name: &str) -> std::path::PathBuf {
+    let path = std::env::var_os("PATH").expect("a path");
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|it| it.exists()).expect(name)
+}
+
+/// Once it has executed that, and no sooner; no other process, no other file, and no more than reading.
+#[test]
+fn who_was_started_reads_what_it_was_started_from() {
+    let mut starting = Starting::new("sleep");
+    let pid = starting.process.id();
+    starting.call(pid + 1, false);
+    assert_eq!(starting.known(Capabilities::READ), None);
+    starting.execute();
+    assert_eq!(starting.known(Capabilities::READ), None, "nobody looked yet");
+    assert!(starting.consent.is_any_starting());
+    starting.call(pid, false);
+    assert!(!starting.consent.is_any_starting());
+    for _ in 0..2 {
+        assert_eq!(starting.known(Capabilities::READ), Some(Answer::Once));
+    }
+    assert_eq!(starting.known(START), None);
+    assert_eq!(starting.known(Capabilities::UPDATE), None);
+    let asking = Asking { asker: Asker::Call, tid: own_thread(), instruction: 0 };
+    let of_another = Question { pid: 1, ..starting.asked(Capabilities::READ) };
+    assert_eq!(starting.consent.known(asking, &of_another), None);
+    let other = tempfile::NamedTempFile::new().expect("a file");
+    fs::rename(other.path(), starting.file.path()).expect("replaced");
+    assert_eq!(starting.known(Capabilities::READ), None);
+}
+
+#[test]
+fn who_executes_another_program_reads_nothing_by_that() {
+    let mut starting = Starting::new("cat");
+    starting.execute();
+    starting.call(starting.process.id(), false);
+    assert_eq!(starting.known(Capabilities::READ), None);
+    assert!(!starting.consent.is_any_starting());
+}
+
+/// Its thread makes another call, or any thread tries to execute something: the start has failed.
+#[test]
+fn a_start_that_failed_is_over() {
+    for (other, executes) in [(0, false), (0, true), (1, true)] {
+        let mut starting = Starting::new("sleep");
+        let pid = starting.process.id();
+        starting.call(pid + other, executes);
+        assert!(!starting.consent.is_any_starting());
+        starting.execute();
+        starting.call(pid, false);
+        assert_eq!(starting.known(Capabilities::READ), None);
+    }
+}
+
+/// The library makes its call, and finds another file there than was asked about.
+#[test]
+fn a_yes_to_a_start_is_for_what_was_there() {
+    let consent = Consent::new(about());
+    let files = [(), ()].map(|()| tempfile::NamedTempFile::new().expect("a file"));
+    let path = files[0].path().as_os_str().as_encoded_bytes();
+    let library = about as fn() -> About as usize as u64;
+    let by = |asker| {
+        let asking = Asking { asker, tid: own_thread(), instruction: library };
+        let subject = Subject { file: Identity::at(path), ..Subject::new(path) };
+        (asking, question(std::process::id(), subject, START))
+    };
+    let known = |(asking, question)| consent.known(asking, &question);
+    let (asking, question) = by(Asker::Library);
+    consent.state().once.keep(asking, &question);
+    fs::rename(files[1].path(), files[0].path()).expect("replaced");
+    assert_eq!(known(by(Asker::Call)), None);
+}
+
+/// Who waits when nobody is asked any more, and who comes later.
+#[test]
+fn what_is_withdrawn_nobody_answered() {
+    let consent = Consent::new(about());
+    let before = consent.join(7, &reading(7)).expect("joined");
+    consent.withdraw();
+    let after = consent.join(8, &reading(8)).expect("joined");
+    assert_eq!([before, after].map(|one| one.wait().map(Answer::of)), [Ok(Answer::Silence); 2]);
+    assert!(!Answer::Silence.consents());
+    assert_eq!(waiting(&consent), []);
+}

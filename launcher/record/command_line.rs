@@ -1,0 +1,113 @@
+//! The words that a refused program was to be started with, as a denial has them.
+
+use jp_confine_policy::invocation::Invocation;
+use jp_confine_policy::{commands, telling};
+
+use crate::record::denial::{Denial, Reason};
+use crate::text::quote;
+use crate::text::wrap::width;
+
+/// Enough to know a command again, with what else stands on the line.
+const WIDTH: usize = 56;
+/// For what is left out.
+const MORE: &str = "…";
+
+/// The words, as far as they were told.
+#[derive(Debug)]
+pub(crate) struct CommandLine<'d> {
+    words: Vec<&'d [u8]>,
+    /// There were more of them, or more of the last.
+    is_cut: bool,
+}
+
+impl<'d> CommandLine<'d> {
+    /// Those of a denial that is about a command.
+    pub(crate) fn of(denial: &'d Denial) -> Self {
+        // Each has a NUL behind it, or was cut.
+        let mut words: Vec<&[u8]> = denial.route.split(|byte| *byte == 0).collect();
+        let rest = words.pop().unwrap_or_default();
+        let is_cut = !rest.is_empty() || denial.route.len() >= telling::LINE;
+        Self { words, is_cut }
+    }
+
+    /// The words behind the name, for programs that read; of a denial that is about something else none.
+    pub(crate) fn arguments_of(denial: &'d Denial) -> Option<Vec<String>> {
+        let words = (denial.reason == Reason::Command).then(|| Self::of(denial))?;
+        Some(words.arguments().iter().map(|word| quote::printable(word)).collect())
+    }
+
+    /// What it was called.
+    pub(crate) fn called(&self) -> &'d [u8] {
+        self.words.first().copied().unwrap_or_default()
+    }
+
+    /// The same without folders and the dash of login shells.
+    pub(crate) fn name(&self) -> &'d [u8] {
+        Invocation { program: &[], called: self.called(), arguments: 0 }.name()
+    }
+
+    /// What stands behind the name.
+    pub(crate) fn arguments(&self) -> &[&'d [u8]] {
+        self.words.get(1..).unwrap_or_default()
+    }
+
+    /// The narrowest arguments of a rule that allow it in other runs too: themselves, up to where they
+    /// are not known, are no text, are too many, or name `passing`, a folder of this run alone.
+    pub(crate) fn pattern(&self, passing: Option<&str>) -> Vec<String> {
+        let lasts = |text: &&str| passing.is_none_or(|passing| !text.contains(passing));
+        let texts = self.arguments().iter().map_while(|word| std::str::from_utf8(word).ok());
+        let count = self.arguments().len() + usize::from(self.is_cut);
+        commands::pattern(texts.take_while(lasts), count)
+    }
+
+    /// `program` and the arguments as words for a shell, as far as a line has room for them.
+    pub(crate) fn shown(&self, program: &str) -> String {
+        let words = self.arguments().iter().map(|word| quote::quoted(word));
+        shortened(program, words.chain(self.is_cut.then(|| MORE.to_owned())))
+    }
+}
+
+/// `program` and its arguments, which are words for a shell, as far as a line has room for them.
+pub(crate) fn shortened(program: &str, words: impl Iterator<Item = String>) -> String {
+    let mut text = program.to_owned();
+    for word in words {
+        if width(&text) + width(&word) >= WIDTH {
+            return text + " " + MORE;
+        }
+        text.push(' ');
+        text.push_str(&word);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words as they are told, and what is made of them: the name, the pattern and what is shown.
+    fn told(line: &[u8]) -> (String, String, String) {
+        let mut denial = crate::record::denial::tests::denial();
+        denial.route = line.to_vec();
+        let line = CommandLine::of(&denial);
+        let name = String::from_utf8_lossy(line.name()).into_owned();
+        (name, line.pattern(Some("/tmp/run")).join("|"), line.shown("p"))
+    }
+
+    #[test]
+    fn words_as_far_as_they_were_told() {
+        let owned = |parts: [&str; 3]| parts.map(str::to_owned).into();
+        assert_eq!(told(b"/bin/git\0log\0-p\0"), owned(["git", "log|-p", "p log -p"]));
+        assert_eq!(told(b"-bash\0"), owned(["bash", "", "p"]));
+        assert_eq!(told(b"git\0lo"), owned(["git", "**", "p …"]));
+        assert_eq!(told(b"a\0\0b c\0"), owned(["a", "|b c", "p '' 'b c'"]));
+        assert_eq!(told(b"a\0b\0\xff\0c\0"), owned(["a", "b|**", "p b $'\\xff' c"]));
+        let passing = b"cc\0-o\0/tmp/run/x.s\0-c\0";
+        assert_eq!(told(passing).1, "-o|**");
+        assert_eq!(told(b""), owned(["", "", "p"]));
+        let many = b"a\0".repeat(100);
+        assert_eq!(told(&many).1, "a|".repeat(48) + "**");
+        assert_eq!(told(&many).2, format!("p{} …", " a".repeat(27)));
+        let long = [b"a\0", [b'x'; telling::LINE].as_slice()].concat();
+        assert_eq!(told(&long), owned(["a", "**", "p …"]));
+    }
+}

@@ -1,0 +1,11 @@
+//! What a run leaves behind: denials, usages and events, and their formats.
+
+pub(crate) mod command_line;
+pub(crate) mod denial;
+pub(crate) mod denials;
+pub(crate) mod effort;
+pub(crate) mod errno;
+pub(crate) mod generated_names;
+pub(crate) mod lost_records;
+pub(crate) mod service_refusals;
+pub(crate) mod usage;

@@ -1,0 +1,353 @@
+//! What the supervisor saw a run use, and how the front gets to know: by a file in memory that the one
+//! appends to and the other reads along.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::sync::{Mutex, PoisonError};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::image::Image;
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::record::generated_names;
+
+/// So many different uses are told apart: a program could think of any number.
+const MOST: usize = 500_000;
+
+/// How a call that the policy allowed stood to the path it named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum How {
+    /// It used what is there, or would have needed to be allowed to.
+    Used,
+    /// It opened a directory, and nobody listed that.
+    Opened,
+    /// It made what was not there.
+    Made,
+    /// It would have made what was there already.
+    Existed,
+    /// It looked for what is not there.
+    Absent,
+    /// It moved the one path to the other, where nothing was.
+    Moved,
+    /// It moved the one path to the other, in the place of what was there.
+    Replaced,
+    /// It exchanged the two.
+    Exchanged,
+    /// It would have removed what stayed, or moved it to the other path: no rule is for that.
+    Kept,
+    /// It made the other path a second name of the one.
+    Linked,
+    /// It reached for a host, which stands in the place of the path, as `--net` takes it.
+    Connected,
+    /// It used what no rule about hosts could allow, which stands in the place of the path.
+    Unruled,
+    /// None of the call itself: a symbolic link stands where it names an entry, or stood there before.
+    Link,
+    /// None of the call itself, either: it read the entries of a directory that is open.
+    Listed,
+}
+
+impl How {
+    const ALL: [Self; 14] = [
+        Self::Used,
+        Self::Opened,
+        Self::Made,
+        Self::Existed,
+        Self::Absent,
+        Self::Moved,
+        Self::Replaced,
+        Self::Exchanged,
+        Self::Kept,
+        Self::Linked,
+        Self::Connected,
+        Self::Unruled,
+        Self::Link,
+        Self::Listed,
+    ];
+}
+
+/// One way in which a program used a path.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Use {
+    /// Canonical, absolute; or a host.
+    pub(crate) path: Vec<u8>,
+    /// The second path of a move or link; else empty.
+    pub(crate) other: Vec<u8>,
+    pub(crate) how: How,
+    /// The bits of the capabilities that it takes; of a move or link they follow from what it is.
+    pub(crate) bits: u8,
+    /// What it made will have another name next time: one with the number of the process, or of one which started it,
+    /// or one that was drawn, as that of what is made for its owner alone may be.
+    pub(crate) drawn: bool,
+    /// The program's path.
+    pub(crate) program: Vec<u8>,
+}
+
+/// What a use takes of one of its paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part<'u> {
+    pub(crate) path: &'u [u8],
+    pub(crate) caps: Capabilities,
+    /// Nothing was there before.
+    pub(crate) made: bool,
+    /// It will have another name next time, or was made by a program that draws the names of all that it makes.
+    pub(crate) drawn: bool,
+    /// It is a directory that was opened, and not listed.
+    pub(crate) opened: bool,
+}
+
+impl Use {
+    /// What it takes of each of its paths.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        let (create, update, delete) =
+            (Capabilities::CREATE, Capabilities::UPDATE, Capabilities::DELETE);
+        let (first, second) = match self.how {
+            How::Used | How::Opened | How::Existed | How::Absent | How::Made => (self.caps(), None),
+            // The next time something will be there.
+            How::Moved => (delete, Some(create.union(update))),
+            How::Replaced => (delete, Some(update)),
+            How::Exchanged => (delete.union(update), Some(delete.union(update))),
+            How::Linked => (Capabilities::NONE, Some(create)),
+            How::Kept | How::Connected | How::Unruled | How::Link | How::Listed => {
+                (Capabilities::NONE, None)
+            }
+        };
+        let made = matches!(self.how, How::Moved | How::Linked);
+        let drawn = made && self.drawn;
+        let second =
+            second.map(|caps| Part { path: &self.other, caps, made, drawn, opened: false });
+        let made = self.how == How::Made;
+        let drawn = made && (self.drawn || generated_names::draws_names(&self.program));
+        let opened = self.how == How::Opened;
+        let first = Part { path: &self.path, caps: first, made, drawn, opened };
+        std::iter::once(first).chain(second).filter(|part| !part.caps.is_empty())
+    }
+
+    /// The capabilities that it takes.
+    pub(crate) fn caps(&self) -> Capabilities {
+        Capabilities::from_bits(self.bits)
+    }
+}
+
+/// A file that a supervisor can record to.
+pub(crate) fn file() -> io::Result<File> {
+    Ok(memfd_create("jp-confine uses", MemfdFlags::CLOEXEC)?.into())
+}
+
+/// The supervisor's end.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    file: File,
+    /// A policy without any rule.
+    nothing: Image<'static>,
+    seen: Mutex<HashMap<Use, u64>>,
+}
+
+impl Recorder {
+    /// Appends to `file`. `nothing` is the image of a policy without any rule; like the policy of the
+    /// run it lives as long as the process.
+    ///
+    /// # Errors
+    /// Where the image is damaged.
+    pub(crate) fn new(file: File, nothing: Vec<u8>) -> io::Result<Self> {
+        let nothing = Image::read(nothing.leak()).map_err(|_| io::ErrorKind::InvalidData)?;
+        Ok(Self { file, nothing, seen: Mutex::default() })
+    }
+
+    /// A policy without any rule, which denies all that a call asks for.
+    pub(crate) fn nothing(&self) -> &Image<'static> {
+        &self.nothing
+    }
+
+    /// Counts one use; the first of its kind is told at once.
+    pub(crate) fn add(&self, one: Use) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = seen.get_mut(&one) {
+            *count += 1;
+            return;
+        }
+        if seen.len() < MOST {
+            self.append(&encode(&one, 1));
+            seen.insert(one, 1);
+        }
+    }
+
+    /// Tells how often each occurred.
+    pub(crate) fn conclude(&self) {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let repeated = seen.iter().filter(|(_, count)| **count > 1);
+        self.append(&repeated.flat_map(|(one, count)| encode(one, *count)).collect::<Vec<u8>>());
+    }
+
+    /// Memory that runs out must not change an answer.
+    fn append(&self, bytes: &[u8]) {
+        let _ = (&self.file).write_all(bytes);
+    }
+}
+
+/// The front's end: what is known so far.
+#[derive(Debug)]
+pub(crate) struct Uses {
+    file: File,
+    read: u64,
+    pub(crate) counts: HashMap<Use, u64>,
+    /// Where a symbolic link was replaced, removed or made.
+    pub(crate) links: HashSet<Vec<u8>>,
+    /// The directories whose entries were read.
+    listed: HashSet<Vec<u8>>,
+}
+
+impl Uses {
+    /// Reads `file` from its start.
+    pub(crate) fn new(file: File) -> Self {
+        let (links, listed) = Default::default();
+        Self { file, read: 0, counts: HashMap::new(), links, listed }
+    }
+
+    /// Whether there may be more than were recorded.
+    pub(crate) fn are_cut(&self) -> bool {
+        self.counts.len() >= MOST
+    }
+
+    /// Takes in what was recorded since the last time.
+    pub(crate) fn read(&mut self) -> io::Result<()> {
+        let length = self.file.metadata()?.len();
+        let Ok(new) = usize::try_from(length.saturating_sub(self.read)) else { return Ok(()) };
+        let mut bytes = vec![0; new];
+        self.file.read_exact_at(&mut bytes, self.read)?;
+        let mut rest = bytes.as_slice();
+        while let Some((one, count, after)) = decode(rest) {
+            self.read += (rest.len() - after.len()) as u64;
+            match one.how {
+                How::Link => drop(self.links.insert(one.path)),
+                How::Listed => drop(self.listed.insert(one.path)),
+                _ => drop(self.counts.insert(one, count)),
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Has directories that were listed be read, not opened alone. To be called when all is known: whoever lists one
+    /// opened it before.
+    pub(crate) fn settle(&mut self) {
+        let listed = std::mem::take(&mut self.listed);
+        let is_listed = |one: &Use| one.how == How::Opened && listed.contains(&one.path);
+        let opened: Vec<(Use, u64)> = self.counts.extract_if(|one, _| is_listed(one)).collect();
+        for (one, count) in opened {
+            *self.counts.entry(Use { how: How::Used, ..one }).or_default() += count;
+        }
+    }
+}
+
+fn encode(one: &Use, count: u64) -> Vec<u8> {
+    let how = How::ALL.iter().position(|how| *how == one.how).unwrap_or_default();
+    let texts = [&one.path, &one.other, &one.program];
+    let mut bytes = vec![one.bits, u8::from(one.drawn), u8::try_from(how).unwrap_or_default()];
+    bytes.extend(count.to_le_bytes());
+    for text in texts {
+        bytes.extend(u32::try_from(text.len()).unwrap_or_default().to_le_bytes());
+    }
+    bytes.extend(texts.into_iter().flatten());
+    bytes
+}
+
+/// The first use in `bytes`, how often it occurred, and what follows; `None` where it is not whole.
+fn decode(bytes: &[u8]) -> Option<(Use, u64, &[u8])> {
+    let ([bits, drawn, how], rest) = bytes.split_first_chunk()?;
+    let (count, rest) = rest.split_first_chunk()?;
+    let (lengths, rest) = rest.split_first_chunk::<12>()?;
+    let mut rest = rest;
+    let mut texts = [const { Vec::new() }; 3];
+    for (text, length) in texts.iter_mut().zip(lengths.chunks_exact(4)) {
+        let length = u32::from_le_bytes(length.try_into().ok()?);
+        let (taken, after) = rest.split_at_checked(length as usize)?;
+        *text = taken.to_vec();
+        rest = after;
+    }
+    let [path, other, program] = texts;
+    let how = *How::ALL.get(usize::from(*how))?;
+    let (bits, drawn) = (*bits, *drawn != 0);
+    let one = Use { path, other, how, bits, drawn, program };
+    Some((one, u64::from_le_bytes(*count), rest))
+}
+
+/// The last component of `path`.
+pub(crate) fn name(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
+}
+
+/// All but the last component of `path`.
+pub(crate) fn directory(path: &[u8]) -> &[u8] {
+    path.iter().rposition(|&byte| byte == b'/').and_then(|end| path.get(..end)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(path: &[u8], how: How) -> Use {
+        let other = if how == How::Moved { b"/w/\xff".to_vec() } else { Vec::new() };
+        let program = b"/bin/sh".to_vec();
+        let (bits, drawn) = (Capabilities::READ.bits(), how == How::Moved);
+        Use { path: path.to_vec(), other, how, bits, drawn, program }
+    }
+
+    #[test]
+    fn what_is_recorded_is_read_along_and_counted_in_the_end() {
+        let file = file().expect("memory");
+        let mut uses = Uses::new(file.try_clone().expect("cloned"));
+        let nothing = crate::compile::image::image_over(&[], None, &[], std::path::Path::new("/w"));
+        let recorder = Recorder::new(file, nothing.expect("an image")).expect("sound");
+        recorder.add(one(b"/w/a", How::Used));
+        uses.read().expect("read");
+        assert_eq!(uses.counts[&one(b"/w/a", How::Used)], 1);
+        recorder.add(one(b"/w/a", How::Used));
+        recorder.add(one(b"/w/\n", How::Moved));
+        recorder.conclude();
+        uses.read().expect("read");
+        assert_eq!(uses.counts[&one(b"/w/a", How::Used)], 2);
+        assert_eq!(uses.counts[&one(b"/w/\n", How::Moved)], 1);
+        assert_eq!(uses.counts.len(), 2);
+    }
+
+    #[test]
+    fn where_links_stand_is_no_use() {
+        let file = file().expect("memory");
+        let mut uses = Uses::new(file.try_clone().expect("cloned"));
+        (&file).write_all(&encode(&one(b"/w/a", How::Link), 1)).expect("written");
+        uses.read().expect("read");
+        assert!(uses.counts.is_empty() && uses.links.contains(&b"/w/a"[..]));
+    }
+
+    /// By whatever program, before or after.
+    #[test]
+    fn only_what_was_never_listed_was_opened_alone() {
+        let file = file().expect("memory");
+        let mut uses = Uses::new(file.try_clone().expect("cloned"));
+        for (path, how) in [
+            (&b"/w/a"[..], How::Opened),
+            (b"/w/a", How::Used),
+            (b"/w/a", How::Listed),
+            (b"/w/b", How::Opened),
+        ] {
+            (&file).write_all(&encode(&one(path, how), 1)).expect("written");
+        }
+        uses.read().expect("read");
+        uses.settle();
+        assert_eq!(uses.counts[&one(b"/w/a", How::Used)], 2);
+        assert_eq!(uses.counts[&one(b"/w/b", How::Opened)], 1);
+        assert_eq!(uses.counts.len(), 2);
+    }
+
+    #[test]
+    fn what_is_cut_is_awaited() {
+        let bytes = encode(&one(b"/w/a", How::Made), 7);
+        for length in 0..bytes.len() {
+            assert_eq!(decode(&bytes[..length]), None);
+        }
+        assert_eq!(decode(&bytes), Some((one(b"/w/a", How::Made), 7, &[][..])));
+    }
+}

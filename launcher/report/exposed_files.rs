@@ -1,0 +1,86 @@
+//! Sensitive files that a workspace without rules gives to every program: worth a word at the end of a
+//! run (spec §10).
+
+use std::collections::VecDeque;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::tiers::Tiers;
+
+use crate::text::quote;
+
+/// More folders and entries than these are not looked at: it is a courtesy, and the program runs meanwhile.
+const FOLDERS: usize = 250;
+const ENTRIES: usize = 5000;
+
+/// So many folders are looked at even where the program has ended by then.
+const AT_LEAST: usize = 16;
+
+/// How many are named.
+const NAMED: usize = 3;
+
+/// What was sensitive in a workspace when the run began.
+#[derive(Debug)]
+pub(crate) struct Exposed<'a> {
+    root: &'a Path,
+    found: Vec<PathBuf>,
+}
+
+impl<'a> Exposed<'a> {
+    /// Looks for what the list of `tiers` says is sensitive below the canonical `root`, while the program `goes_on`:
+    /// nobody waits for this.
+    pub(crate) fn of(root: &'a Path, tiers: &Tiers, goes_on: impl Fn() -> bool) -> Self {
+        let tiers = tiers.about(&[root]);
+        let mut found = entries(root, goes_on);
+        found.retain(|path| tiers.is_sensitive(path));
+        Self { root, found }
+    }
+
+    /// What of it there is still, and `image` lets programs read, in words; `None` where there is nothing.
+    pub(crate) fn warning(&self, image: &Image<'_>) -> Option<String> {
+        let Self { root, found } = self;
+        let may_read = |path: &&PathBuf| {
+            let request = Request::canonical(path.as_os_str().as_bytes());
+            decide::access(image, &request, Capabilities::READ) == Verdict::Allow
+        };
+        let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok();
+        let found: Vec<&PathBuf> = found.iter().filter(may_read).filter(is_there).collect();
+        let shown = |path: &&PathBuf| {
+            quote::path(&path.strip_prefix(root).unwrap_or(path).to_string_lossy())
+        };
+        let names: Vec<String> = found.iter().take(NAMED).map(shown).collect();
+        let kept = quote::words(&[("--deny", (*found.first()?).clone())]);
+        let more = quote::and_more(found.len().saturating_sub(NAMED));
+        Some(format!(
+            "programs here may read {}{more}; to keep one from them: jp-confine {kept}",
+            names.join(", ")
+        ))
+    }
+}
+
+/// What is in the workspace, as far as it is looked at: what is nearest to its top.
+fn entries(workspace: &Path, goes_on: impl Fn() -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = VecDeque::from([workspace.to_owned()]);
+    for folder in 0..FOLDERS {
+        if folder >= AT_LEAST && !goes_on() {
+            break;
+        }
+        let Some(directory) = open.pop_front() else { break };
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            if found.len() == ENTRIES {
+                return found;
+            }
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_directory && entry.file_name() != ".git" {
+                open.push_back(entry.path());
+            }
+            found.push(entry.path());
+        }
+    }
+    found
+}

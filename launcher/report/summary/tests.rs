@@ -1,0 +1,372 @@
+//! The block after a run, word for word.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::net::Net;
+use jp_confine_policy::tiers::Tiers;
+
+use super::*;
+use crate::advice::advisor::Advisor;
+use crate::advice::person::Person;
+use crate::config::edit::rule_places::RulePlaces;
+use crate::config::edit::user_lists::OwnLists;
+use crate::host::invocation::Here;
+use crate::plan::unsupervised::Unsupervised;
+use crate::record::denial::{Denial, Reason};
+use crate::record::denials::Denials;
+use crate::record::lost_records::Gap;
+use crate::report::summary::LINES;
+use crate::text::wrap::folded;
+
+const PLAIN: Style = Style { coloured: false };
+
+fn denial(path: &[u8], missing: Capabilities, rule: Option<usize>) -> Denial {
+    let by = (1, b"/usr/bin/cat".to_vec());
+    let layer = crate::record::denial::Layer::Shim;
+    Denial { rule, missing, layer, ..Denial::by_supervisor(Reason::Rule, path, by, b"open") }
+}
+
+fn grants() -> Vec<Grant> {
+    let origin = |entry: &str| Origin::Baseline { entry: entry.to_owned() };
+    let control = Origin::Product { why: "a policy file, never writable from inside".to_owned() };
+    let none = Capabilities::NONE;
+    let etc = Grant::new("/etc".into(), Capabilities::READ, GrantKind::Plain, origin("/etc"));
+    vec![
+        Grant { carve_outs: vec!["shadow".to_owned()], ..etc },
+        Grant::new(PathBuf::from("/w/jp-confine.toml"), none, GrantKind::Control, control),
+    ]
+}
+
+fn render(denials: &[Denial], declared: bool) -> String {
+    rendered(denials, declared, &[])
+}
+
+fn rendered(denials: &[Denial], declared: bool, missed: &[String]) -> String {
+    let mut counted = Denials::default();
+    for denial in denials {
+        counted.add(denial.clone());
+    }
+    let (grants, lists) = (grants(), OwnLists::of_nobody());
+    let about = circumstances(&counted, &grants, &lists);
+    let advisor = Advisor { declared, ..about.advisor };
+    block(Circumstances { missed, advisor, ..about }, PLAIN)
+}
+
+fn circumstances<'a>(
+    denials: &'a Denials,
+    grants: &'a [Grant],
+    own_lists: &'a OwnLists,
+) -> Circumstances<'a> {
+    static HERE: Here = Here::INSIDE;
+    static FREE: LazyLock<(Net, Tiers)> = LazyLock::new(Default::default);
+    Circumstances {
+        denials,
+        program: OsStr::new("/bin/sh"),
+        missed: &[],
+        advisor: Advisor {
+            grants,
+            workspace: Path::new("/w"),
+            here: &HERE,
+            tiers: &FREE.1,
+            exposed: None,
+            person: Person::Absent,
+            began: None,
+            denials: None,
+            unapproved: &[],
+            mounts: &[],
+            unsupervised: Unsupervised::Missing,
+            declared: false,
+            net: &FREE.0,
+            without_network: None,
+            programs: None,
+            rule_places: RulePlaces::of_nobody(),
+            own_lists,
+            rights: |_, _| Ok(()),
+        },
+        verbose: true,
+        succeeded: false,
+        kept: true,
+        logged: false,
+    }
+}
+
+#[test]
+fn equal_denials_are_counted_and_each_names_its_way_out() {
+    let shadow = denial(b"/etc/shadow", Capabilities::READ, Some(0));
+    let outside = denial(b"/srv/a b", Capabilities::CREATE, None);
+    let text = render(&[shadow.clone(), outside, shadow], false);
+    assert_eq!(
+        text,
+        "\
+jp-confine: 3 denials
+  denied read /etc/shadow by cat (2×)
+    baseline /etc; allow: jp-confine -r /etc/shadow
+  denied create /srv/a b by cat
+    no rule covers it; allow: jp-confine -w '/srv/a b'
+  or add to /c/config.toml:
+    [file_policy]
+    write_paths = [\"/srv/a b\"]
+  and add to /c/config.toml, for runs with --profile mine:
+    [profiles.mine]
+    includes = [\"c\"]
+    read = [\"/etc/shadow\"]
+  all of them, and rules to paste: jp-confine why --last
+"
+    );
+}
+
+#[test]
+fn denials_without_room_on_record_are_told_of() {
+    let mut denials = Denials::default();
+    denials.add(denial(b"/etc/shadow", Capabilities::READ, Some(0)));
+    denials.gap = Some(Gap::Counted(70));
+    let (grants, lists) = (grants(), OwnLists::of_nobody());
+    let text = block(circumstances(&denials, &grants, &lists), PLAIN);
+    assert!(text.starts_with("jp-confine: 1 denial\n"), "{text}");
+    let last = "jp-confine: 70 more denials were not recorded: the record is full";
+    assert_eq!(text.lines().last(), Some(last), "{text}");
+}
+
+/// A program that did its work did not need what is not there; one that failed may have.
+#[test]
+fn looking_for_what_is_not_there_is_worth_no_word_where_all_went_well() {
+    let absent = denial(b"/nowhere/at/all", Capabilities::READ, None);
+    let made = denial(b"/nowhere/at/all", Capabilities::CREATE, None);
+    let there = denial(b"/etc/passwd", Capabilities::READ, None);
+    let told = |denial: &Denial, succeeded, verbose| {
+        let mut denials = Denials::default();
+        denials.add(denial.clone());
+        let (grants, lists) = (grants(), OwnLists::of_nobody());
+        let about = circumstances(&denials, &grants, &lists);
+        !block(Circumstances { verbose, succeeded, ..about }, PLAIN).is_empty()
+    };
+    assert!(!told(&absent, true, false));
+    assert!(told(&absent, false, false) && told(&absent, true, true));
+    assert!(told(&made, true, false) && told(&there, true, false));
+}
+
+/// Names of a home that are there and looked absent may be what a program failed for: few of them are told, and
+/// behind what it was told of.
+#[test]
+fn what_looked_absent_is_told_where_the_program_failed() {
+    let home = tempfile::tempdir().expect("a directory");
+    let mut denials = Denials::default();
+    for name in ["a", "b", "c", "nowhere"] {
+        let path = home.path().join(name);
+        if name != "nowhere" {
+            std::fs::write(&path, "x").expect("written");
+        }
+        let denied = denial(path.as_os_str().as_bytes(), Capabilities::READ, None);
+        denials.add(Denial { hidden: true, ..denied });
+    }
+    denials.add(denial(b"/etc/passwd", Capabilities::READ, Some(0)));
+    let (grants, lists) = (grants(), OwnLists::of_nobody());
+    let about = Circumstances { verbose: false, ..circumstances(&denials, &grants, &lists) };
+    let text = block(about, PLAIN);
+    let told: Vec<&str> = text.lines().filter(|line| line.contains("denied ")).collect();
+    let ends = ["/etc/passwd by cat", "/a by cat", "/b by cat"];
+    assert!(
+        told.len() == 3 && told.iter().zip(ends).all(|(line, end)| line.ends_with(end)),
+        "{text}"
+    );
+    assert!(
+        text.starts_with("jp-confine: 4 denials\n") && text.contains("  and 1 more; "),
+        "{text}"
+    );
+    let text = block(Circumstances { succeeded: true, ..about }, PLAIN);
+    assert!(text.starts_with("jp-confine: 1 denial\n") && !text.contains("/a by"), "{text}");
+}
+
+/// `ps` asks for the environment of every process.
+#[test]
+fn files_of_processes_are_one_denial() {
+    let environ =
+        |pid: u32| denial(format!("/proc/{pid}/environ").as_bytes(), Capabilities::READ, None);
+    let text = render(&[environ(1), environ(20), environ(300)], false);
+    let told = "denied read /proc/1/environ by cat (3×, of other processes too)";
+    assert!(text.contains(told), "{text}");
+    assert_eq!(text.matches("denied").count(), 1, "{text}");
+}
+
+#[test]
+fn declared_workspaces_are_told_the_rule() {
+    let text = render(&[denial(b"/w/src/x", Capabilities::UPDATE, None)], true);
+    assert!(text.contains("allow: jp-confine -w /w/src/x\n"), "{text}");
+    let rule = "  or add to /w/jp-confine.toml:\n[[access.fs]]\npath = \"src/x\"\nupdate = true\n";
+    assert!(text.contains(rule), "{text}");
+}
+
+#[test]
+fn both_ends_of_a_move_are_named_with_one_way_out() {
+    let moved = denial(b"/w/missing-a", Capabilities::DELETE, None);
+    let moved = Denial { call: b"rename".into(), other: b"/w/missing-b".into(), ..moved };
+    let text = render(&[moved], true);
+    let both = "  denied delete missing-a and create missing-b by cat\n";
+    let way_out = "allow: jp-confine -w /w/missing-a -w /w/missing-b\n";
+    assert!(text.contains(both) && text.contains(way_out), "{text}");
+}
+
+#[test]
+fn rules_on_one_path_are_one_rule() {
+    let denied = |missing| denial(b"/w/src/x", missing, None);
+    let text = render(&[denied(Capabilities::UPDATE), denied(Capabilities::DELETE)], true);
+    assert!(text.contains("update = true\ndelete = true\n"), "{text}");
+    assert_eq!(text.matches("[[access.fs]]").count(), 1, "{text}");
+}
+
+#[test]
+fn lines_are_broken_where_they_can_be() {
+    let long = format!("/srv/{}", "x".repeat(70));
+    let text = render(&[denial(long.as_bytes(), Capabilities::READ, None)], true);
+    assert!(text.contains("    no rule covers it\n        allow: jp-confine -r /srv/xx"), "{text}");
+}
+
+#[test]
+fn lines_in_colours_are_continued_further_in() {
+    let words = ["word"; 20].join(" ");
+    let line = Style { coloured: true }.faint(&format!("        {words}"));
+    let told = folded(&line);
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("        \x1b[2mword"), "{told:?}");
+    assert!(lines[1].starts_with("            word"), "{told:?}");
+    let rule = format!("    write_paths = [\"{words}\"]");
+    assert_eq!(folded(&Style { coloured: true }.faint(&rule)).lines().count(), 1, "{rule}");
+}
+
+#[test]
+fn control_files_cannot_be_allowed() {
+    let text = render(&[denial(b"/w/jp-confine.toml", Capabilities::UPDATE, Some(1))], false);
+    assert!(text.contains("a policy file, never writable from inside; cannot be"), "{text}");
+}
+
+#[test]
+fn names_cannot_control_the_terminal() {
+    let text = render(&[denial(b"/srv/\x1b[2J\xff\n", Capabilities::READ, None)], false);
+    assert!(text.contains(r"denied read /srv/\x1b[2J\xff\x0a by cat"), "{text}");
+    assert!(text.contains(r"-r $'/srv/\x1b[2J\xff\x0a'"), "{text}");
+    let turned = render(&[denial("/srv/a\u{202e}b".as_bytes(), Capabilities::READ, None)], false);
+    assert!(turned.contains(r"-r $'/srv/a\xe2\x80\xaeb'"), "{turned}");
+    let tagged = render(&[denial("/srv/a\u{e0041}".as_bytes(), Capabilities::READ, None)], false);
+    assert!(tagged.contains(r"-r $'/srv/a\xf3\xa0\x81\x81'"), "{tagged}");
+}
+
+#[test]
+fn the_block_never_exceeds_twenty_lines() {
+    let many: Vec<Denial> = (0..100)
+        .map(|n| denial(format!("/srv/{n}/file").as_bytes(), Capabilities::READ, None))
+        .collect();
+    let text = rendered(&many, false, &["A".to_owned()]);
+    assert!(text.lines().count() <= LINES, "{text}");
+    assert!(text.contains("and 93 more"), "{text}");
+}
+
+#[test]
+fn rules_that_find_no_room_are_counted() {
+    let of = |places: u32| -> Vec<Denial> {
+        let path = |n| format!("/w/{n}/file");
+        (0..places).map(|n| denial(path(n).as_bytes(), Capabilities::READ, None)).collect()
+    };
+    let text = render(&of(5), true);
+    assert_eq!(text.matches("[[access.fs]]").count(), 1, "{text}");
+    assert!(text.contains("read = true\n  and 4 more rules\n"), "{text}");
+    assert!(text.lines().count() <= LINES, "{text}");
+    assert!(!render(&of(2), true).contains("more rule"), "there is room");
+}
+
+/// What is written into two files allows one move together only.
+#[test]
+fn a_part_of_what_is_to_be_added_is_not_given_as_the_whole() {
+    let moved = denial(b"/w/missing-a", Capabilities::DELETE, None);
+    let moved = Denial { call: b"rename".into(), other: b"/srv/missing-b".into(), ..moved };
+    let told = |others: u32| {
+        let path = |n| format!("/srv/{n}/file");
+        let others = (0..others).map(|n| denial(path(n).as_bytes(), Capabilities::READ, None));
+        render(&std::iter::once(moved.clone()).chain(others).collect::<Vec<_>>(), true)
+    };
+    let rule = "  or add to /w/jp-confine.toml:\n[[access.fs]]\npath = \"missing-a\"\n";
+    let own = "\n  and add to /c/config.toml:\n";
+    for others in 0..7 {
+        let text = told(others);
+        let is_whole = text.contains(rule) && text.contains(own);
+        assert_eq!(is_whole, others < 2, "{text}");
+        let is_part = text.contains("add to ") && !is_whole;
+        assert_eq!(text.contains("\n  and more to other lists\n"), is_part, "{text}");
+        assert!(text.lines().count() <= LINES, "{text}");
+    }
+}
+
+#[test]
+fn variables_are_one_line_whatever_they_are_called() {
+    let names = |count: usize| (0..count).map(|n| format!("NAME_{n}")).collect::<Vec<_>>();
+    let all = "  all of them, and rules to paste: jp-confine why --last\n";
+    let begin = "jp-confine: 1 variable withheld from sh; allow: --env ";
+    assert_eq!(rendered(&[], false, &names(1)), format!("{begin}NAME_0\n{all}"));
+    let odd = ["A B".to_owned()];
+    assert_eq!(rendered(&[], false, &odd), format!("{begin}'A B'\n{all}"));
+    let text = rendered(&[], false, &names(300));
+    assert!(text.starts_with(
+        "jp-confine: 300 variables withheld from sh; allow: --env NAME_0 --env NAME_1 …\n"
+    ));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.ends_with(all), "{text}");
+    let long = "X".repeat(100);
+    assert_eq!(rendered(&[], false, std::slice::from_ref(&long)).matches(&long).count(), 1);
+}
+
+#[test]
+fn many_in_one_directory_are_one_entry() {
+    let of = |names: std::ops::Range<u32>, directory: &str| -> Vec<Denial> {
+        let path = |n| format!("{directory}/{n}");
+        names.map(|n| denial(path(n).as_bytes(), Capabilities::READ, None)).collect()
+    };
+    let many = [of(0..100, "/srv/x"), of(0..2, "/srv/y")].concat();
+    let text = render(&many, false);
+    assert_eq!(text.lines().count(), 12, "{text}");
+    assert!(text.contains("read_paths = [\"/srv/x/*\", \"/srv/y/0\""), "{text}");
+    let others = "  and 99 more in /srv/x; allow all: jp-confine -r /srv/x\n";
+    assert!(text.contains(others) && text.contains("denied read /srv/y/1"), "{text}");
+    assert!(!text.contains("and 1"), "all are told of: {text}");
+}
+
+#[test]
+fn all_who_were_refused_in_one_directory_are_named() {
+    let by = |program: &str, path: &str| Denial {
+        program: program.into(),
+        ..denial(path.as_bytes(), Capabilities::READ, None)
+    };
+    let all = |programs: [&str; 4]| {
+        let places = (0..).map(|number| format!("/srv/x/{number}"));
+        let denied = programs.iter().zip(places).map(|(program, place)| by(program, &place));
+        render(&denied.collect::<Vec<_>>(), false)
+    };
+    let text = all(["/bin/sh", "/bin/cp", "/bin/sh", "/bin/mv"]);
+    assert!(text.contains("and 3 more in /srv/x, some by cp, mv; "), "{text}");
+    let text = all(["/bin/sh"; 4]);
+    assert!(text.contains("and 3 more in /srv/x; "), "{text}");
+    let text = all(["/a", "/b", "/c", "/d"]);
+    assert!(text.contains("and 3 more in /srv/x, some by b, c, d; "), "{text}");
+}
+
+#[test]
+fn words_stay_whole_where_lines_are_broken() {
+    let text = format!("{} {} end", "word ".repeat(20).trim_end(), "x".repeat(100));
+    let text = crate::text::wrap::wrapped(&text, 12, 2);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "{text}");
+    assert!(lines[0].len() + 12 <= 80 && lines[1].len() <= 80, "{text}");
+    assert_eq!(text.split_whitespace().count(), 22, "{text}");
+    assert_eq!(lines[3], "  end");
+}
+
+#[test]
+fn hidden_names_are_only_counted() {
+    let hidden = Denial { hidden: true, ..denial(b"/home/u/.x", Capabilities::READ, None) };
+    assert_eq!(
+        render(&[hidden], false),
+        "jp-confine: 1 name in the home directory looked absent (--show-denied shows which)\n"
+    );
+    assert_eq!(render(&[], false), "");
+}

@@ -1,0 +1,82 @@
+//! The file in which a workspace keeps its last run.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use super::relocated::show_from;
+use crate::files;
+use crate::host::context::Context;
+use crate::host::data_dirs;
+use crate::host::workspace::Workspace;
+use crate::report::why::record::{Explained, Head, MOST};
+use crate::sys::signals::{ENDING, Signals};
+
+/// The file of a workspace's last run: a line for the run, then one for each denial.
+const FILE: &str = "last.jsonl";
+
+/// Keeps a run and its denials, behind those that came earlier, in place of what is kept.
+pub(super) fn replace(
+    dir: &Path,
+    mut head: Head,
+    mut denials: Vec<Explained>,
+    earlier: Option<(Head, Vec<Explained>)>,
+) -> io::Result<()> {
+    if let Some((mut before, mut all)) = earlier {
+        if let Some(directory) = &head.directory {
+            show_from(Path::new(directory), &mut before, &mut all);
+        }
+        head.denials += before.denials;
+        head.gap = head.gap.or(before.gap);
+        head.together.splice(0..0, before.together);
+        all.append(&mut denials);
+        all.truncate(MOST);
+        denials = all;
+    }
+    let mut text = serde_json::to_string(&head)?;
+    for one in &denials {
+        text.push('\n');
+        text.push_str(&serde_json::to_string(one)?);
+    }
+    text.push('\n');
+    write(dir, &text)
+}
+
+/// Keeps nothing of the last run.
+pub(super) fn forget(dir: &Path) -> io::Result<()> {
+    match fs::remove_file(dir.join(FILE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// What is kept of the last run of the workspace.
+pub(super) fn of_last_run(
+    context: &Context,
+    workspace: &Workspace,
+) -> io::Result<Option<(Head, Vec<Explained>)>> {
+    let Some(dir) = workspace.data_dir(context) else { return Ok(None) };
+    let text = match files::read_own(&dir.join(FILE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        outcome => outcome?,
+    };
+    Ok(Some(parse(&String::from_utf8_lossy(&text))?)
+        .filter(|(head, _)| head.workspace == workspace.label()))
+}
+
+/// In one step, so that a reader finds the one or the other; nobody else may read it.
+fn write(dir: &Path, text: &str) -> io::Result<()> {
+    data_dirs::make(dir)?;
+    // What is not whole is not left behind.
+    let _ending = Signals::of(&ENDING).hold();
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(dir.join(FILE))?;
+    Ok(())
+}
+
+fn parse(text: &str) -> serde_json::Result<(Head, Vec<Explained>)> {
+    let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let denials = rest.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    Ok((serde_json::from_str(head)?, denials))
+}

@@ -1,0 +1,71 @@
+//! What a tool was refused by the file service.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+use super::last_run::{forget, of_last_run, replace};
+use crate::host::context::Context;
+use crate::host::workspace::Workspace;
+use crate::record::service_refusals::{Refusal, Refusals};
+use crate::report::why::record::{Explained, Head, MOST, command, now};
+use crate::text::quote;
+
+/// The run of a tool that has ended.
+#[derive(Debug)]
+pub(crate) struct Served<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) name: &'a OsStr,
+    pub(crate) arguments: &'a [OsString],
+    pub(crate) status: u8,
+    pub(crate) refusals: &'a Refusals,
+}
+
+impl Served<'_> {
+    /// Forgets the run before, to which nothing that is started for the tool shall be added.
+    ///
+    /// # Errors
+    /// Where its record cannot be removed.
+    pub(crate) fn begin(context: &Context, workspace: &Workspace) -> io::Result<()> {
+        let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
+        forget(&dir)
+    }
+
+    /// Keeps what the tool was refused, behind what the programs were that were started for it.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub(crate) fn keep(&self, context: &Context, workspace: &Workspace) -> io::Result<()> {
+        let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
+        let denials = self.refusals.distinct().iter().take(MOST);
+        let denials = denials.map(|(refusal, times)| self.explain(refusal, *times)).collect();
+        let head = Head {
+            workspace: workspace.label(),
+            directory: context.cwd.to_str().map(str::to_owned),
+            command: command(self.name, self.arguments),
+            status: self.status,
+            denials: self.refusals.total(),
+            ended: now(),
+            ..Head::default()
+        };
+        replace(&dir, head, denials, of_last_run(context, workspace)?)
+    }
+
+    fn explain(&self, refusal: &Refusal, times: u64) -> Explained {
+        let about = quote::printable(refusal.about.as_bytes());
+        let net = refusal.method.starts_with("http.").then(|| "net".to_owned());
+        Explained {
+            denied: quote::printable(refusal.method.as_bytes()),
+            capability: net.into_iter().collect(),
+            path: about.clone(),
+            route: about,
+            arguments: refusal.arguments.clone(),
+            program: quote::printable(self.tool.as_bytes()),
+            call: quote::printable(refusal.method.as_bytes()),
+            times,
+            reason: "denied".to_owned(),
+            layer: "service".to_owned(),
+            message: Some(refusal.message.clone()),
+            ..Explained::default()
+        }
+    }
+}

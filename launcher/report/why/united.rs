@@ -1,0 +1,38 @@
+//! One rule for what several programs of a tool were refused at one place: of rules on one path the last decides.
+
+use std::collections::BTreeMap;
+
+use jp_confine_policy::{Capabilities, Capability};
+
+use super::Ended;
+use crate::advice::advisor::Written;
+use crate::report::why::record::{Explained, Rules};
+
+impl Rules {
+    /// What they grant on each path.
+    fn granted(&self) -> impl Iterator<Item = (&String, Capabilities)> {
+        let one = |name: &String| Capability::from_name(name).map(Capabilities::from);
+        self.grants.iter().map(move |(path, names)| {
+            let all = names.iter().filter_map(one);
+            (path, all.fold(Capabilities::NONE, Capabilities::union))
+        })
+    }
+}
+
+impl Ended<'_> {
+    /// Has each of these rules grant what the others do on its paths.
+    pub(super) fn unite(&self, earlier: &mut [Explained], explained: &mut [Explained]) {
+        let mut rules: Vec<&mut Rules> =
+            earlier.iter_mut().chain(explained).map(|one| &mut one.rules).collect();
+        let mut all: BTreeMap<String, Capabilities> = BTreeMap::new();
+        for (path, caps) in rules.iter().flat_map(|rules| rules.granted()) {
+            let known = all.entry(path.clone()).or_default();
+            *known = known.union(caps);
+        }
+        for rules in rules.iter_mut().filter(|rules| !rules.grants.is_empty()) {
+            let whole = |path: &String| all.get(path).map(|caps| (path.clone(), *caps));
+            let whole = rules.grants.keys().filter_map(whole).collect();
+            **rules = self.rules(&Written { rules: whole, ..Written::default() });
+        }
+    }
+}

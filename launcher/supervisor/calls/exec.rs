@@ -1,0 +1,278 @@
+//! execve(2): what runs is judged as the kernel will find it, program, interpreter and loader, and
+//! then the caller makes the call itself. It is the one call that can be made by nobody else; whoever
+//! changes the path or the arguments meanwhile is left with what Landlock lets be executed. While a person is asked
+//! there is all the time in the world for that: so all of it is looked for and judged once more after a yes.
+
+use std::ffi::{CString, OsStr};
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::invocation::{self, Invocation};
+use jp_confine_policy::{Capabilities, telling};
+use rustix::fs::{Access, AtFlags, FileType, OFlags, accessat};
+use rustix::io::Errno;
+
+use super::loaders;
+use crate::prompt::during_run::Identity;
+use crate::prompt::during_run::subject::Subject;
+use crate::record::denial::Reason;
+use crate::record::usage::How;
+use crate::supervisor::arguments;
+use crate::supervisor::resolve::Argument;
+use crate::supervisor::resolve::object::{Found, Object};
+use crate::supervisor::task::Task;
+use crate::sys::executable::{self, Kind};
+use crate::sys::notification::Answer;
+use crate::sys::proc::{HERE, name_of};
+
+/// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
+const SCRIPT_DEPTH: u32 = 5;
+
+/// execve(2), execveat(2). The first program was typed, and with it its arguments: no rule about
+/// programs counts for it, and nobody is asked whether what was there when it was looked up may be executed.
+pub(crate) fn execute(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    given: Given,
+    flags: i32,
+) -> Result<Answer, Errno> {
+    let begun = &task.policy.begun;
+    let is_typed = !begun.load(Ordering::Acquire);
+    let is_judged = invocation::is_limited(task.image()) && !is_typed;
+    let typed = task.policy.consent.about().typed.as_deref().filter(|_| is_typed);
+    let judge = |image: &Image<'_>, request: &Request<'_>| may_execute_typed(image, request, typed);
+    loop {
+        let consents = task.consents();
+        let words = if is_judged { Some(arguments::read(&task.caller, given.argv)?) } else { None };
+        let image = start(task, dirfd, path, (words.as_deref(), &judge, given), flags)?;
+        if task.consents() == consents {
+            task.begin_start(&image);
+            begun.store(true, Ordering::Release);
+            return Ok(Answer::Continue);
+        }
+    }
+}
+
+/// Where the words and the environment of the new program are in the caller's memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Given {
+    pub(crate) argv: u64,
+    pub(crate) envp: u64,
+}
+
+/// Says of a program whether it may be executed.
+type Judge<'j> = &'j dyn Fn(&Image<'_>, &Request<'_>) -> Verdict;
+
+/// Judges a program, and the words that it is to be started with where rules may be about them: what is executed then.
+fn start(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    (words, judge, given): (Option<&[Vec<u8>]>, Judge<'_>, Given),
+    flags: i32,
+) -> Result<Object, Errno> {
+    if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
+        return Err(Errno::INVAL);
+    }
+    let text = task.caller.text(path)?;
+    let held = text.is_empty() && flags & libc::AT_EMPTY_PATH != 0;
+    if held {
+        if dirfd == libc::AT_FDCWD {
+            return Err(Errno::ACCESS);
+        }
+        let object = Object::of_descriptor(&task.caller, task.caller.object(dirfd)?)?;
+        let _acting = task.begin()?;
+        if let Some(path) = task.judged_path(&object)? {
+            let subject = Subject::new(path).holding(Identity::from(&object.stat));
+            task.settle(may_execute(task.image(), &subject.request()), subject)?;
+            task.learn(How::Used, path, Capabilities::EXECUTE);
+        }
+        judge_words(task, &object, words)?;
+        judge_place(task, &object)?;
+        return admit(task, object, given);
+    }
+    let argument = Argument::of_text(task.caller, dirfd, text)?;
+    let _acting = task.begin()?;
+    let object = find(task, &argument, flags & libc::AT_SYMLINK_NOFOLLOW != 0, judge)?;
+    judge_words(task, &object, words)?;
+    judge_place(task, &object)?;
+    admit(task, object, given)
+}
+
+/// Says that a program is where Landlock lets none start, which the caller's own call would fail for without a word.
+fn judge_place(task: &Task<'_>, program: &Object) -> Result<(), Errno> {
+    let (Some(starts), Some(path)) = (&task.policy.starts, program.path()) else { return Ok(()) };
+    let place = Path::new(OsStr::from_bytes(path));
+    if starts.iter().any(|start| start.holds(place)) {
+        return Ok(());
+    }
+    Err(task.refused(Reason::MadeLater, Subject::new(path)))
+}
+
+/// Whether the rules about programs let it start with these words (spec §11.3).
+fn judge_words(task: &Task<'_>, program: &Object, words: Option<&[Vec<u8>]>) -> Result<(), Errno> {
+    let Some(words) = words else { return Ok(()) };
+    let (called, arguments) =
+        words.split_first().map_or((&[][..], &[][..]), |(first, rest)| (first.as_slice(), rest));
+    let path = program.path().unwrap_or_default();
+    let invocation = Invocation { program: path, called, arguments: arguments.len() };
+    let mut is = |place: usize, word: &[u8]| arguments.get(place).is_some_and(|it| it == word);
+    if invocation::judge(task.image(), &invocation, &mut is).is_ok() {
+        return Ok(());
+    }
+    let line = words.iter().flat_map(|word| word.iter().copied().chain([0]));
+    let line: Vec<u8> = line.take(telling::LINE).collect();
+    Err(task.refused(Reason::Command, Subject::by_route(path, &line)))
+}
+
+pub(super) fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
+    decide::access(image, request, Capabilities::EXECUTE)
+}
+
+/// As [`may_execute`], with the consent of whoever typed it to what is at the path `typed`. Where the name leads
+/// elsewhere by now, that is another program.
+fn may_execute_typed(image: &Image<'_>, request: &Request<'_>, typed: Option<&Path>) -> Verdict {
+    let is_meant = typed.is_some_and(|typed| typed.as_os_str().as_bytes() == request.path);
+    if is_meant { may_execute(image, &request.consented()) } else { may_execute(image, request) }
+}
+
+pub(super) fn find(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    stops: bool,
+    judge: Judge<'_>,
+) -> Result<Object, Errno> {
+    if is_absent(task, argument) {
+        return Err(Errno::NOENT);
+    }
+    task.object_judged(argument, stops, judge)
+}
+
+/// A name in a hidden area that is not there: whoever searches `PATH` asks for many of those, and
+/// that is no refusal to tell of.
+fn is_absent(task: &Task<'_>, argument: &Argument<'_>) -> bool {
+    let Ok(path) = task.spelled(argument) else { return false };
+    matches!(may_execute(task.image(), &Request::canonical(&path)),
+        Verdict::Deny(denial) if denial.hidden)
+        && !matches!(argument.find(false), Ok(Found::Object(_)))
+}
+
+/// Follows the program to the binary that is executed then.
+fn admit(task: &Task<'_>, program: Object, given: Given) -> Result<Object, Errno> {
+    let mut program = program;
+    for scripts in 0..=SCRIPT_DEPTH {
+        match inspect(task, &program)? {
+            Kind::Script(interpreter) => {
+                let argument = named(task, interpreter)?;
+                program = find(task, &argument, false, &may_execute)?;
+            }
+            Kind::Dynamic(loader) => return admit_loader(task, loader).map(|()| program),
+            Kind::Static => return Ok(program),
+            Kind::Loader(libc) => {
+                let words = (scripts == 0).then_some(given);
+                return loaders::judge(task, &program, libc, words).map(|()| program);
+            }
+            Kind::Foreign => {
+                let path = program.path().unwrap_or_default();
+                return Err(task.refused(Reason::Foreign, Subject::new(path)));
+            }
+            Kind::Other => return Err(not_a_program(&program)),
+        }
+    }
+    Err(Errno::LOOP)
+}
+
+fn inspect(task: &Task<'_>, program: &Object) -> Result<Kind, Errno> {
+    match program.kind() {
+        FileType::RegularFile => {}
+        FileType::Symlink => return Err(Errno::LOOP),
+        _ => return Err(Errno::ACCESS),
+    }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = match task.caller.proc().reopen(program.file.as_fd(), flags) {
+        Err(Errno::ACCESS) if may_be_started(program).is_ok() => {
+            let path = program.path().unwrap_or_default();
+            return Err(task.refused(Reason::Unreadable, Subject::new(path)));
+        }
+        file => file?,
+    };
+    executable::inspect(|offset, to| executable::read_at(&file, offset, to))
+}
+
+/// What a program names to be started by; the empty path is the working directory to the kernel.
+pub(super) fn named<'a>(task: &Task<'a>, path: Vec<u8>) -> Result<Argument<'a>, Errno> {
+    let path = if path.is_empty() { b".".to_vec() } else { path };
+    let path = CString::new(path).map_err(|_| Errno::NOEXEC)?;
+    let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
+    task.caller.confirm()?;
+    Ok(argument)
+}
+
+/// The loader that the program names is a program, and no more: where there is a supervisor, whatever does
+/// not bring in the library is held all the same.
+fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<(), Errno> {
+    let argument = named(task, path)?;
+    let found = argument.find(false)?;
+    let Found::Object(loader) = found else {
+        return Err(Errno::NOENT);
+    };
+    let path = loader.path().ok_or(Errno::ACCESS)?;
+    let route = loader.route(&argument);
+    let subject = Subject::by_route(path, &route);
+    match may_execute(task.image(), &subject.request()) {
+        Verdict::Allow => Ok(()),
+        Verdict::Deny(_) => Err(task.refused(Reason::Loader, subject)),
+    }
+}
+
+/// Neither a script nor a binary: what the kernel answers, without asking it, because an interpreter
+/// registered for such files (`binfmt_misc`) would run unjudged.
+fn not_a_program(file: &Object) -> Errno {
+    may_be_started(file).err().unwrap_or(Errno::NOEXEC)
+}
+
+/// Whether the caller has the permission, whatever the file is.
+fn may_be_started(file: &Object) -> Result<(), Errno> {
+    accessat(HERE, name_of(file.file.as_fd()), Access::EXEC_OK, AtFlags::EACCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use jp_confine_policy::build::{Grant, GrantKind, Origin};
+    use jp_confine_policy::file_policy::FilePolicy;
+    use jp_confine_policy::pattern::Places;
+    use jp_confine_policy::tiers::Tiers;
+
+    use super::*;
+
+    /// What a name leads to once it is another program nobody consented to, asked about or not.
+    #[test]
+    fn typing_is_consent_to_what_was_there() {
+        let workspace = Path::new("/w");
+        let places = Places::without_home(workspace);
+        let prompt_paths = vec!["<workspace>/asked/*".to_owned()];
+        let policy = FilePolicy { prompt_paths, ..FilePolicy::default() };
+        let tiers = Tiers::new(&policy, Some(&[]), places).expect("patterns");
+        let origin = Origin::Flag { text: String::new() };
+        let all = Grant::new("/w".into(), Capabilities::ALL, GrantKind::Plain, origin);
+        let paths = ["/w/asked/a", "/w/asked/b", "/w/plain"];
+        let of = paths.map(Path::new);
+        let image = crate::compile::image::image_over(&[all], Some(&tiers), &of, workspace)
+            .expect("an image");
+        let image = crate::compile::image::parse_image(&image).expect("an image");
+        let allowed = |typed: Option<&str>| {
+            paths.map(|path| {
+                let request = Request::canonical(path.as_bytes());
+                may_execute_typed(&image, &request, typed.map(Path::new)) == Verdict::Allow
+            })
+        };
+        assert_eq!(allowed(Some("/w/asked/a")), [true, false, true]);
+        assert_eq!(allowed(Some("/w/plain")), [false, false, true]);
+        assert_eq!(allowed(None), [false, false, true]);
+    }
+}

@@ -1,0 +1,26 @@
+//! inotify(7): events name the entries of a directory and tell what is done with a file, so that
+//! watching is reading.
+
+use std::os::fd::AsFd as _;
+
+use jp_confine_policy::Capabilities;
+use rustix::fs::inotify;
+use rustix::io::Errno;
+
+use crate::supervisor::task::Task;
+use crate::sys::notification::Answer;
+use crate::sys::proc::name_of;
+
+/// `inotify_add_watch(2)`.
+pub(crate) fn add(task: &Task<'_>, fd: i32, path: u64, mask: u32) -> Result<Answer, Errno> {
+    let queue = task.caller.descriptor(fd)?;
+    let argument = task.argument(libc::AT_FDCWD, path)?;
+    let _acting = task.begin()?;
+    let flags = inotify::WatchFlags::from_bits_retain(mask);
+    let stops = flags.contains(inotify::WatchFlags::DONT_FOLLOW);
+    let object = task.object(&argument, stops, Capabilities::READ)?;
+    // The link to the descriptor is followed, to what may itself be a link.
+    let flags = flags - inotify::WatchFlags::DONT_FOLLOW;
+    let watch = inotify::add_watch(queue, name_of(object.file.as_fd()), flags)?;
+    Ok(Answer::Value(watch.into()))
+}

@@ -1,0 +1,67 @@
+//! What the preload library refused by itself, for the record. It comes by a call of its own, so that
+//! nobody in the run can open the record; who tells is not for the teller to say.
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::telling::{CONSENT, INTERRUPTED, VECTORS};
+use rustix::io::Errno;
+
+use crate::prompt::during_run::identity::Asker;
+use crate::prompt::during_run::subject::Subject;
+use crate::prompt::during_run::{Identity, answer};
+use crate::record::denial::{self, Layer};
+use crate::supervisor::task::{Task, program_of};
+use crate::sys::notification::Answer;
+
+/// Takes one record of a denial.
+pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, Errno> {
+    if usize::try_from(count) != Ok(VECTORS) {
+        return Err(Errno::INVAL);
+    }
+    let vectors: [u64; 2 * VECTORS] = task.caller.words(vectors)?;
+    let (vectors, _) = vectors.as_chunks::<2>();
+    let mut record = Vec::new();
+    for &[address, length] in vectors {
+        let length = usize::try_from(length).map_err(|_| Errno::INVAL)?;
+        if length > denial::LONGEST {
+            return Err(Errno::INVAL);
+        }
+        record.extend(task.caller.bytes(address, length)?);
+    }
+    let told = denial::sole(&record).ok_or(Errno::INVAL)?;
+    if told.reason.is_answer() {
+        // Only a person can give one.
+        return Err(Errno::INVAL);
+    }
+    // Whoever is ended while a question stands cannot be looked at afterwards.
+    let program = program_of(&task.caller);
+    let said = if told.question { said(task, &told)? } else { None };
+    if said.is_some_and(answer::Answer::consents) {
+        return Ok(Answer::Value(CONSENT.into()));
+    }
+    let reason = said.map_or(told.reason, answer::Answer::reason);
+    task.tell(denial::Denial { program, layer: Layer::Shim, reason, ..told });
+    let is_interrupted = said == Some(answer::Answer::Interrupt);
+    Ok(Answer::Value(if is_interrupted { INTERRUPTED.into() } else { 0 }))
+}
+
+/// What a person says about what the library asks. That it is a question at all is judged here: who asks could ask for
+/// anything.
+fn said(task: &Task<'_>, told: &denial::Denial) -> Result<Option<answer::Answer>, Errno> {
+    let beyond = Request::canonical(&told.other);
+    if matches!(decide::access(task.image(), &beyond, told.also), Verdict::Deny(denial) if !denial.ask)
+    {
+        return Ok(None);
+    }
+    let request = Request::by_route(&told.path, &told.route);
+    match decide::access(task.image(), &request, told.missing) {
+        Verdict::Deny(denial) if denial.ask => {
+            let denial::Denial { path, route, other, also, .. } = told;
+            let is_start = told.missing.contains(Capabilities::EXECUTE);
+            let file = is_start.then(|| Identity::at(path)).flatten();
+            let subject = Subject { path, route, other, also: *also, file, changes: "" };
+            task.ask(Asker::Library, denial, subject).map(Some)
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,79 @@
+//! What stands on loopback for the run, where rules about hosts are declared: a name server, and a proxy if
+//! one is wanted. Both ask the policy, and tell of what they refuse.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use jp_confine_policy::net::{Host, Reach};
+use url::Url;
+
+use super::policy::Policy;
+use crate::network::clients::Asker;
+use crate::network::dns_query::Finding;
+use crate::network::dns_server::Book;
+use crate::network::proxy::{self, Gate};
+use crate::record::denial::{Denial, Reason};
+
+/// Begins to serve, if there are rules.
+///
+/// # Errors
+/// Where there can be no threads.
+pub(super) fn serve(policy: &Arc<Policy>) -> io::Result<()> {
+    let Some(network) = &policy.network else { return Ok(()) };
+    network.responder.serve(policy)?;
+    match &network.proxy {
+        Some(listener) => proxy::serve(Arc::clone(listener), Arc::clone(policy)),
+        None => Ok(()),
+    }
+}
+
+impl Book for Policy {
+    fn asker(&self, from: SocketAddr) -> Option<Asker> {
+        self.network.as_ref()?.askers.find(from)
+    }
+
+    fn look_up(&self, name: &str) -> Finding {
+        self.network.as_ref().map_or(Finding::Unknown, |network| network.look_up(name))
+    }
+
+    fn admits(&self, name: &str) -> bool {
+        self.network.as_ref().is_some_and(|network| network.admits(name))
+    }
+
+    fn refused(&self, name: &[u8], reason: Reason, asker: &Asker) {
+        self.record(&denial(reason, name, b"resolve", asker));
+    }
+}
+
+impl Gate for Policy {
+    fn asker(&self, from: SocketAddr) -> Option<Asker> {
+        Book::asker(self, from)
+    }
+
+    fn opens(&self, url: &Url) -> bool {
+        self.network.as_ref().is_some_and(|network| network.opens(url))
+    }
+
+    fn tunnels(&self, host: &Host, port: u16) -> Result<(), &'static str> {
+        match self.network.as_ref().map(|network| network.reach(host, port)) {
+            Some(Reach::Everything) => Ok(()),
+            Some(Reach::Parts) => {
+                Err("the policy allows paths of this host only, which a tunnel does not show")
+            }
+            _ => Err("the policy does not allow this host and port: no rule of access.net does"),
+        }
+    }
+
+    fn places(&self, host: &Host, port: u16) -> Vec<SocketAddr> {
+        self.network.as_ref().map(|network| network.places(host, port)).unwrap_or_default()
+    }
+
+    fn refused(&self, target: &str, asker: &Asker) {
+        self.record(&denial(Reason::Connect, target.as_bytes(), b"proxy", asker));
+    }
+}
+
+fn denial(reason: Reason, target: &[u8], call: &[u8], asker: &Asker) -> Denial {
+    Denial::by_supervisor(reason, target, (asker.pid, asker.program.clone()), call)
+}

@@ -1,0 +1,285 @@
+//! From a path of the caller's to what it leads to, held.
+//!
+//! The kernel walks where no link is on the way, and proves it. Else the links are followed one at a
+//! time, from directories that are held, because some mean the one who asks: `/proc/self`, and what
+//! stands in `/proc/PID/fd`. What was found is acted on by descriptor; no path is resolved twice.
+
+pub(crate) mod descriptor_path;
+pub(crate) mod location;
+pub(crate) mod object;
+pub(crate) mod openat2;
+pub(crate) mod walk;
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::io::Errno;
+
+use super::caller::Caller;
+use super::resolve::descriptor_path::Through;
+use super::resolve::location::Place;
+use super::resolve::object::{Entry, Found, Object};
+use super::resolve::walk::{Walk, require_owner};
+
+pub(super) const HELD: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+const HELD_DIRECTORY: OFlags = HELD.union(OFlags::DIRECTORY);
+pub(super) const HELD_ENTRY: OFlags = HELD.union(OFlags::NOFOLLOW);
+
+/// A path argument, read once, and the directory that it starts from.
+pub(crate) struct Argument<'a> {
+    caller: Caller<'a>,
+    text: CString,
+    start: OwnedFd,
+    /// Where the path begins with a descriptor of the caller's own, by way of `/proc`.
+    through: Option<Through>,
+}
+
+impl<'a> Argument<'a> {
+    /// Reads the path at `address`, relative to `dirfd` as in `openat(2)`.
+    ///
+    /// # Errors
+    /// `EFAULT`, `ENAMETOOLONG`, `ENOENT` for an empty path, `EBADF`.
+    pub(crate) fn read(caller: Caller<'a>, dirfd: i32, address: u64) -> Result<Self, Errno> {
+        Self::of_text(caller, dirfd, caller.text(address)?)
+    }
+
+    /// As [`Self::read`], of a path already read.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn of_text(caller: Caller<'a>, dirfd: i32, text: CString) -> Result<Self, Errno> {
+        let start = match text.to_bytes().first() {
+            None => return Err(Errno::NOENT),
+            Some(b'/') => caller.root()?,
+            Some(_) => caller.object_at(dirfd)?,
+        };
+        let through = Through::of(&caller, text.to_bytes());
+        Ok(Self { caller, text, start, through })
+    }
+
+    /// A name in a directory that is held.
+    pub(crate) fn below(caller: Caller<'a>, directory: OwnedFd, name: CString) -> Self {
+        Self { caller, text: name, start: directory, through: None }
+    }
+
+    /// The path without the `.` or `..` at its end, as a directory.
+    ///
+    /// # Errors
+    /// `EMFILE`.
+    pub(crate) fn before_dots(&self) -> Result<Self, Errno> {
+        let copy = |held: &OwnedFd| held.try_clone().map_err(|_| Errno::MFILE);
+        let Split { parent, .. } = split(self.text.to_bytes());
+        let through = match &self.through {
+            Some(Through { object, end }) => Some(Through { object: copy(object)?, end: *end }),
+            None => None,
+        };
+        let text = CString::new([parent, b"."].concat()).map_err(|_| Errno::ACCESS)?;
+        let start = copy(&self.start)?;
+        Ok(Self { caller: self.caller, text, start, through })
+    }
+
+    pub(crate) fn caller(&self) -> &Caller<'a> {
+        &self.caller
+    }
+
+    pub(crate) fn text(&self) -> &CStr {
+        &self.text
+    }
+
+    pub(crate) fn start(&self) -> BorrowedFd<'_> {
+        self.start.as_fd()
+    }
+
+    /// Whether the path ends in a slash, `.` or `..`.
+    pub(crate) fn wants_directory(&self) -> bool {
+        let bytes = self.text.to_bytes();
+        bytes.ends_with(b"/") || self.is_dotted()
+    }
+
+    /// Whether the last component is `.` or `..`.
+    pub(crate) fn is_dotted(&self) -> bool {
+        matches!(self.last(), b"." | b"..")
+    }
+
+    /// The last component; nothing where that is the root.
+    pub(crate) fn last(&self) -> &[u8] {
+        split(self.text.to_bytes()).name
+    }
+
+    /// The path as it reads, made absolute: for where it leads nowhere, or there are several ways.
+    ///
+    /// # Errors
+    /// Where it cannot be told what it starts from.
+    pub(crate) fn lexical(&self) -> Result<Vec<u8>, Errno> {
+        let mut path = Vec::new();
+        if !self.text.to_bytes().starts_with(b"/")
+            && let Place::Named(start) =
+                location::of(&self.caller, self.start.as_fd(), &fstat(&self.start)?)?
+        {
+            path = start;
+        }
+        for component in self.text.to_bytes().split(|&byte| byte == b'/') {
+            match component {
+                b"" | b"." => {}
+                b".." => path.truncate(path.iter().rposition(|&byte| byte == b'/').unwrap_or(0)),
+                name => {
+                    if !path.ends_with(b"/") {
+                        path.push(b'/');
+                    }
+                    path.extend_from_slice(name);
+                }
+            }
+        }
+        Ok(if path.is_empty() { b"/".to_vec() } else { path })
+    }
+
+    /// Where a path that leads nowhere would: what its links lead to as far as that is there, or would be made, and
+    /// what follows. `None` where `..` follows, or no link is on the way.
+    pub(crate) fn absent_place(&self) -> Option<Vec<u8>> {
+        let text = self.text.to_bytes();
+        if text.split(|&byte| byte == b'/').any(|component| component == b"..") {
+            return None;
+        }
+        let mut before = text;
+        while !before.is_empty() {
+            // Mostly no link is on the way, which the kernel tells at once.
+            match self.without_links(&CString::new(before).ok()?, HELD) {
+                Ok(_) => return None,
+                Err(Errno::NOENT) => {}
+                Err(_) => {
+                    if let Ok(found) = self.walk(before, false) {
+                        return Some(joined(found.path()?, text.get(before.len()..)?));
+                    }
+                }
+            }
+            before = split(before).parent;
+        }
+        None
+    }
+
+    /// Holds what the path leads to; `stops` at a link at the end.
+    ///
+    /// # Errors
+    /// The kernel's, for a path that leads nowhere.
+    pub(crate) fn find(&self, stops: bool) -> Result<Found, Errno> {
+        let flags = if stops { HELD_ENTRY } else { HELD };
+        match self.without_links(&self.text, flags) {
+            Ok(file) => {
+                let object = Object::locate(&self.caller, file, false)?;
+                Ok(Found::Object(object.directly()))
+            }
+            Err(Errno::NOENT) => match self.missing() {
+                Some(entry) => Ok(Found::Missing(entry)),
+                None => self.find_by_links(stops),
+            },
+            Err(_) => self.find_by_links(stops),
+        }
+    }
+
+    fn find_by_links(&self, stops: bool) -> Result<Found, Errno> {
+        Ok(match self.walk(self.text.to_bytes(), stops)? {
+            Found::Missing(entry) => Found::Missing(entry.by_route(self.lexical()?)),
+            found @ Found::Object(_) => found,
+        })
+    }
+
+    /// Holds the directory that the last component is an entry of. `None` where that is `.`, `..` or
+    /// the root, which name no entry.
+    ///
+    /// # Errors
+    /// The kernel's, where there is no such directory.
+    pub(crate) fn entry(&self) -> Result<Option<Entry>, Errno> {
+        let Split { parent, name, slash } = split(self.text.to_bytes());
+        if matches!(name, b"" | b"." | b"..") {
+            return Ok(None);
+        }
+        let parent = if parent.is_empty() { &b"."[..] } else { parent };
+        let text = CString::new(parent).map_err(|_| Errno::ACCESS)?;
+        let directory = match self.without_links(&text, HELD_DIRECTORY) {
+            Ok(directory) => directory,
+            Err(_) => match self.walk(parent, false)? {
+                Found::Object(object) if object.kind() == FileType::Directory => object.file,
+                Found::Object(_) => return Err(Errno::NOTDIR),
+                Found::Missing(_) => return Err(Errno::NOENT),
+            },
+        };
+        let entry = Entry::new(&self.caller, directory, name, slash)?;
+        let route = self.lexical().unwrap_or_else(|_| entry.path.clone());
+        Ok(Some(entry.by_route(route)))
+    }
+
+    /// Whether an open that would have made the object may open it, be it another's.
+    ///
+    /// # Errors
+    /// `EACCES` where it may not, or that cannot be told.
+    pub(crate) fn check_planted(&self, object: &Object) -> Result<(), Errno> {
+        let directory = if object.is_direct() {
+            let Split { parent, .. } = split(self.text.to_bytes());
+            let parent = CString::new(parent).map_err(|_| Errno::ACCESS)?;
+            Some(fstat(self.without_links(&parent, HELD_DIRECTORY)?)?.into())
+        } else {
+            object.directory()
+        };
+        let protection = self.caller.proc().protection();
+        let kept = directory.is_some_and(|it| protection.keeps_file(&object.stat, it));
+        if kept { require_owner(&self.caller, &object.stat) } else { Ok(()) }
+    }
+
+    /// The entry that no object has, where no link is on the way to its directory.
+    fn missing(&self) -> Option<Entry> {
+        let Split { parent, name, slash } = split(self.text.to_bytes());
+        if matches!(name, b"" | b"." | b"..") {
+            return None;
+        }
+        let parent = if parent.is_empty() { &b"."[..] } else { parent };
+        let text = CString::new(parent).ok()?;
+        let directory = self.without_links(&text, HELD_DIRECTORY).ok()?;
+        let entry = Entry::new(&self.caller, directory, name, slash).ok()?;
+        let found = openat(&entry.directory, name, HELD_ENTRY, Mode::empty());
+        (found.err() == Some(Errno::NOENT)).then_some(entry)
+    }
+
+    fn without_links(&self, path: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let relative = path.to_bytes().iter().position(|&byte| byte != b'/');
+        let relative = relative.and_then(|at| path.to_bytes_with_nul().get(at..));
+        let relative = relative.and_then(|bytes| CStr::from_bytes_with_nul(bytes).ok());
+        let path = relative.unwrap_or(c".");
+        openat2(&self.start, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+    }
+
+    fn walk(&self, path: &[u8], stops: bool) -> Result<Found, Errno> {
+        let current = openat(&self.start, ".", HELD_DIRECTORY, Mode::empty())?;
+        let mut walk = Walk::new(&self.caller, current, path);
+        let through = self.through.as_ref().map(|through| (through, path.get(through.end..)));
+        if let Some((Through { object, .. }, Some(rest))) = through
+            && !(stops && rest.is_empty())
+        {
+            walk.enter(object.try_clone().map_err(|_| Errno::MFILE)?, rest.to_vec(), true)?;
+        }
+        walk.finish(stops)
+    }
+}
+
+/// A path, and what follows it below there.
+fn joined(path: &[u8], rest: &[u8]) -> Vec<u8> {
+    let names = rest.split(|&byte| byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
+    let root = path.strip_suffix(b"/").unwrap_or(path);
+    names.fold(root.to_vec(), |place, name| [&place, &b"/"[..], name].concat())
+}
+
+/// Where a path's last component is.
+pub(crate) struct Split<'p> {
+    pub(crate) parent: &'p [u8],
+    pub(crate) name: &'p [u8],
+    pub(crate) slash: bool,
+}
+
+/// The directory's path, the last component, and whether a slash follows it.
+pub(crate) fn split(path: &[u8]) -> Split<'_> {
+    let end = path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
+    let (whole, slashes) = path.split_at_checked(end).unwrap_or((path, b""));
+    let start = whole.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    let (parent, name) = whole.split_at_checked(start).unwrap_or((b"", whole));
+    Split { parent, name, slash: !slashes.is_empty() }
+}

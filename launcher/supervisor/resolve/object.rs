@@ -1,0 +1,183 @@
+//! What a path leads to: an object, or an entry that is not there, in a directory that is; both held.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use jp_confine_policy::decide::Request;
+use jp_confine_policy::device::Device;
+use rustix::fs::{FileType, Stat, fstat, major, minor};
+use rustix::io::Errno;
+
+use super::Argument;
+use super::location::{self, Place};
+use crate::supervisor::caller::Caller;
+use crate::sys::proc::link_protection::Directory;
+
+/// What is at the end of a path.
+pub(crate) enum Found {
+    /// An object.
+    Object(Object),
+    /// No entry of that name, in a directory that exists.
+    Missing(Entry),
+}
+
+impl Found {
+    /// The canonical path of what is there or is missing, where it has one.
+    pub(crate) fn path(&self) -> Option<&[u8]> {
+        match self {
+            Self::Object(object) => object.path(),
+            Self::Missing(entry) => Some(&entry.path),
+        }
+    }
+}
+
+/// An object that is held.
+pub(crate) struct Object {
+    pub(crate) file: OwnedFd,
+    pub(crate) stat: Stat,
+    place: Place,
+    /// It was reached through the descriptors of the caller's own process.
+    own: bool,
+    /// No link was on the way: the path reads as the canonical one.
+    direct: bool,
+    /// The directory by whose entry it was reached, where that is known.
+    directory: Option<Directory>,
+}
+
+/// What the policy may be asked about an object.
+pub(crate) enum Judged<'o> {
+    /// Its canonical path.
+    ByPath(&'o [u8]),
+    /// Nothing: it has no path, and the caller has it already.
+    Own,
+    /// Nothing: it is another's.
+    Refused(&'o [u8]),
+}
+
+/// An entry of a directory that is held.
+pub(crate) struct Entry {
+    pub(crate) directory: OwnedFd,
+    /// Its name, with a slash where one was given.
+    pub(crate) name: CString,
+    /// Its canonical path.
+    pub(crate) path: Vec<u8>,
+    /// The spelling by which it was reached.
+    pub(crate) route: Vec<u8>,
+    /// A slash was given.
+    pub(crate) slash: bool,
+}
+
+impl Object {
+    pub(crate) fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.stat.st_mode)
+    }
+
+    /// Which device it is, if it is one.
+    pub(crate) fn device(&self) -> Option<Device> {
+        let is_block = match self.kind() {
+            FileType::BlockDevice => true,
+            FileType::CharacterDevice => false,
+            _ => return None,
+        };
+        let number = self.stat.st_rdev;
+        Some(Device { is_block, major: major(number), minor: minor(number) })
+    }
+
+    pub(crate) fn judged(&self) -> Judged<'_> {
+        match &self.place {
+            Place::Named(path) => Judged::ByPath(path),
+            Place::Anonymous if self.own => Judged::Own,
+            Place::Anonymous => Judged::Refused(b""),
+            Place::OfOutsider(path) => Judged::Refused(path),
+        }
+    }
+
+    /// The canonical path, for an object that has one.
+    pub(crate) fn path(&self) -> Option<&[u8]> {
+        match &self.place {
+            Place::Named(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Whether no link was on the way.
+    pub(crate) const fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// The directory by whose entry it was reached, where that is known.
+    pub(crate) const fn directory(&self) -> Option<Directory> {
+        self.directory
+    }
+
+    /// The same, reached without a link.
+    pub(crate) fn directly(self) -> Self {
+        Self { direct: true, ..self }
+    }
+
+    /// The same, reached by an entry of this directory.
+    pub(crate) fn below(self, directory: Option<Directory>) -> Self {
+        Self { directory, ..self }
+    }
+
+    /// What a descriptor of the caller's stands for.
+    ///
+    /// # Errors
+    /// `EACCES` where its place cannot be told.
+    pub(crate) fn of_descriptor(caller: &Caller<'_>, file: OwnedFd) -> Result<Self, Errno> {
+        Self::locate(caller, file, true)
+    }
+
+    /// The spelling by which a path of the caller's led here, for choosing between external rules.
+    pub(crate) fn route(&self, argument: &Argument<'_>) -> Vec<u8> {
+        match &self.place {
+            Place::Named(path) if self.direct => path.clone(),
+            _ => argument.lexical().unwrap_or_default(),
+        }
+    }
+
+    /// What the kernel held for the supervisor.
+    ///
+    /// # Errors
+    /// As [`Self::of_descriptor`].
+    pub(crate) fn reached(caller: &Caller<'_>, file: OwnedFd) -> Result<Self, Errno> {
+        Self::locate(caller, file, false)
+    }
+
+    pub(crate) fn locate(caller: &Caller<'_>, file: OwnedFd, own: bool) -> Result<Self, Errno> {
+        let stat = fstat(&file)?;
+        let place = location::of(caller, file.as_fd(), &stat)?;
+        Ok(Self { file, stat, place, own, direct: false, directory: None })
+    }
+}
+
+impl Entry {
+    pub(crate) fn request(&self) -> Request<'_> {
+        Request::by_route(&self.path, &self.route)
+    }
+
+    /// The same, reached by this spelling.
+    pub(crate) fn by_route(self, route: Vec<u8>) -> Self {
+        Self { route, ..self }
+    }
+
+    pub(crate) fn new(
+        caller: &Caller<'_>,
+        directory: OwnedFd,
+        name: &[u8],
+        slash: bool,
+    ) -> Result<Self, Errno> {
+        let stat = fstat(&directory)?;
+        let mut path = match location::of(caller, directory.as_fd(), &stat)? {
+            Place::Named(path) => path,
+            Place::Anonymous | Place::OfOutsider(_) => return Err(Errno::ACCESS),
+        };
+        if !path.ends_with(b"/") {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+        let name = [name, if slash { b"/" } else { b"" }].concat();
+        let name = CString::new(name).map_err(|_| Errno::ACCESS)?;
+        Ok(Self { directory, name, route: path.clone(), path, slash })
+    }
+}

@@ -1,0 +1,234 @@
+//! A walk by hand, one component at a time, from directories that are held: some links mean the one who asks,
+//! `/proc/self` and what stands in `/proc/PID/fd`.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::fs::{
+    FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs, openat, readlinkat,
+};
+use rustix::io::Errno;
+
+use super::location::{self, Place};
+use super::object::{Entry, Found, Object};
+use super::{HELD, HELD_ENTRY};
+use crate::supervisor::caller::Caller;
+use crate::sys::identity::look_into;
+use crate::sys::proc::link_protection::Directory;
+
+/// How many links are followed before `ELOOP` (`path_resolution(7)`).
+pub(crate) const LINK_BUDGET: u32 = 40;
+
+/// The inode of the root of every procfs.
+const PROC_ROOT: u64 = 1;
+
+/// Such a walk.
+pub(crate) struct Walk<'w, 'a> {
+    caller: &'w Caller<'a>,
+    current: OwnedFd,
+    rest: Vec<u8>,
+    links: u32,
+    own: bool,
+    /// What `current` is an entry of; nothing where a link stood for it.
+    directory: Option<Directory>,
+}
+
+/// What a component of a path is.
+enum Step {
+    Reached(OwnedFd, Stat),
+    Link(OwnedFd),
+    Missing,
+}
+
+impl<'w, 'a> Walk<'w, 'a> {
+    /// A walk of `caller`'s along `path` from the directory `current`.
+    pub(crate) fn new(caller: &'w Caller<'a>, current: OwnedFd, path: &[u8]) -> Self {
+        let rest = path.to_vec();
+        Self { caller, current, rest, links: LINK_BUDGET, own: false, directory: None }
+    }
+
+    /// Where it leads; `stops` at a link at the end.
+    ///
+    /// # Errors
+    /// The kernel's, for a path that leads nowhere.
+    pub(crate) fn finish(mut self, stops: bool) -> Result<Found, Errno> {
+        while let Some((name, rest)) = self.next_component() {
+            let last = is_end(&rest);
+            let slash = !rest.is_empty();
+            match self.step(&name)? {
+                Step::Missing if last => {
+                    return Entry::new(self.caller, self.current, &name, slash).map(Found::Missing);
+                }
+                Step::Missing => return Err(Errno::NOENT),
+                Step::Link(link) if last && !slash && stops => {
+                    return Object::locate(self.caller, link, self.own).map(Found::Object);
+                }
+                Step::Link(link) => self.follow(&link, &name, rest)?,
+                Step::Reached(_, stat) if slash && !is_directory(&stat) => {
+                    return Err(Errno::NOTDIR);
+                }
+                Step::Reached(file, _) => {
+                    self.directory = Some(fstat(&self.current)?.into());
+                    self.current = file;
+                    self.rest = rest;
+                }
+            }
+        }
+        let object = Object::locate(self.caller, self.current, self.own)?;
+        Ok(Found::Object(object.below(self.directory)))
+    }
+
+    /// The next component, and what follows it, slashes and all.
+    fn next_component(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        first(&self.rest).map(|(name, rest)| (name.to_vec(), rest.to_vec()))
+    }
+
+    fn step(&self, name: &[u8]) -> Result<Step, Errno> {
+        if !is_directory(&fstat(&self.current)?) {
+            return Err(Errno::NOTDIR);
+        }
+        let found = match self.hold(name, HELD_ENTRY) {
+            Err(Errno::NOENT) => return Ok(Step::Missing),
+            found => found?,
+        };
+        let stat = fstat(&found)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            return Ok(Step::Link(found));
+        }
+        Ok(Step::Reached(found, stat))
+    }
+
+    /// Holds an entry of the current directory.
+    fn hold(&self, name: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+        let hold = || openat(&self.current, name, flags, Mode::empty());
+        look_up(self.caller, &self.current, name, hold)
+    }
+
+    fn follow(&mut self, link: &OwnedFd, name: &[u8], rest: Vec<u8>) -> Result<(), Errno> {
+        self.links = self.links.checked_sub(1).ok_or(Errno::LOOP)?;
+        if is_end(&rest) {
+            check_planted(self.caller, link, &self.current)?;
+        }
+        if stands_for_object(link, &self.current)? {
+            return self.pass_through(name, rest);
+        }
+        let text = text_of(self.caller, link, name)?;
+        match text.first() {
+            None => return Err(Errno::NOENT),
+            Some(b'/') => {
+                self.current = self.caller.root()?;
+                self.caller.confirm()?;
+                self.own = false;
+            }
+            Some(_) => {}
+        }
+        self.rest = [text, rest].concat();
+        Ok(())
+    }
+
+    /// Goes through a link that stands for an object rather than a path, as the kernel does.
+    fn pass_through(&mut self, name: &[u8], rest: Vec<u8>) -> Result<(), Errno> {
+        let place = location::of_entry(self.caller, self.current.as_fd(), name)?;
+        if matches!(place, Place::OfOutsider(_)) {
+            // It may lead to where other things are mounted, and the same path means another object.
+            return Err(Errno::ACCESS);
+        }
+        let object = self.hold(name, HELD)?;
+        self.enter(object, rest, is_own(&place))
+    }
+
+    /// Goes on from an object, the caller's own descriptor's or another's.
+    ///
+    /// # Errors
+    /// `ENOTDIR` where the path goes on, and it is no directory.
+    pub(crate) fn enter(&mut self, object: OwnedFd, rest: Vec<u8>, own: bool) -> Result<(), Errno> {
+        if !rest.is_empty() && !is_directory(&fstat(&object)?) {
+            return Err(Errno::NOTDIR);
+        }
+        self.own = own;
+        self.directory = None;
+        self.current = object;
+        self.rest = rest;
+        Ok(())
+    }
+}
+
+/// Looks up an entry of a directory, by `look`. What `/proc` has of a process it shows to that itself, also where to
+/// nobody else who acts as the same user (`proc(5)`, "dumpable").
+pub(crate) fn look_up(
+    caller: &Caller<'_>,
+    directory: &OwnedFd,
+    name: &[u8],
+    look: impl Fn() -> Result<OwnedFd, Errno>,
+) -> Result<OwnedFd, Errno> {
+    match look() {
+        Err(Errno::ACCESS) if is_of_own_process(caller, directory, name)? => {
+            let found = look_into(look);
+            caller.confirm()?;
+            found
+        }
+        found => found,
+    }
+}
+
+/// Whether an entry of a directory is what `/proc` has of the caller's own process.
+fn is_of_own_process(caller: &Caller<'_>, directory: &OwnedFd, name: &[u8]) -> Result<bool, Errno> {
+    Ok(is_in_proc(directory)? && is_own(&location::of_entry(caller, directory.as_fd(), name)?))
+}
+
+/// The first component of a path, and what follows it, slashes and all.
+pub(crate) fn first(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    let start = path.iter().position(|&byte| byte != b'/')?;
+    let path = path.get(start..)?;
+    path.split_at_checked(path.iter().position(|&byte| byte == b'/').unwrap_or(path.len()))
+}
+
+/// Whether no component follows.
+pub(crate) fn is_end(rest: &[u8]) -> bool {
+    rest.iter().all(|&byte| byte == b'/')
+}
+
+/// At the end of a path, a link that somebody left where everybody may leave some leads nobody astray.
+pub(crate) fn check_planted(
+    caller: &Caller<'_>,
+    link: &OwnedFd,
+    directory: &OwnedFd,
+) -> Result<(), Errno> {
+    let (link, directory) = (fstat(link)?, fstat(directory)?);
+    let kept = caller.proc().protection().keeps_link(&link, directory.into());
+    if kept { require_owner(caller, &link) } else { Ok(()) }
+}
+
+/// Whether a link in this directory is of those in `/proc` that stand for an object rather than a path.
+pub(crate) fn stands_for_object(link: &OwnedFd, directory: &OwnedFd) -> Result<bool, Errno> {
+    Ok(is_in_proc(link)? && fstat(directory)?.st_ino != PROC_ROOT)
+}
+
+/// What another link reads, to the one who asks.
+pub(crate) fn text_of(caller: &Caller<'_>, link: &OwnedFd, name: &[u8]) -> Result<Vec<u8>, Errno> {
+    match name {
+        b"self" if is_in_proc(link)? => Ok(caller.status()?.process.to_string().into_bytes()),
+        b"thread-self" if is_in_proc(link)? => {
+            Ok(format!("{}/task/{}", caller.status()?.process, caller.tid()).into_bytes())
+        }
+        _ => Ok(readlinkat(link, "", Vec::new())?.into_bytes()),
+    }
+}
+
+/// Whether what is there is of the caller's own process.
+fn is_own(place: &Place) -> bool {
+    matches!(place, Place::Named(path) if path.starts_with(b"/proc/self/"))
+}
+
+fn is_in_proc(link: &OwnedFd) -> Result<bool, Errno> {
+    Ok(fstatfs(link)?.f_type == PROC_SUPER_MAGIC)
+}
+
+/// Refuses what is not the caller's own.
+pub(crate) fn require_owner(caller: &Caller<'_>, stat: &Stat) -> Result<(), Errno> {
+    let own = caller.status()?.identity.user[1];
+    if stat.st_uid == own { Ok(()) } else { Err(Errno::ACCESS) }
+}
+
+fn is_directory(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}

@@ -1,0 +1,158 @@
+//! What a learner is told of the calls that the policy allowed.
+
+use std::ffi::CStr;
+use std::time::SystemTime;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{Request, Verdict};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::telling::{PRIVATE, PRIVATE_DIRECTORY};
+use rustix::fs::{AtFlags, FileType, statat};
+use rustix::io::Errno;
+
+use super::resolve::object::Entry;
+use super::task::{Task, program_of};
+use crate::prompt::during_run::subject::Subject;
+use crate::record::generated_names;
+use crate::record::usage::{self, How, Recorder, Use};
+
+impl Task<'_> {
+    /// Whether anybody learns.
+    pub(crate) fn is_lesson(&self) -> bool {
+        self.policy.learner.is_some()
+    }
+
+    /// Has the learner know what a call took that was allowed.
+    pub(crate) fn learn(&self, how: How, path: &[u8], caps: Capabilities) {
+        self.learn_pair(how, path, &[], caps);
+    }
+
+    /// As [`Self::learn`], of a use of what `judge` asks for.
+    pub(crate) fn learn_judged(
+        &self,
+        subject: Subject<'_>,
+        judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+    ) {
+        self.learn(How::Used, subject.path, self.taken(subject, judge));
+    }
+
+    /// As [`Self::learn_judged`], of a call that was to make an entry, or remove it, by how it ended.
+    pub(crate) fn learn_change(
+        &self,
+        outcome: Result<(), Errno>,
+        subject: Subject<'_>,
+        judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+    ) {
+        let caps = self.taken(subject, judge);
+        let makes = caps.contains(Capabilities::CREATE);
+        let how = match outcome {
+            Ok(()) if makes => How::Made,
+            Err(Errno::EXIST) if makes => How::Existed,
+            Err(errno) if !makes && is_kept(errno) => How::Kept,
+            _ => How::Used,
+        };
+        self.learn(how, subject.path, caps);
+    }
+
+    /// What a policy without any rule would lack for what `judge` asks for; nothing where nobody learns.
+    fn taken(
+        &self,
+        subject: Subject<'_>,
+        judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+    ) -> Capabilities {
+        let nothing = self.policy.learner.as_ref().map(Recorder::nothing);
+        match nothing.map(|nothing| judge(nothing, &subject.request())) {
+            Some(Verdict::Deny(denial)) => denial.missing,
+            Some(Verdict::Allow) | None => Capabilities::NONE,
+        }
+    }
+
+    /// Has the learner know of an entry where a symbolic link stands now: a rule of its name would be about what
+    /// that leads to.
+    pub(crate) fn learn_link(&self, entry: &Entry) {
+        let Some(learner) = &self.policy.learner else { return };
+        let follows_none = AtFlags::SYMLINK_NOFOLLOW;
+        let is_link = statat(&entry.directory, &entry.name, follows_none)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
+        if is_link {
+            learner.add(self.bare_use(How::Link, &entry.path));
+        }
+    }
+
+    /// Has the learner know of a directory whose entries a program read.
+    pub(crate) fn learn_listing(&self, path: &[u8]) {
+        let Some(learner) = &self.policy.learner else { return };
+        learner.add(self.bare_use(How::Listed, path));
+    }
+
+    /// Has the learner know of a host, or of what no rule about hosts could allow.
+    pub(crate) fn learn_host(&self, how: How, host: &str) {
+        let Some(learner) = &self.policy.learner else { return };
+        learner.add(self.bare_use(how, host.as_bytes()));
+    }
+
+    /// As [`Self::learn`], of a call with two paths.
+    pub(crate) fn learn_pair(&self, how: How, path: &[u8], other: &[u8], caps: Capabilities) {
+        let Some(learner) = &self.policy.learner else { return };
+        if !caps.is_empty() {
+            let drawn = match how {
+                How::Made => self.is_of_now(path) || self.may_be_drawn(path),
+                How::Moved | How::Linked => self.is_of_now(other),
+                _ => false,
+            };
+            let (other, bits) = (other.to_vec(), caps.bits());
+            learner.add(Use { other, bits, drawn, ..self.bare_use(how, path) });
+        }
+    }
+
+    /// A use of the caller's that takes nothing.
+    fn bare_use(&self, how: How, path: &[u8]) -> Use {
+        let (path, program) = (path.to_vec(), program_of(&self.caller));
+        Use { path, other: Vec::new(), how, bits: 0, drawn: false, program }
+    }
+
+    /// Whether the name of what is made at `path` is another each time for what is told in it: by whom, or when.
+    fn is_of_now(&self, path: &[u8]) -> bool {
+        self.is_numbered(path) || generated_names::tells_time(usage::name(path), SystemTime::now())
+    }
+
+    /// Whether the name of what is made at `path` has the number of the caller's process in it, or of one that
+    /// started it, as a shell's `$$`: any other number is one that people give.
+    fn is_numbered(&self, path: &[u8]) -> bool {
+        let own = || self.caller.status().ok().map(|status| status.process);
+        let started = |number: u32| {
+            let mut line = std::iter::successors(own(), |process| self.parent_of(*process));
+            line.any(|process| process.unsigned_abs() == number)
+        };
+        generated_names::numbers(usage::name(path)).any(started)
+    }
+
+    /// Whether what is made at `path` is its owner's alone, under a name that may be drawn.
+    fn may_be_drawn(&self, path: &[u8]) -> bool {
+        let calls = [PRIVATE, PRIVATE_DIRECTORY].map(CStr::to_bytes);
+        calls.contains(&self.call.as_bytes())
+            && generated_names::may_be_drawn_for_oneself(usage::name(path))
+    }
+
+    /// The process that started another, where that can be told.
+    fn parent_of(&self, process: i32) -> Option<i32> {
+        let status = self.caller.proc().text(process, "status").ok()?;
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+        parent.trim().parse().ok().filter(|parent| *parent > 0)
+    }
+}
+
+/// Whether what was to be removed or moved is there and stays: other things are in it or in its way, it is of another
+/// kind, or the system keeps it.
+pub(crate) const fn is_kept(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::NOTEMPTY
+            | Errno::EXIST
+            | Errno::ISDIR
+            | Errno::NOTDIR
+            | Errno::BUSY
+            | Errno::ACCESS
+            | Errno::PERM
+    )
+}

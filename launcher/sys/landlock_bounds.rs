@@ -1,0 +1,167 @@
+//! What Landlock is to allow: capabilities in its own terms.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use landlock::{ABI, Access as _, AccessFs, BitFlags, make_bitflags};
+
+/// The newest version whose rights this program knows the meaning of.
+const NEWEST: ABI = ABI::V7;
+
+/// The first version that knows ports.
+pub(crate) const NETWORK: i32 = ABI::V4 as i32;
+
+/// What belongs to a file rather than to the directory that it is in.
+const OF_FILES: BitFlags<AccessFs> =
+    make_bitflags!(AccessFs::{ReadFile | Execute | WriteFile | Truncate | IoctlDev});
+
+/// The outermost bounds of a run, whoever makes the calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// The version of Landlock to use.
+    pub(crate) version: ABI,
+    /// What is allowed; all else is not.
+    pub(crate) rules: Vec<Rule>,
+    /// Whether connections are judged, so that the program makes none of its own.
+    pub(crate) judges_network: bool,
+}
+
+impl Bounds {
+    /// Whether signals and abstract names reach nobody outside of the run.
+    pub(crate) fn scopes(&self) -> bool {
+        self.version >= ABI::V6
+    }
+
+    /// Where programs may start. Looks at the disk.
+    pub(crate) fn starts(&self) -> Vec<StartPlace> {
+        let rules = self.rules.iter().filter(|rule| rule.rights.contains(AccessFs::Execute));
+        rules.filter_map(|rule| StartPlace::of(&rule.path)).collect()
+    }
+}
+
+/// An object that Landlock lets programs start from, with all below it.
+#[derive(Clone, Debug)]
+pub(crate) struct StartPlace {
+    path: PathBuf,
+    /// Its file system, and its number there.
+    id: (u64, u64),
+}
+
+impl StartPlace {
+    fn of(path: &Path) -> Option<Self> {
+        id_of(path).map(|id| Self { path: path.to_owned(), id })
+    }
+
+    /// Whether the program is there, and not in something else of that name. Looks at the disk.
+    pub(crate) fn holds(&self, program: &Path) -> bool {
+        program.starts_with(&self.path) && id_of(&self.path) == Some(self.id)
+    }
+}
+
+fn id_of(path: &Path) -> Option<(u64, u64)> {
+    path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// Rights on an object and all below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rule {
+    /// Where it stands: canonical.
+    pub(crate) path: PathBuf,
+    /// What it allows; rights that only directories have are left out on other objects.
+    pub(crate) rights: BitFlags<AccessFs>,
+}
+
+impl Rule {
+    /// The file may be read.
+    pub(crate) fn reading(path: &Path) -> Self {
+        Self { path: path.to_owned(), rights: AccessFs::ReadFile.into() }
+    }
+
+    /// The file may be written to.
+    pub(crate) fn writing(path: &Path) -> Self {
+        Self { path: path.to_owned(), rights: AccessFs::WriteFile.into() }
+    }
+}
+
+/// The version to use where the kernel offers `offered`; `None` where it offers none.
+pub(crate) fn version(offered: i32) -> Option<ABI> {
+    (offered > 0).then(|| ABI::from(offered).min(NEWEST))
+}
+
+/// The rights that come closest to `caps` without falling short of them, but for two things: devices
+/// are only ever made by the supervisor, and the entry of the anchor itself belongs to the directory
+/// above it.
+pub(crate) fn rights(caps: Capabilities, version: ABI) -> BitFlags<AccessFs> {
+    let mut rights = BitFlags::empty();
+    let mut add = |wanted: Capabilities, means: BitFlags<AccessFs>| {
+        if caps.intersects(wanted) {
+            rights |= means;
+        }
+    };
+    add(Capabilities::READ, make_bitflags!(AccessFs::{ReadFile | ReadDir}));
+    // The kernel reads what it executes as the program that asks for it.
+    add(Capabilities::EXECUTE, make_bitflags!(AccessFs::{Execute | ReadFile}));
+    add(Capabilities::UPDATE, make_bitflags!(AccessFs::{WriteFile | Truncate}));
+    add(
+        Capabilities::CREATE,
+        make_bitflags!(AccessFs::{MakeReg | MakeDir | MakeSym | MakeFifo | MakeSock}),
+    );
+    // What was made is open to whoever made it, for whatever it asked. Landlock looks when the file
+    // is there already: it would refuse the open and leave the file.
+    add(Capabilities::CREATE, make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate}));
+    add(Capabilities::DELETE, make_bitflags!(AccessFs::{RemoveFile | RemoveDir}));
+    add(Capabilities::CREATE.union(Capabilities::DELETE), AccessFs::Refer.into());
+    // An open that neither reads nor writes needs no right, and yet can send commands to a device.
+    add(Capabilities::READ.union(Capabilities::UPDATE), AccessFs::IoctlDev.into());
+    rights & AccessFs::from_all(version)
+}
+
+/// What the [`rights`] for `caps` let through besides.
+pub(crate) fn implied(caps: Capabilities) -> Capabilities {
+    let both = Capabilities::READ.union(Capabilities::UPDATE);
+    Capabilities::NONE
+        .with_if(caps.contains(Capabilities::CREATE), both)
+        .with_if(caps.contains(Capabilities::EXECUTE), Capabilities::READ)
+}
+
+/// The part of the rights that a directory needs when its files get theirs one by one.
+pub(crate) fn without_files(rights: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
+    rights & !OF_FILES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_versions_know_fewer_rights() {
+        let all = |version| rights(Capabilities::ALL, version);
+        assert!(!all(ABI::V1).contains(AccessFs::Refer));
+        assert!(all(ABI::V2).contains(AccessFs::Refer));
+        assert!(!all(ABI::V2).contains(AccessFs::Truncate));
+        assert!(all(ABI::V3).contains(AccessFs::Truncate));
+        assert!(!all(ABI::V4).contains(AccessFs::IoctlDev));
+        assert!(all(ABI::V5).contains(AccessFs::IoctlDev));
+        assert_eq!(version(0), None);
+        assert_eq!(version(1000), Some(NEWEST));
+    }
+
+    #[test]
+    fn devices_cannot_be_made() {
+        let all = rights(Capabilities::ALL, NEWEST);
+        assert!(!all.intersects(make_bitflags!(AccessFs::{MakeChar | MakeBlock})));
+    }
+
+    #[test]
+    fn each_capability_has_rights_of_its_own() {
+        let of = |caps| rights(caps, NEWEST);
+        assert!(of(Capabilities::NONE).is_empty());
+        assert!(!of(Capabilities::READ).intersects(AccessFs::from_write(ABI::V4)));
+        assert!(!of(Capabilities::UPDATE).intersects(AccessFs::from_read(ABI::V4)));
+        assert!(!of(Capabilities::UPDATE).contains(AccessFs::MakeReg));
+        assert!(of(Capabilities::CREATE).contains(AccessFs::WriteFile));
+        assert!(!of(Capabilities::DELETE).contains(AccessFs::WriteFile));
+        assert_eq!(of(Capabilities::EXECUTE), AccessFs::Execute | AccessFs::ReadFile);
+    }
+}
