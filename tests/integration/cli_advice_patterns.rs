@@ -227,7 +227,7 @@ fn patterns_below_what_moves_are_named() {
     }
 }
 
-/// If a person is prompted even after the grant, the suggestion says so. What was granted stays granted.
+/// If a person is prompted even after the grant, the suggestion says so, and keeps what was granted.
 #[test]
 fn what_is_asked_about_once_it_is_granted_says_so() {
     let scratch = withheld();

@@ -41,7 +41,8 @@ fn a_terminal_does_not_answer_a_question() {
     assert!(!screen.contains("content") && screen.contains("a person said no"), "{screen}");
 }
 
-/// Nor is a report on a click or on another window, which a program requested. A no would count for the whole run.
+/// Reports on a click or on another window, which a program requested, are no answer either. A no would count for the
+/// whole run.
 #[test]
 fn what_a_terminal_reports_is_no_answer() {
     let scratch = place();

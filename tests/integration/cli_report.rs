@@ -152,7 +152,8 @@ fn the_control_plane_is_never_writable() {
     assert!(!scratch.path("ws/lib").exists(), "{run}");
 }
 
-/// Nor are the symlinks that lead there, nor their targets. Another symlink would mean another policy the next time.
+/// The symlinks that lead there are not writable either, nor are their targets. Another symlink would mean another
+/// policy the next time.
 #[test]
 fn what_leads_to_the_control_plane_is_never_writable() {
     let scratch = Scratch::new();

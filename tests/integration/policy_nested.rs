@@ -68,7 +68,7 @@ fn the_outer_policy_restricts() {
     assert_restricted(&run);
 }
 
-/// Nor is a look of the product at the machine a denial.
+/// If the product looks at the machine, that is no denial either.
 #[test]
 fn a_look_at_the_machine_is_no_denial() {
     let scratch = with_product();

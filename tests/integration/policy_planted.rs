@@ -81,7 +81,7 @@ fn patterns_restrict_where_links_lead_that_programs_make() {
     assert!(outcome.stdout.starts_with("before\n"), "{outcome}");
 }
 
-/// Symlinks that programs cannot create are followed. So are those that lead to granted paths.
+/// Symlinks that programs cannot create are followed, and so are those that lead to granted paths.
 #[test]
 fn other_links_are_followed() {
     let scratch = Scratch::new();

@@ -356,7 +356,7 @@ fn a_folder_takes_its_denials_along() {
     );
 }
 
-/// What a broader rule also grants needs a prompt.
+/// A prompt is needed for the further grants of a broader rule.
 #[test]
 fn a_flag_on_a_sensitive_path_grants_what_it_says() {
     assert_answers(
