@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the integration tests of another processor or libc, in a folder that holds such a system:
+# Runs the integration tests of another processor or libc, in a directory that holds such a system:
 #
 #   cargo test --no-run --test integration --target TARGET
 #   tests/foreign.sh ROOT TESTS [ARGUMENT...]

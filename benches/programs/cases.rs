@@ -20,7 +20,7 @@ pub(crate) struct Size {
     pub(crate) programs: usize,
     /// Programs started in a row.
     pub(crate) execs: usize,
-    /// Folders of ten files.
+    /// Directories of ten files.
     pub(crate) folders: usize,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn prepare(folder: &Path, size: Size) {
     }
 }
 
-/// A policy of `count` rules that grants the whole folder.
+/// A policy of `count` rules that grants the whole directory.
 fn rules(count: usize) -> String {
     let mut text =
         "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n".to_owned();

@@ -1,5 +1,5 @@
-/* States of a process, or of the library in it, when it opens a file: a working directory that changed unseen, an inode
- * number that stands for another directory, a small stack, a process number of another process. */
+/* States of a process, or of the library in it, when it opens a file. Its working directory changed unseen, an inode
+ * number stands for another directory, its stack is small, or a process number is another's. */
 #include "attack.h"
 #include <fcntl.h>
 #include <pthread.h>

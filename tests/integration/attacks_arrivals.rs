@@ -102,7 +102,7 @@ fn no_denied_name_comes_by_an_exchange() {
     }
 }
 
-/// Neither may a directory or symlink replace a file that was there only while the move was judged.
+/// A directory or symlink cannot replace a file that was there only while the move was judged.
 #[test]
 fn no_denied_name_comes_in_place_of_a_file() {
     for &linking in linkings() {

@@ -1,5 +1,5 @@
-//! Whatever the preload library finds in place of its policy, it allows nothing (spec §13). The damaged policy here
-//! grants everything, so that the tests notice if the library believes it.
+//! If the preload library finds anything else in place of its policy, it allows nothing (spec §13). The damaged policy
+//! here grants everything, so that the tests notice if the library believes it.
 
 use std::fs::File;
 use std::io::Write as _;

@@ -15,7 +15,7 @@ const LINES: [&str; 5] = [
 ];
 
 /// The supervisor would act outside such a sandbox. So the sandbox is available only where no supervisor acts for the
-/// program. Elsewhere the program is told that the kernel has none.
+/// program. Elsewhere the program learns that there is none.
 #[test]
 fn a_program_knows_whether_its_own_sandbox_holds() {
     let scratch = arena(Scratch::new());

@@ -56,7 +56,7 @@ fn what_is_no_directory_goes_as_by_rename() {
     }
 }
 
-/// Neither may the directory replace a file that was there only while the move was judged.
+/// The directory cannot replace a file that was there only while the move was judged.
 #[test]
 fn no_directory_goes_in_place_of_a_file() {
     for &linking in linkings() {

@@ -41,9 +41,9 @@ fn abstract_sockets() {
         assert_eq!(outcome.stdout, refused, "{linked:?} without {without}: {outcome}");
         outcome.assert_stderr(&format!("denied net @{outside} by stress"));
         outcome.assert_stderr(&format!("denied net @{messages} by stress"));
-        // It is not connected even for the time of a check who listens: another thread could write meanwhile.
+        // Nothing is connected even while the supervisor checks who listens: another thread could write meanwhile.
         assert!(listener.accept().is_err(), "connected, {linked:?} without {without}: {outcome}");
-        // Nor is it connected if the run inherits the listening socket.
+        // Nothing is connected either if the run inherits the listening socket.
         fcntl_setfd(&listener, FdFlags::empty()).expect("a flag");
         let run = Run::new(&scratch, "./stress", &line).env("JP_CONFINE_WITHOUT", without);
         let handed = run.mode(Mode::under_test()).run();

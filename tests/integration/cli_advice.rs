@@ -328,7 +328,7 @@ fn what_the_system_refuses_too_is_told_of_as_that() {
     }
 }
 
-/// The same holds for what the system leaves to owners. On the user's own files, an option allows it.
+/// No policy helps either with what the system leaves to owners. On the user's own files, an option allows the same.
 #[test]
 fn what_the_system_leaves_to_owners_is_told_of_as_that() {
     if !rustix::process::geteuid().is_root() {

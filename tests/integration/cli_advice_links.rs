@@ -240,7 +240,8 @@ fn a_link_that_is_not_approved_goes_once_it_is() {
     }
 }
 
-/// Until then nothing else gets the symlink's name either. The suggestion for that works by options and by rules.
+/// Until its target is approved, nothing else gets the symlink's name. The suggestion for that works by options and by
+/// rules.
 #[test]
 fn a_link_that_is_not_approved_is_replaced_once_it_is() {
     let rule = |path| format!("[[access.fs]]\npath = '{path}'\nread = true\n");

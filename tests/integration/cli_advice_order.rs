@@ -31,7 +31,7 @@ const ROWS: &[(&str, &str, &str)] = &[
         "[tools.edit.access.fs]\nstrategy = 'prepend'\nvalue = []\n",
         "low.toml, after the rule on line 2:",
     ),
-    // They would be left out once the tool has some.
+    // The rules of the higher file would be left out once the tool has some.
     (
         "[tools.edit]\n",
         "[access.fs]\ndiscard_when_merged = true\nvalue = [{path = '.', read = true, execute = true},\n@]",
@@ -86,7 +86,7 @@ const OF_ALL: &[(&str, &str)] = &[
     ("[access.commands.bash]\n[access.commands.ls]\nargs = []\n", "ls dir"),
 ];
 
-/// These rules apply to all workspaces. A rule for one of them belongs in its own file.
+/// Rules in the user's configuration apply to all workspaces. A rule for one of them belongs in its own file.
 #[test]
 fn rules_for_one_workspace_are_advised_for_its_own_file() {
     for (config, script) in OF_ALL {
@@ -109,7 +109,7 @@ fn rules_for_one_workspace_are_advised_for_its_own_file() {
     }
 }
 
-/// This also holds where an addition to the last file would come too early.
+/// The workspace's own file is also named where an addition to the last file would come too early.
 #[test]
 fn rules_for_one_workspace_are_advised_for_its_own_file_before_that_of_all() {
     let scratch = Scratch::new();

@@ -565,7 +565,8 @@ fn without_a_supervisor_nothing_is_run() {
     assert!(!scratch.ws().join("new").exists());
 }
 
-/// Also where all output goes elsewhere, except what the command writes to the terminal itself.
+/// The terminal shows no line about learning, even where all output goes elsewhere. Only the command itself writes to
+/// it.
 #[test]
 fn learning_shows_itself_in_no_line_of_the_terminal() {
     let scratch = Scratch::new();

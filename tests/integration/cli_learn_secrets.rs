@@ -279,7 +279,7 @@ fn assert_refused_after(before: &str, script: &str, refused: &str) {
     }
 }
 
-/// Neither a push to a repository without a working tree nor a commit by another program needs to write that.
+/// Neither a push to a repository without a working tree nor a commit by another program needs to write what runs next.
 #[test]
 fn what_says_what_runs_is_written_by_no_push() {
     if !have("git") {

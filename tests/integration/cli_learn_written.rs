@@ -312,7 +312,7 @@ fn what_goes_along_as_it_is_too_much_is_counted() {
     }
 }
 
-/// Nor does one rule at the top allow changing the whole workspace for that.
+/// If one file at the top is changed, no rule at the top allows changing the whole workspace.
 #[test]
 fn what_could_be_changed_at_the_top_is_kept_out_one_by_one() {
     let scratch = tree();

@@ -106,7 +106,7 @@ fn another_target_is_asked_about() {
     assert_eq!(approved(&scratch), scratch.expand("fork=$OUT"));
 }
 
-/// The same holds for a pattern of a workspace file that leads elsewhere, with a terminal or without.
+/// A pattern of a workspace file that leads elsewhere also prompts, with a terminal or without.
 #[test]
 fn another_target_of_a_pattern_is_asked_about() {
     if !have("script") {
@@ -456,7 +456,7 @@ fn what_was_mounted_once_is_offered_as_a_mount() {
         let why = product(&scratch, &["why", "--last"]).cwd(&scratch.path(directory)).run();
         why.assert_stdout(&scratch.expand(&format!("allow: jp-confine --mount {name}=$OUT/dir")));
     }
-    // Nor is it suggested where only an option overrides the denial, and a rule does not.
+    // No mount is suggested where only an option overrides the denial, and a rule does not.
     for option in [&["--deny", "fork"][..], &["--deny", "../out"]] {
         let denied = product(&scratch, &[option, &["--", "cat", "fork/inner"]].concat()).run();
         let expected = scratch.expand("allow: jp-confine -r $OUT/dir/inner");
@@ -468,14 +468,14 @@ fn what_was_mounted_once_is_offered_as_a_mount() {
     scratch.write("out/dir/.env", "TOPSECRET");
     let sensitive = product(&scratch, &["--", "cat", "fork/.env"]).run();
     assert!(!sensitive.stderr.contains("--mount"), "{sensitive}");
-    // Nor is it suggested for a write, which it would not grant, nor once nobody approves the target any more.
+    // No mount is suggested for a write, which it would not grant, or once nobody approves the target any more.
     let write = product(&scratch, &["--", "touch", "fork/inner"]).run();
     assert!(!write.stderr.contains("--mount"), "{write}");
     say(&scratch, "approvals revoke fork").assert_ok();
     assert!(!refused(&scratch).stderr.contains("--mount"));
 }
 
-/// It does not suggest one more rule.
+/// `check` suggests the approval, and not one more rule.
 #[test]
 fn a_check_says_that_an_approval_is_missing() {
     let scratch = forked();

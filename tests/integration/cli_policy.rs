@@ -158,7 +158,7 @@ fn a_dry_run_says_who_holds_what() {
     assert!(plan.contains("shim (cooperative)") && !plan.contains("landlock"), "{plan}");
 }
 
-/// Also where the workspace contains what the run itself needs.
+/// The plan is the same as in a run, even where the workspace contains what the run itself needs.
 #[test]
 fn a_dry_run_plans_what_a_run_does() {
     for options in [&[][..], &["-C", "/"]] {

@@ -50,7 +50,7 @@ fn yes_is_for_once() {
     assert_eq!(terminal.screen().matches("content-a").count(), 1);
 }
 
-/// The same thread asks for the same file again at once.
+/// A yes is for one call, even if the same thread asks for the same file again at once.
 #[test]
 fn yes_is_for_one_call() {
     let scratch = place();
@@ -152,8 +152,8 @@ fn a_library_is_one_question() {
     }
 }
 
-/// The same, if the arguments of the new program are at the addresses of the old one's: addresses are not random, and
-/// names have one length.
+/// The same without random addresses, and with names of one length. So the new program's arguments are at the addresses
+/// of the old one's.
 #[test]
 fn a_script_is_one_question_without_random_addresses() {
     let scratch = place();

@@ -80,7 +80,7 @@ fn a_question_outlasts_the_signals_of_who_waits() {
     assert!(!terminal.screen().contains("denial"), "{}", terminal.screen());
 }
 
-/// The same without the library and without `SA_RESTART`.
+/// No signal ends such an open without the library either, even without `SA_RESTART`.
 #[test]
 fn no_signal_ends_an_open_that_is_asked_about() {
     if !have("script") {
@@ -111,7 +111,8 @@ fn a_script_with_jobs_waits_for_a_question() {
     assert!(!terminal.screen().contains("a person said no"), "{}", terminal.screen());
 }
 
-/// This happens if a shell gets no processor to take the terminal back. The terminal is then no other job's.
+/// A job may have ended while its shell gets no processor to take the terminal back. The terminal is then no other
+/// job's.
 #[test]
 fn a_question_takes_the_terminal_from_a_job_that_has_ended() {
     let scratch = place();
@@ -316,7 +317,7 @@ fn runs_that_mount_the_same_ask_once() {
     assert!(!scratch.path("ws/a").exists());
 }
 
-/// It waits like any program that reads the terminal.
+/// An approval waits like any program that reads the terminal.
 #[test]
 fn an_approval_in_the_background_waits_for_the_foreground() {
     let scratch = forked();
@@ -349,7 +350,7 @@ fn an_approval_is_not_waited_for_where_nobody_would_continue() {
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
 }
 
-/// The same holds for the prompt of a program in such a group.
+/// A prompt of a program in such a group does not wait either.
 #[test]
 fn a_question_is_not_waited_for_where_nobody_would_continue() {
     let scratch = place();

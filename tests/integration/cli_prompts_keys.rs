@@ -16,7 +16,7 @@ pub(crate) fn start_python(scratch: &Scratch, script: &str) -> Terminal {
     Terminal::start(&Run::new(scratch, "python3", &["-c", script]).mode(Mode::Confined))
 }
 
-/// Then only the front is left at the prompt.
+/// If the supervisor is killed, only the front is left at the prompt.
 #[test]
 fn a_question_whose_supervisor_is_killed_leaves_the_terminal_as_it_was() {
     let scratch = place();
@@ -156,7 +156,7 @@ fn an_answer_is_for_nobody_who_is_traced() {
     terminal.see(QUESTION);
     terminal.keys("y\n");
     terminal.see("content-a");
-    // It goes on reading.
+    // The process goes on reading.
     terminal.keys("here\n");
     terminal.see("here\r\nhere\r\n");
     terminal.keys("\x04");
@@ -192,7 +192,7 @@ os.kill(server, signal.SIGKILL)
     assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());
 }
 
-/// Nor does the terminal stop a process there that begins to read during the prompt.
+/// The terminal does not stop a server either that begins to read during the prompt.
 #[test]
 fn an_answer_is_for_no_server_that_begins_to_read() {
     let scratch = place();

@@ -61,7 +61,7 @@ fn what_a_terminal_reports_is_no_answer() {
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// The same holds before a run.
+/// Reports of a terminal are no answer before a run either.
 #[test]
 fn what_a_terminal_reports_approves_nothing_and_refuses_nothing() {
     let scratch = forked();
@@ -79,7 +79,7 @@ fn what_a_terminal_reports_approves_nothing_and_refuses_nothing() {
     assert_ne!(approved(&scratch), "", "{}", terminal.screen());
 }
 
-/// The same holds where a run is about to begin: an earlier one may have left the terminal in such modes.
+/// They are none where a run is about to begin: an earlier run may have left the terminal in such modes.
 #[test]
 fn a_terminal_approves_nothing() {
     let scratch = forked();

@@ -25,7 +25,7 @@ fn named(screen: &str) -> Vec<&str> {
     words.filter_map(|before| Some(before.rsplit_once('(')?.1)).collect()
 }
 
-/// Those that have come before the prompt, such as during another one.
+/// A prompt names each process that has come before it, such as during another prompt.
 #[test]
 fn each_process_that_waits_is_named() {
     let scratch = place();

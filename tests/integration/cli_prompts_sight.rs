@@ -126,7 +126,7 @@ fn a_screen_without_room_for_a_question_has_none() {
     assert!(!screen.contains(QUESTION) && !screen.contains("a person said no"), "{screen}");
 }
 
-/// The same holds for a screen that becomes so small.
+/// If a screen becomes too small for a prompt, the prompt is withdrawn.
 #[test]
 fn a_question_that_the_screen_has_no_room_for_any_more_is_taken_back() {
     let scratch = place();

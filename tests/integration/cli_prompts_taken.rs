@@ -57,7 +57,7 @@ pub(crate) fn word(terminal: &mut Terminal) -> String {
     word_of(terminal, QUESTION)
 }
 
-/// The word of the next question, which ends with `offer`.
+/// The word of the next prompt, which ends with `offer`.
 pub(crate) fn word_of(terminal: &mut Terminal, offer: &str) -> String {
     terminal.see(WORD);
     terminal.see(offer);
@@ -86,7 +86,7 @@ fn who_waits_for_keys_takes_none() {
     refuses_beside("os.read(blocking, 4)");
 }
 
-/// Nor does a process that begins to read during the prompt.
+/// A process that begins to read during the prompt takes no keys either.
 #[test]
 fn who_leaves_the_terminal_takes_none() {
     for leave in ["os.setsid()", "fcntl.ioctl(terminal, termios.TIOCNOTTY)"] {
@@ -215,7 +215,7 @@ if child == 0:
     refuses_both(&program, &["n", "eve", "r\n"]);
 }
 
-/// Nor by a process that was allowed to discard it earlier, and got no processor until the prompt.
+/// A process that was allowed to discard keys earlier, and got no processor until the prompt, discards none either.
 #[test]
 fn what_is_typed_is_not_discarded_late() {
     let scratch = ground(place(), Linked::Statically);

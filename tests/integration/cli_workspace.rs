@@ -28,7 +28,7 @@ fn workspace_discovery() {
     product(&scratch, &named).cwd(&scratch.path("ws/deep/below")).run().assert_ok();
 }
 
-/// Otherwise a run would decide which policy applies to the next one.
+/// A marker below a policy takes nothing from it. Otherwise a run would decide which policy applies to the next one.
 #[test]
 fn no_marker_below_a_policy_takes_from_it() {
     let scratch = Scratch::new();
@@ -66,7 +66,8 @@ fn shared(scratch: &Scratch) -> PathBuf {
     shared
 }
 
-/// Otherwise anybody who may write to `/tmp` would decide which policy applies to the runs of others there.
+/// A stranger's file where everybody may write marks no workspace. Otherwise anybody who may write to `/tmp` would
+/// decide which policy applies to the runs of others there.
 #[test]
 fn what_a_stranger_left_where_everybody_may_write_marks_nothing() {
     if !rustix::process::geteuid().is_root() {
@@ -96,7 +97,7 @@ fn what_a_stranger_left_where_everybody_may_write_marks_nothing() {
     run(&[]).assert_code(125).assert_stderr("another user's");
 }
 
-/// Only the superuser could have given it away.
+/// A stranger's file above one's own mark does not count. Only the superuser could have given the mark away.
 #[test]
 fn what_a_stranger_left_above_a_mark_of_ones_own_is_nothing() {
     if !rustix::process::geteuid().is_root() {
@@ -134,7 +135,8 @@ fn assert_link_leads_nowhere(scratch: &Scratch) {
     refused.assert_code(125).assert_stderr("is a link out of the workspace").assert_stderr("-C ");
 }
 
-/// Otherwise no policy would apply to the next run below.
+/// If a run opens a directory to all, another user's policy in it still counts. Otherwise no policy would apply to the
+/// next run below.
 #[test]
 fn opening_a_directory_to_all_does_not_undo_anothers_policy_in_it() {
     if !rustix::process::geteuid().is_root() {
@@ -152,7 +154,8 @@ fn opening_a_directory_to_all_does_not_undo_anothers_policy_in_it() {
     assert_link_leads_nowhere(&scratch);
 }
 
-/// Otherwise a symlink in it would lead the next run anywhere.
+/// If a run opens a directory to all, another user's repository in it still counts. Otherwise a symlink in it would
+/// lead the next run anywhere.
 #[test]
 fn opening_a_directory_to_all_does_not_undo_anothers_repository_in_it() {
     if !rustix::process::geteuid().is_root() {
@@ -184,7 +187,7 @@ fn for_the_superuser_anothers_mark_holds_the_links_below_it() {
     moved.assert_code(1).assert_stderr("the workspace's mark");
 }
 
-/// Otherwise the directory above would become the workspace of the next run.
+/// A run cannot remove its workspace's mark. Otherwise the directory above would become the workspace of the next run.
 #[test]
 fn a_run_leaves_the_mark_of_its_workspace() {
     let scratch = Scratch::new();
@@ -241,7 +244,7 @@ fn to_remove_what_is_not_empty_is_no_news_where_the_run_ended_well() {
     emptied.assert_ok().assert_stderr("2 denials").assert_stderr("denied delete full by rmdir");
 }
 
-/// Otherwise no policy would apply to the next run below.
+/// A policy counts even if others may write beside it. Otherwise no policy would apply to the next run below.
 #[test]
 fn who_may_write_beside_a_policy_makes_no_difference_to_who_wrote_it() {
     let scratch = Scratch::new();

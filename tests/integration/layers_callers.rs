@@ -511,7 +511,7 @@ for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET:
     assert_script_as_bare(&scratch, "connect.py");
 }
 
-/// This holds for every function of the C library that asks for it.
+/// A user namespace is denied with one errno, whichever function of the C library asks for it.
 #[test]
 fn a_namespace_of_users_is_refused_by_one_number() {
     if !have("python3") {

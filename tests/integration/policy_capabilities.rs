@@ -150,8 +150,8 @@ mod create_or_update {
         );
     }
 
-    /// Nor does the answer tell that a directory is missing, whatever the call. A readable file is reported as no
-    /// directory.
+    /// The answer does not tell either that a directory is missing, whatever the call. A readable file is reported as
+    /// no directory.
     #[test]
     fn missing_directories_are_not_told_to_who_would_make_a_file() {
         assert_answers(

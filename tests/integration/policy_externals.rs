@@ -128,7 +128,7 @@ fn links_to_one_place_have_rules_of_their_own() {
     }
 }
 
-/// The same holds if an entry in that place is denied for both.
+/// Symlinks to one place also have rules of their own if an entry in that place is denied for both.
 #[test]
 fn links_to_one_place_have_rules_of_their_own_around_what_is_denied() {
     let rule = |link, more| format!("[[access.fs]]\npath = '{link}'\nexternal = true\n{more}");

@@ -271,7 +271,7 @@ fn a_second_mount_is_denied_like_the_first() {
     assert_denied(COPIES, BOTH);
 }
 
-/// Only these rows succeed under confinement.
+/// Ordinary use of other mounts goes on. Only these rows succeed under confinement.
 #[test]
 fn other_mounts_go_on_as_before() {
     if !have("unshare") || !have("setpriv") {

@@ -240,8 +240,8 @@ fn nobody_can_be_asked() {
     );
 }
 
-/// Nor for deleting or moving it: the program learns that the entry is missing, as a reader does. An entry that exists
-/// stays, even a dangling symlink.
+/// Nobody is prompted for deleting or moving a missing entry: the program learns that it is missing, as a reader does.
+/// An entry that exists stays, even a dangling symlink.
 #[test]
 fn nobody_need_be_asked_about_what_is_missing() {
     assert_answers(
@@ -373,7 +373,7 @@ fn a_flag_on_a_sensitive_path_grants_what_it_says() {
     );
 }
 
-/// This applies where a broader rule covers the path, and not where a rule names it.
+/// A sensitive path prompts where a broader rule covers it, and not where a rule names it.
 #[test]
 fn sensitive_paths_take_a_person() {
     let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n\
@@ -388,7 +388,7 @@ fn sensitive_paths_take_a_person() {
     );
 }
 
-/// The same holds by the name of a symlink, unless a rule is on its target.
+/// A sensitive name of a symlink prompts, too, unless a rule is on the target.
 #[test]
 fn sensitive_names_of_links_take_a_person() {
     let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n\

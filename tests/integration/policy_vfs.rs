@@ -23,7 +23,8 @@ fn a_tool_itself_reaches_neither_workspace_nor_home() {
     assert!(!scratch.path("ws/new").exists(), "{run}");
 }
 
-/// This is as for the programs of ordinary runs. The directory that the tool has for a home does not cause it.
+/// The home looks missing, as to the programs of ordinary runs. The directory that the tool has for a home is not the
+/// reason.
 #[test]
 fn the_home_looks_absent_to_a_tool() {
     let scratch = Scratch::for_ordinary_user();

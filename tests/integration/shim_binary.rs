@@ -21,7 +21,7 @@ pub(crate) fn inspect(tool: &str, options: &str) -> Option<String> {
     Some(run.stdout)
 }
 
-/// Then the same file loads into programs of every libc.
+/// It needs no library, so the same file loads into programs of every libc.
 #[test]
 fn needs_no_library() {
     if let Some(dynamic) = inspect("readelf", "-d -W") {

@@ -2,7 +2,7 @@
  *
  *   race WORKSPACE OUTSIDE ATTEMPTS THREADS PROCESSES [NAME]...
  *
- * makes a stage in WORKSPACE, where everything is granted, and canaries in OUTSIDE, where nothing is granted.
+ * makes a stage in WORKSPACE and canaries in OUTSIDE. Everything is granted in WORKSPACE, and nothing in OUTSIDE.
  * Swappers exchange entries of the stage for symlinks to the canaries. Meanwhile, the program makes ATTEMPTS
  * calls, of all kinds in all scenes or of those named. An escape is a call that reads or changes a canary.
  * The swappers, THREADS in this process and PROCESSES beside it, make system calls by instruction, so that
