@@ -271,7 +271,7 @@ fn no_secret_is_granted_so_that_a_directory_can_be_moved() {
     }
 }
 
-/// No run has that name again. A rule on it would say that the command is allowed.
+/// No run has a random name again. A rule on it would say that the command is allowed.
 #[test]
 fn what_holds_a_secret_under_a_drawn_name_is_not_learned() {
     for script in [
@@ -302,7 +302,8 @@ fn no_rule_is_learned_that_cannot_stand() {
     }
 }
 
-/// A rule for that would allow deleting everything in the directory. A path that was deleted in the end has a rule.
+/// A rule for a failed deletion would allow deleting everything in the directory. A path that was deleted in the end
+/// has a rule.
 #[test]
 fn what_could_not_be_removed_is_not_granted() {
     let before = "mkdir -p gen/x sub/.git; touch gen/keep gen/x/o sub/.git/config sub/.git/HEAD";
@@ -496,7 +497,7 @@ fn the_bounds_hold_while_it_learns() {
     assert!(scratch.read("ws/jp-confine.toml").contains("\"dir\""));
 }
 
-/// Nobody repeats a denial beside a grant on the whole directory. So the learned policy keeps it.
+/// A person who grants the whole directory would not repeat the denial. So the learned policy keeps it.
 #[test]
 fn what_was_denied_while_it_learned_stays_so() {
     let scratch = tree();

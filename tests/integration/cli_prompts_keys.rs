@@ -329,7 +329,7 @@ fn an_interrupt_is_told_as_one() {
     assert!(!screen.contains("Error") && screen.contains("a person said no"), "{screen}");
 }
 
-/// With the library and without. A program that tries again is denied at once.
+/// An interrupt ends the call, with the library and without. A program that tries again is denied at once.
 #[test]
 fn an_interrupted_call_ends_by_that() {
     if !have("script") {
