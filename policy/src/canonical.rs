@@ -54,7 +54,7 @@ pub struct Resolved {
 /// Why a path cannot be resolved. Such a path is denied (spec §4.1.6).
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    /// The kernel denied a look at a component.
+    /// The kernel denied access to a component.
     #[error("cannot look at {}: {error}", path.display())]
     Io {
         /// The component.
