@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::string::String;
 
-/// What is known about an external rule and the target it leads to now (spec §8.1).
+/// The approval of an external rule, compared with the target it leads to now (spec §8.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approval {
     /// This target was approved for this rule.

@@ -147,7 +147,7 @@ fn admits_any_target(image: &Image<'_>, to: &Request<'_>) -> bool {
 /// A name that no pattern is about specifically, after its separator.
 const ORDINARY: &[u8] = b"/\x01";
 
-/// What patterns leave of `granted` at a path with these marks below `end`.
+/// The capabilities that patterns leave of `granted` at a path with these marks below `end`.
 fn left(tiers: &Tiers<'_>, end: &End<'_, '_>, granted: Lookup, marks: Marks) -> Capabilities {
     if end.asks(marks) {
         return Capabilities::NONE;
@@ -200,8 +200,8 @@ fn depth(path: &[u8]) -> usize {
     path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).count()
 }
 
-/// Whether a symlink with this `text` may be at `to`. Its text must be an absolute path in the workspace, or one name
-/// beside `to`, and the policy must deny at least as much below that. Judges this image alone.
+/// Whether a symlink with this `text` may be at `to`. The text must be an absolute path in the workspace, or one name
+/// beside `to`. The policy must deny at least as much below that. Judges this image alone.
 ///
 /// Names in `text` may be symlinks. Each was judged when it was created, so the text alone is enough. Any other
 /// relative text counts as unknown.

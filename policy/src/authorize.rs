@@ -229,9 +229,9 @@ impl Folder {
 
     /// Judges a way through the directory to a place that the directory does not contain.
     ///
-    /// - If another directory contains the place (`is_held`), nothing need be granted here. This policy withholds what
-    ///   its rules and patterns say of the way or of the place (spec §9.1). A `default` and the list of sensitive paths
-    ///   are only about what this policy grants.
+    /// - If another directory contains the place (`is_held`), nothing need be granted here. Denials by this policy's
+    ///   rules and patterns count if they are about the way or the place (spec §9.1). A `default` and the list of
+    ///   sensitive paths are only about what this policy grants.
     /// - If none contains it, the way must be granted, and everything that is withheld counts, because no other policy
     ///   is asked. That includes a `default`, which is about every place that no pattern is about. If nothing is
     ///   written, the spelling decides.

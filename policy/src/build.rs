@@ -42,9 +42,9 @@ pub struct Grant {
     pub anchor: PathBuf,
     /// The capabilities that it grants there and below.
     pub caps: Capabilities,
-    /// What sort of grant it is.
+    /// The kind of grant.
     pub kind: GrantKind,
-    /// Who declared it.
+    /// The source that declared it.
     pub origin: Origin,
     /// Patterns relative to the anchor, with `*` matching within one component. The grant excludes everything at or
     /// below a path that matches one.

@@ -112,8 +112,8 @@ pub fn below<'p>(dir: &Path, path: &'p Path) -> Option<&'p Path> {
     Some(Path::new(OsStr::from_bytes(rest)))
 }
 
-/// Where `path` leads from the directory `base`, which must be absolute. Resolves it as the kernel would (spec §4.2):
-/// `..` is physical, at most 40 symlinks are followed, and names that do not exist are appended unresolved.
+/// Where `path` leads from the directory `base`, which must be absolute. Resolves it as the kernel would (spec §4.2).
+/// `..` is physical, and at most 40 symlinks are followed. Names that do not exist are appended unresolved.
 ///
 /// Magic links below `/proc` lead where their text says, seen from this process. One that denotes no path, such as a
 /// pipe, is an error.
@@ -130,8 +130,8 @@ pub fn resolve(base: &Path, path: &Path, op: Op) -> Result<Resolved, ResolveErro
     walk.finish(op)
 }
 
-/// What resolutions have seen of the disk, so that a name on the way to several paths is looked at once. It lives as
-/// long as one compilation, because nothing reports changes of the disk.
+/// Everything that resolutions have seen of the disk, so that a name on the way to several paths is looked at once. It
+/// lives as long as one compilation, because nothing reports changes of the disk.
 #[derive(Debug, Default)]
 pub struct Lookups {
     entries: HashMap<OsString, Entry>,

@@ -1,7 +1,7 @@
 //! Finds the directories in which names that differ in case are equal. Used where an image is built.
 //!
-//! Each check looks up one of a directory's own entries under its name in the other case. For an empty directory alone,
-//! the type of the file system decides.
+//! A check looks up one of a directory's entries, or the directory itself, under its name in the other case. The type
+//! of the file system decides only if that says nothing.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr};

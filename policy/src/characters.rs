@@ -1,8 +1,9 @@
 //! Defines one character of a path: one of valid UTF-8, else one byte (spec §9.1). Used by patterns.
 //!
-//! Expressions match *encoded* paths. There, a byte of no valid character becomes two bytes that no character has: one
-//! from 0xF8 to 0xFF, and one like those that continue a character. So an expression for one character never begins
-//! within another. The table of patterns matches plain paths, and [`Decoder`] finds the characters in their bytes.
+//! Expressions match *encoded* paths. There, a byte of no valid character becomes a pair that no character has. The
+//! pair is a byte from 0xF8 to 0xFF, and one like those that continue a character. So an expression for one character
+//! never begins within another. The table of patterns matches plain paths, and [`Decoder`] finds the characters in
+//! their bytes.
 
 use std::borrow::Cow;
 use std::vec::Vec;

@@ -179,9 +179,9 @@ impl<'a> Context<'a> {
         result.concluded(judgement)
     }
 
-    /// Whether tool input may lead to the canonical `path`. It may inside the workspace, and where a person allowed it:
-    /// at an approved external target, a path typed as a flag, or a path of a profile that the person named (spec §1.3,
-    /// §7, §18). The baseline and the other profiles are for programs, not for tool input.
+    /// Whether tool input may lead to the canonical `path`. It may inside the workspace. Outside, a person must have
+    /// allowed it (spec §1.3, §7, §18): by approving an external target, typing a flag, or naming a profile of their
+    /// own. The baseline and the other profiles are for programs, not for tool input.
     pub(crate) fn reaches(&self, path: &Path) -> bool {
         let covers = |grant: &&Grant| path.starts_with(&grant.anchor);
         self.root.contains(path)
@@ -268,7 +268,7 @@ impl<'a> Context<'a> {
         Err(reason)
     }
 
-    /// What withholds the path besides the rules, so that no rule alone allows it.
+    /// The reason besides the rules why the path is withheld, so that no rule alone allows it.
     fn beside_rules(
         &self,
         image: &Image<'_>,
@@ -389,7 +389,7 @@ impl<'a> Context<'a> {
         matches!(kind, Some(GrantKind::Sentinel | GrantKind::Workspace))
     }
 
-    /// Who declared the grant that decides about the capability if the rule `id` wins.
+    /// The source of the grant that decides about the capability if the rule `id` wins.
     pub(crate) fn origin(&self, id: RuleId, capability: Capability) -> Option<String> {
         let decided = build::decider(self.grants, id.index(), capability.into());
         decided.map(|grant| grant.origin.to_string())

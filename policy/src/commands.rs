@@ -58,7 +58,7 @@ pub struct Listed {
     pub key: String,
     /// The canonical absolute path of the file.
     pub program: PathBuf,
-    /// What it may do.
+    /// The rule itself.
     pub rule: CommandRule,
 }
 

@@ -191,8 +191,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Leaves denials where the rule was, so that no shorter rule takes its place (spec §6.4): at its path, at the
-    /// entry that its path names on disk, and at its target.
+    /// Leaves denials where the rule was: at its path, at the entry that its path names on disk, and at its target. So
+    /// no shorter rule takes its place (spec §6.4).
     fn drop_rule(
         &mut self,
         rule: &FsRule,

@@ -77,7 +77,7 @@ pub enum OpenVerdict {
     Deny(Denial),
 }
 
-/// What a rename does at its destination.
+/// The effect of a rename on its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// Nothing is there yet.

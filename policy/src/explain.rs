@@ -77,7 +77,7 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// Whether the denial makes the name look absent (R18).
     pub hidden: bool,
-    /// Who declared the rule that decided, the pattern that withholds its grant, or the pattern that grants where no
+    /// The source of the rule that decided, the pattern that withholds its grant, or the pattern that grants where no
     /// rule reaches. It may also say that something stays although its rule grants deletion.
     pub rule: Option<String>,
 }
@@ -96,7 +96,7 @@ pub struct Matched {
 /// A grant that covers the path, or the tier that grants it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Candidate {
-    /// Who declared it. For a tier, the pattern or its default.
+    /// The source that declared it. For a tier, the pattern or its default.
     pub rule: String,
     /// Its anchor. For a pattern, the directory below which it matches.
     pub anchor: String,

@@ -214,7 +214,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a byte behind a backslash stands for.
+/// The byte that an escape stands for. `escaped` is the byte after the backslash.
 const fn meant(escaped: u8) -> Result<u8, Unreadable> {
     match escaped {
         b't' => Ok(b'\t'),

@@ -38,8 +38,8 @@ pub(crate) fn paths(
     paths
 }
 
-/// What must stay below the directory `path`, first entries that nobody may change. `is_granted` says that `path`
-/// itself may be deleted.
+/// The entry that must stay below the directory `path`, preferably one that nobody may change. `is_granted` says that
+/// `path` itself may be deleted.
 pub(crate) fn keeper(
     context: &Context<'_>,
     image: &Image<'_>,

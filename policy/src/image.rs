@@ -1,7 +1,7 @@
 //! The compiled policy as one flat piece of memory: its layout and its reader.
 //!
 //! The launcher writes an image once ([`crate::build`]) into a sealed memfd. Every confined process maps it and borrows
-//! from the mapping. Nothing is parsed or copied. The cost of a lookup does not depend on the number of rules: they
+//! from the mapping. Nothing is parsed or copied. The cost of a lookup does not depend on the number of rules. They
 //! form a trie of path components whose edges are one open-addressed hash table.
 //!
 //! Invariants: this module never allocates and cannot panic. It checks every index from the image where it is used, so

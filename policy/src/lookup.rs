@@ -184,9 +184,9 @@ pub(crate) fn all_below(
     })
 }
 
-/// What is left of all capabilities at `request`, which no rule need grant because the way to it is granted. A rule
-/// that was meant decides. Otherwise patterns and the default decide, as far as they reach into a grant of this
-/// `reach`. Looks at this image alone.
+/// The capabilities that are left at `request` if no rule need grant it, because the way to it is granted. A rule that
+/// was meant decides. Otherwise patterns and the default decide, as far as they reach into a grant of this `reach`.
+/// Looks at this image alone.
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub(crate) fn left(image: &Image<'_>, request: &Request<'_>, reach: Reach) -> Lookup {
     let (granted, winner) = granted(image, request);

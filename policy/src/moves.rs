@@ -51,9 +51,11 @@ pub trait Ends {
 pub enum Plan {
     /// All of it.
     Go,
-    /// The move, if the kernel fails for an existing destination (`RENAME_NOREPLACE`). The denial is for that case.
+    /// The move, if the caller makes the kernel fail for an existing destination (`RENAME_NOREPLACE`). The denial is
+    /// for that case.
     OnlyNew(Denial),
-    /// The move, if the kernel fails for a directory. Another thread may have put a directory there since the check.
+    /// The move, if the caller makes the kernel fail for a directory. Another thread may have put a directory there
+    /// since the check.
     Alone(Alone),
     /// Nothing (`EXDEV`). The program may copy the entry instead, and each name of the copy is judged. The denial is
     /// for the record.
@@ -169,7 +171,7 @@ fn is_kept(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> bool {
 /// As [`plan`], also for moves that fail because the destination stays.
 pub(crate) fn judged(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
     let left = relocation(image, asked).map(Stays::Denied);
-    // An exchange is one step, in which the kernel fails for no kind of entry.
+    // An exchange is one step, in which the kernel cannot be made to fail for some kinds of entries.
     let is_one_step = asked.kind == Kind::Exchange;
     if let Some(directory) = left.filter(|_| is_one_step || ends.is_directory()) {
         return directory.plan();

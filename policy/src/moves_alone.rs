@@ -1,5 +1,5 @@
-//! Moves entries that take nothing along, by link(2) and unlink(2). The kernel fails these for a directory, even if
-//! another kind of entry had the name when it was checked.
+//! Moves entries that take nothing along, by link(2) and unlink(2). These calls fail for a directory, even if another
+//! kind of entry had the name when it was checked.
 
 use std::ffi::OsStr;
 use std::format;

@@ -30,7 +30,8 @@ pub(crate) fn is_plain(image: &Image<'_>, ends: [&Request<'_>; 2]) -> bool {
     })
 }
 
-/// Whether patterns say the same below the ends. Siblings only, because elsewhere a symlink may lead to another target.
+/// Whether patterns say the same below the ends. Siblings only, because the names that a symlink lends at another place
+/// take more to judge.
 fn are_alike(tiers: &Tiers<'_>, [from, to]: [&[u8]; 2]) -> bool {
     are_siblings(from, to) && tiers.automaton.alike_below(from, to)
 }

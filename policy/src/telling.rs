@@ -37,7 +37,7 @@ pub const COPIED: &CStr = c"rename EXDEV";
 /// The name in a record of an open that only creates a new file.
 pub const EXCLUSIVE: &CStr = c"open O_EXCL";
 
-/// The same for a file that only its owner may read and write. Most names of such files are random.
+/// As [`EXCLUSIVE`], for a file that only its owner may read and write. Most names of such files are random.
 pub const PRIVATE: &CStr = c"open O_EXCL 0600";
 
 /// The name of an open that only creates a new file.

@@ -60,8 +60,8 @@ fn may_be_alias(name: &[u8]) -> bool {
         || is_short(name)
 }
 
-/// Whether it has the form of a short name that stands for a longer one: up to eight characters with a `~` among them,
-/// and up to three after a dot.
+/// Whether it has the form of a short name that stands for a longer one. That is up to eight characters with a `~`
+/// among them, and up to three after a dot.
 fn is_short(name: &[u8]) -> bool {
     let dot = name.iter().position(|&byte| byte == b'.');
     let (stem, extension) = name.split_at_checked(dot.unwrap_or(name.len())).unwrap_or((name, &[]));

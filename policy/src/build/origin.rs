@@ -1,4 +1,4 @@
-//! Who declared a grant.
+//! The sources that declare grants.
 
 use std::string::String;
 use std::sync::Arc;

@@ -38,7 +38,7 @@ pub struct CheckResult {
     /// Where the input leads, absolute and canonical, if it could be resolved. Serialising fails if it is not UTF-8,
     /// see [`Self::in_utf8`].
     pub resolved: Option<PathBuf>,
-    /// Who declared the rule that decided. If a tier withholds the rule's grant, or grants where no rule reaches: the
+    /// The source of the rule that decided. If a tier withholds the rule's grant, or grants where no rule reaches: the
     /// tier's pattern, its list or its default.
     pub rule: Option<String>,
     /// The place of the winning grant among the grants.
@@ -108,8 +108,8 @@ impl CheckResult {
         self
     }
 
-    /// The same for callers that only accept text, such as JSON. If the input leads to a path that is not UTF-8, the
-    /// result omits that path and denies its use. With replaced letters it would be another path.
+    /// Prepares the result for callers that only accept text, such as JSON. If the input leads to a path that is not
+    /// UTF-8, the result omits that path and denies its use. With replaced letters it would be another path.
     #[must_use]
     pub fn in_utf8(mut self) -> Self {
         if self.resolved.as_ref().is_none_or(|path| path.to_str().is_some()) {

@@ -29,7 +29,7 @@ pub struct Behind {
     /// Landlock allows reading files exactly as the policy does. An open that only reads one, and succeeds, needs no
     /// other check.
     pub reads: bool,
-    /// The same for an open that lists a directory.
+    /// As `reads`, for an open that lists a directory.
     pub listings: bool,
     /// Somebody learns from the supervisor's records, so it must also see calls that the library could answer itself.
     pub learns: bool,

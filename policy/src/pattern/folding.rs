@@ -19,7 +19,7 @@ const ANY: &str = "{?,ss,f{i,l,f,fi,fl},st,ʼn,aʾ,[ա-ֆ][ա-ֆ],[α-ω]ι,[ᄀ
 const LARGEST: usize = 512;
 
 impl Pattern {
-    /// The same for folded names.
+    /// This pattern, for folded names.
     pub(crate) fn folded(&self, folds: &FoldTable) -> Result<Self, PatternError> {
         let globs = self.globs.iter().map(|one| glob(&folded(one.glob(), folds)));
         Ok(Self {

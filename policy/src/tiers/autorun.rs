@@ -1,5 +1,5 @@
-//! The auto-run files of a run: the places of the built-in list, the patterns that somebody added, and the files that
-//! this run may change anyway (spec §10.1).
+//! The auto-run files of a run (spec §10.1): the places of the built-in list, added patterns, and files that this run
+//! may change anyway.
 
 use std::format;
 use std::path::{Path, PathBuf};

@@ -128,7 +128,7 @@ fn names_of_trials_are_letters() {
     assert_eq!(name.len(), TRIAL);
 }
 
-/// The replacement is one step and leaves nothing else.
+/// It is replaced in one step, and nothing else happens.
 #[test]
 fn what_may_only_be_replaced_is() {
     let place = Place::new("a/file a/dir/ b/file b/dir/");

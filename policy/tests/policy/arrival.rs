@@ -400,7 +400,7 @@ fn pattern() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
-    /// Whatever a run does, no entry has a name that the policy denies to create or prompts about.
+    /// After any changes by a run, no entry has a name that the policy denies to create or prompts about.
     #[test]
     fn no_denied_name_comes_into_being(
         patterns in prop::collection::vec(pattern(), 0..3),

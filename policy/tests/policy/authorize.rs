@@ -181,7 +181,7 @@ fn what_is_withheld_on_the_way_to_another_folder_stays_so() {
     }
 }
 
-/// The same for a directory that the way only passes, and for one that the way was not spelled in.
+/// A denial also counts in a directory that the way only passes, and in one that the way was not spelled in.
 #[test]
 fn a_folder_that_a_way_passes_is_asked() {
     let place = Place::new("w/on=../x/f v/far=../w/on x/f");

@@ -100,7 +100,7 @@ fn renames_act_on_what_was_held() {
     }
 }
 
-/// Whatever kind of entry was there when it was judged.
+/// The kind of entry that was there when it was judged does not matter.
 #[test]
 fn a_directory_does_not_go_alone() {
     let place = Place::new("w/open/dir/file w/open/file w/open/empty/ w/open/link=file");
