@@ -29,8 +29,8 @@ pub(crate) fn is_ahead(image: &Image<'_>, directory: &[u8]) -> bool {
         || image.tiers().is_some_and(by_pattern)
 }
 
-/// Whether repositories may be anywhere below the path, if neither the path nor anything outside these can be an
-/// auto-run file. `None` if that takes more than a look. By the built-in list, for this image alone.
+/// Whether repositories may be anywhere below the path, if neither the path nor anything below can be an auto-run file,
+/// except in these. `None` if that takes more than a look. By the built-in list, for this image alone.
 pub(crate) fn ordinary(image: &Image<'_>, path: &[u8], winner: Winner<'_, '_>) -> Option<bool> {
     let has_base_below = image.bases(path).any(|(_, base)| begins_inside(image, base, path));
     let mut is_top = false;
@@ -108,7 +108,8 @@ pub(crate) fn takes_along(image: &Image<'_>, from: &Request<'_>, to: &[u8]) -> b
     takes && !is_released(image, from)
 }
 
-/// Leaves out nested repositories, which may go, and a whole directory that is a rule's anchor.
+/// As [`takes_along`], by the built-in list. Leaves out nested repositories, which may go, and a whole directory that
+/// is a rule's anchor.
 fn takes_along_by_list(image: &Image<'_>, from: &[u8], to: &[u8]) -> bool {
     let is_left = |stand: Stand<'_>, (entry, at): (&Entry, Positions)| {
         !of_directory(image, to).any(|there| is_as_far(there, stand, entry, at))

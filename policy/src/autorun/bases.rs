@@ -104,7 +104,7 @@ fn add_named(around: Surroundings<'_>, file: &Path, bases: &mut Vec<(Place, Path
     let named = git::Named::of(&String::from_utf8_lossy(&text));
     let beside = file.parent().unwrap_or(file);
     for hooks in named.hooks.into_iter().filter_map(|value| place(value, around.workspace)) {
-        // husky keeps the scripts of its hooks in the directory above.
+        // husky keeps starters in `_`, for the hooks in the directory above.
         let of_husky = hooks.file_name().is_some_and(|name| name == "_");
         let whole = hooks.parent().filter(|_| of_husky).map(Path::to_owned);
         bases.push((Place::Hooks, whole.unwrap_or(hooks)));

@@ -70,7 +70,7 @@ pub(crate) struct Matching {
 #[derive(Clone, Debug)]
 pub(crate) struct Expression {
     pub(crate) regex: String,
-    /// The part that patterns share which need an automaton apart from the others.
+    /// If it needs an automaton apart from the others: the text that the patterns of that automaton share.
     pub(crate) apart: Option<String>,
 }
 

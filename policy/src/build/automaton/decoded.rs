@@ -16,7 +16,7 @@ pub(super) struct Point {
     /// The state in the determined automaton, if an unfinished character counts as invalid: each of its bytes is then
     /// one.
     pub(super) state: StateID,
-    /// The decoder of the unfinished character, and the state if it is valid.
+    /// The decoder of the unfinished character, and the state if it continues.
     begun: Option<(Decoder, StateID)>,
 }
 
