@@ -99,8 +99,8 @@ impl<'a> Context<'a> {
         result
     }
 
-    /// As [`Self::check_canonical`], for creating a directory there. A directory named like an auto-run file runs
-    /// nothing.
+    /// As [`Self::check_canonical`], for creating a directory there. No program obeys the name of an auto-run file
+    /// alone.
     #[must_use]
     pub fn check_new_directory(&self, path: &Path) -> CheckResult {
         let result = self.check_canonical(path, Capability::Create);

@@ -100,7 +100,7 @@ impl Commands {
 const MOST: usize = 48;
 
 /// The narrowest pattern that allows `count` arguments, of which these are the first. It lists the arguments
-/// themselves, at most [`MOST`] of them, and puts [`REST`] for those that are left out.
+/// themselves, unless they are too many, and puts [`REST`] for those that are left out.
 #[must_use]
 pub fn pattern<'a>(first: impl Iterator<Item = &'a str>, count: usize) -> Vec<String> {
     let mut pattern: Vec<String> = first.take(MOST).map(ToOwned::to_owned).collect();

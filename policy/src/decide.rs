@@ -215,7 +215,8 @@ pub fn remove(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     at_each_level(image, [request.path; 2], |image| removal(&lookup::lookup(image, request)))
 }
 
-/// Whether a directory may be created there. A directory named like an auto-run file runs nothing.
+/// Whether a directory may be created there. A new directory is empty, and no program obeys the name of an auto-run
+/// file alone.
 #[must_use]
 pub fn make_directory(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     access(image, &request.of_directory(), Capabilities::CREATE)

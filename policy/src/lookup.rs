@@ -23,8 +23,8 @@ pub struct Request<'a> {
     pub route: &'a [u8],
     /// A person was prompted and consented.
     pub consented: bool,
-    /// The request creates a directory, or removes an empty one. Of an auto-run file it then has the name alone, which
-    /// runs nothing.
+    /// The request creates a directory, or removes an empty one. Such a directory has at most the name of an auto-run
+    /// file, and no program obeys the name alone.
     pub directory: bool,
 }
 
