@@ -1,13 +1,13 @@
 #!/bin/sh
-# Runs each fuzz target for the given number of seconds: libFuzzer as cargo-fuzz builds it, with the tool chain of the
-# project. Keeps what it finds, and then exits with status 1.
+# Runs each fuzz target for the given number of seconds: libFuzzer as cargo-fuzz builds it, with the
+# tool chain of the project. Findings are kept, and make the exit status 1.
 set -eu
 cd "$(dirname "$0")"
 seconds=${1:-60}
 output=$PWD/target
 mkdir -p "$output/findings"
 
-# The target `library` runs this product as it is, unless another build is named.
+# The target `library` runs the product, built from this checkout unless another build is named.
 if [ -z "${JP_CONFINE_PRODUCT-}" ]; then
     cargo build --locked --release --manifest-path ../Cargo.toml --target-dir "$output/product"
     export JP_CONFINE_PRODUCT="$output/product/release/jp-confine"

@@ -1,10 +1,10 @@
-//! `docs/autorun.md` shows the built-in list of auto-run files.
+//! Checks that `docs/autorun.md` shows the built-in list of auto-run files.
 
 use jp_confine_policy::autorun::list::{Place, VERSION};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/autorun.md");
 
-/// What stands above the lists.
+/// The text above the lists.
 const HEAD: &str = "\
 # Auto-run files
 
@@ -71,7 +71,7 @@ fn document() -> String {
     text
 }
 
-/// `UPDATE_DOCS=1` writes it.
+/// `UPDATE_DOCS=1` writes the document.
 #[test]
 fn the_document_has_the_list() {
     if std::env::var_os("UPDATE_DOCS").is_some() {
