@@ -239,7 +239,7 @@ impl Route {
     ///
     /// # Errors
     /// `ENOMEM`, `ENAMETOOLONG`.
-    #[cfg(target_os = "linux")] // where files without names are made in directories
+    #[cfg(target_os = "linux")] // only Linux creates unnamed files in directories
     pub(crate) fn into(image: &Image<'_>, spelling: &Spelling, name: &[u8]) -> Result<Self, Errno> {
         let mut route = Self::of_change(image, spelling)?;
         if let Some(kept) = &mut route.0 {

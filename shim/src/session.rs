@@ -1,4 +1,4 @@
-//! What a process knows of its run: the policy image, the shared page, and their descriptors.
+//! Holds the state of a process's run: the policy image, the shared page, and their descriptors.
 //!
 //! The constructor sets it up, or the first hook that runs before it. A process without a valid image denies everything
 //! (spec §13).

@@ -23,8 +23,8 @@ impl Spelling {
         (libc::AT_FDCWD, self.text.c_str(0))
     }
 
-    /// Whether `errno`, the kernel's answer from the root, may be wrong for the program's own path, because the
-    /// directory that it is relative to was moved or cannot be reached by its path.
+    /// Whether `errno`, the kernel's answer from the root, may be wrong for the program's own path. The directory that
+    /// it is relative to may have moved, or may be unreachable by its path.
     #[cold]
     pub(crate) fn is_elsewhere(&self, errno: Errno) -> bool {
         match errno {

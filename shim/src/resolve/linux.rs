@@ -62,8 +62,8 @@ pub(crate) fn pin_without_links(
     }
 }
 
-/// Opens the pinned object whose status is `status`. Uses its path if that still leads to the object, which is faster:
-/// a process pays for its names in `/proc` when it first uses one, and again when it ends.
+/// Opens the pinned object whose status is `status`. Uses its path if that still leads to the object, which is faster.
+/// The kernel makes the names in `/proc` when a process first uses one, and removes them when it ends.
 ///
 /// # Errors
 /// As open(2).
@@ -111,8 +111,8 @@ pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     own_process(to)
 }
 
-/// Respells a path that does not exist from the last existing directory on it, if symlinks led there. Returns whether it
-/// did. Otherwise, or if the program must not learn that the directory exists, removes the `..`.
+/// Respells a path that does not exist from the last existing directory on it, if symlinks led there. Returns whether
+/// it did. Otherwise, or if the program must not learn that the directory exists, removes the `..`.
 #[cold]
 #[inline(never)]
 pub(crate) fn place_absent(image: &Image<'_>, spelling: &mut Spelling) -> bool {

@@ -93,8 +93,8 @@ pub(crate) fn execute(
     }
     // The supervisor reports a Landlock denial.
     let outcome = unjudged(number, words);
-    // Tells a supervisor that waits for this start that it failed. It may not hear of the next start, which the hook may
-    // check alone.
+    // Tells a supervisor that waits for this start that it failed. It may not hear of the next start, which the hook
+    // may check alone.
     let _ = unjudged(libc::SYS_execve, [0; 5]);
     outcome.err().unwrap_or(Errno::EACCES)
 }

@@ -1,5 +1,5 @@
-//! Reads the environment and the auxiliary vector (getauxval(3)) of a program at its start. glibc's loader passes the
-//! environment to a constructor, and the vector follows it. musl passes nothing, and neither exists for a hook that
+//! Reads the environment and the auxiliary vector (getauxval(3)) that a program starts with. glibc's loader passes the
+//! environment to a constructor, with the vector behind it. musl's passes neither, and neither exists for a hook that
 //! runs first. Then the environment is read from the kernel's copy.
 
 use core::ffi::c_char;
