@@ -1,9 +1,8 @@
-//! Paths remembered between calls, without a lock.
+//! Remembers paths between calls, without a lock.
 //!
-//! A remembered path holds as long as no directory was renamed anywhere in the run
-//! ([`session::generation`]) and the key it was stored under still fits. Only the process that
-//! owns the memory stores: a `vfork` child shares the memory but neither the working directory
-//! nor the descriptors.
+//! A remembered path is valid while its key still fits and no directory was renamed anywhere in the run
+//! ([`session::generation`]). Only the process that owns the memory stores paths: a `vfork` child shares the memory,
+//! but has a working directory and descriptors of its own.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
@@ -12,32 +11,32 @@ use crate::errno::Errno;
 use crate::{session, sys};
 
 const WORD: usize = 8;
-/// Longer paths are not remembered.
+/// Longest remembered path, in words.
 const WORDS: usize = 32;
 
-/// What must still be the case for a remembered path to be true, beside the generation.
+/// The state, beside the generation, that must be unchanged for a remembered path to be valid.
 pub(crate) type Key = [u64; 2];
 
 /// One remembered path.
 pub(crate) struct Remembered {
-    /// Odd while somebody writes.
+    /// Odd during a write.
     version: AtomicU32,
-    /// The [`stamp`] of the generation the path was read at; zero for none.
+    /// The [`stamp`] of the generation in which the path was read. Zero if there is none.
     generation: AtomicU64,
     key: [AtomicU64; 2],
     len: AtomicUsize,
     words: [AtomicU64; WORDS],
 }
 
-/// How many `vfork` children may be somewhere else than the memory they share remembers.
+/// The number of `vfork` children that may be in another directory than the memory they share says.
 static SUSPENDED: AtomicU32 = AtomicU32::new(0);
 
-/// Stops remembering, until [`resume`]: a child that shares the memory changes its directory.
+/// Stops remembering until [`resume`]: a child that shares the memory changes its directory.
 pub(crate) fn suspend() {
     SUSPENDED.fetch_add(1, Ordering::AcqRel);
 }
 
-/// Ends what [`suspend`] began: that child has memory of its own now, or is gone.
+/// Ends [`suspend`]: the child is gone or has its own memory now.
 #[cfg(target_os = "linux")]
 pub(crate) fn resume() {
     SUSPENDED.fetch_sub(1, Ordering::AcqRel);
@@ -54,13 +53,13 @@ impl Remembered {
         }
     }
 
-    /// Forgets the path. Whoever is just storing one will notice.
+    /// Forgets the path. A thread that is storing one notices.
     pub(crate) fn forget(&self) {
         self.version.fetch_add(2, Ordering::AcqRel);
         self.generation.store(0, Ordering::Release);
     }
 
-    /// Puts the path into `to`: as remembered, or as `ask` finds it out.
+    /// Puts the path into `to`, either as remembered or from `ask`.
     ///
     /// # Errors
     /// Those of `ask`.
@@ -80,7 +79,7 @@ impl Remembered {
         Ok(())
     }
 
-    /// Stores the path of `key` as it was in the generation `since`, which [`now`] gave.
+    /// Stores the path of `key` as of the generation `since`, a value of [`now`].
     #[cfg(target_os = "linux")]
     pub(crate) fn keep(&self, key: Key, path: &[u8], since: u64) {
         self.store(self.version.load(Ordering::Acquire), since, key, path);
@@ -140,23 +139,23 @@ impl Remembered {
     }
 }
 
-/// The process whose memory this is. A child of fork(2) adopts its copy where that is hooked, others remember nothing;
-/// in the memory that a `vfork` child shares stands its parent.
+/// The process that owns this memory. A child of a hooked fork(2) takes over its copy, and other children remember
+/// nothing. In the memory of a `vfork` child, this is the parent.
 #[cfg_attr(target_os = "linux", unsafe(link_section = ".data"))] // see `sys::calls::COOKIE`
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
-/// Declares the calling process the owner of its memory: when the library is loaded, and in a new process
-/// that has a copy.
+/// Makes the calling process the owner of its memory. Called when the library is loaded, and in a new process with a
+/// copy.
 pub(crate) fn adopt() {
     OWNER.store(sys::getpid(), Ordering::Relaxed);
 }
 
-/// The highest generation that this process knows of. The page is open to every program of the run:
-/// where it counts backwards somebody forges it.
+/// The highest generation that this process has seen. Every program of the run can write the page. If it counts
+/// backwards, one of them forges it.
 static HIGHEST: AtomicU64 = AtomicU64::new(0);
 
-/// The present generation as it is stored beside what is true in it: never zero. `None` while
-/// nothing is to be remembered or recalled.
+/// The current generation, in the form that is stored with a path. Never zero. `None` while nothing may be remembered
+/// or recalled.
 pub(crate) fn now() -> Option<u64> {
     let generation = session::generation()?.load(Ordering::Acquire);
     if SUSPENDED.load(Ordering::Acquire) > 0 {
@@ -169,7 +168,7 @@ pub(crate) fn now() -> Option<u64> {
     (generation >= highest).then(|| generation.wrapping_mul(2) | 1)
 }
 
-/// Begins a new generation, in every process of the run; whether they could be told.
+/// Begins a new generation in every process of the run. Returns whether the processes share a page for it.
 pub(crate) fn begin_generation() -> bool {
     let Some(generation) = session::generation() else { return false };
     let before = generation.fetch_add(1, Ordering::AcqRel);
@@ -177,7 +176,7 @@ pub(crate) fn begin_generation() -> bool {
     true
 }
 
-/// Whether the calling process is not a `vfork` child, in its parent's memory.
+/// Whether the calling process owns its memory. A `vfork` child does not: it runs in its parent's.
 pub(crate) fn owns_memory() -> bool {
     OWNER.load(Ordering::Relaxed) == sys::getpid()
 }

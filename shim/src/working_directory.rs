@@ -1,4 +1,4 @@
-//! The working directory's path.
+//! Remembers the path of the working directory.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,13 +12,13 @@ use crate::sys;
 
 static REMEMBERED: Remembered = Remembered::new();
 
-/// Changes the directory by `change`, which makes the system call.
+/// Changes the working directory. `change` makes the system call.
 ///
 /// # Errors
 /// Those of `change`.
 pub(crate) fn change(change: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
     if !remembered::owns_memory() {
-        // A `vfork` child of the program's own making: when it is gone nobody will tell.
+        // A `vfork` child that the program made itself: nothing reports when it is gone.
         remembered::suspend();
     }
     forget();
@@ -33,10 +33,10 @@ fn forget() {
     REMEMBERED.forget();
 }
 
-/// The stamp of the generation at which nothing at or below the directory was found hidden.
+/// The generation in which the directory was found to contain nothing hidden.
 static SHOWS_EVERYTHING_AT: AtomicU64 = AtomicU64::new(0);
 
-/// Whether nothing at or below the directory is hidden.
+/// Whether nothing is hidden at or below the working directory.
 pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
     let Some(now) = remembered::now() else { return false };
     if SHOWS_EVERYTHING_AT.load(Ordering::Acquire) == now {
@@ -50,8 +50,8 @@ pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
     shows
 }
 
-/// Announces to every process of the run that a directory was renamed, or removed so that its inode
-/// number may come to stand for another.
+/// Tells every process of the run that a directory was renamed or deleted. After a deletion, its inode number may come
+/// to mean another directory.
 pub(crate) fn announce_change() {
     if !remembered::begin_generation() {
         forget();
@@ -61,15 +61,15 @@ pub(crate) fn announce_change() {
 /// Puts the canonical path of the working directory into `to`.
 ///
 /// # Errors
-/// `ENOENT` in a directory that was removed, `ENAMETOOLONG`, `EACCES` in one out of reach.
+/// `ENOENT` in a deleted directory, `ENAMETOOLONG`, `EACCES` in an unreachable one.
 pub(crate) fn read(to: &mut PathBuffer) -> Result<(), Errno> {
     REMEMBERED.read([0; 2], to, ask)
 }
 
-/// As [`read`], whatever is remembered.
+/// As [`read`], but always asks the kernel.
 ///
 /// # Errors
-/// As there.
+/// As for [`read`].
 pub(crate) fn ask<const N: usize>(to: &mut Buffer<N>) -> Result<(), Errno> {
     to.fill(sys::getcwd)?;
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }

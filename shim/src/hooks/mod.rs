@@ -1,5 +1,4 @@
-//! The entry points, a file for each kind. Each is two statements: do the mediated operation,
-//! reply as libc does.
+//! The hooks, one file for each kind. A hook is two statements: perform the checked operation, and reply as libc does.
 
 pub(crate) mod attributes;
 pub(crate) mod directories;
@@ -18,7 +17,7 @@ pub(crate) mod streams;
 pub(crate) mod temporary;
 pub(crate) mod walk;
 
-// What only the libraries and the kernel of Linux have.
+// Only on Linux.
 #[cfg(target_os = "linux")]
 mod accounting;
 #[cfg(target_os = "linux")]
@@ -68,6 +67,6 @@ mod words;
 #[cfg(target_os = "linux")]
 pub(crate) mod xattrs;
 
-// What only libSystem has, and the table by which dyld finds the hooks.
+// Only in libSystem, and the table in which dyld finds the hooks.
 #[cfg(target_os = "macos")]
 mod macos;

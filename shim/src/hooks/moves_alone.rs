@@ -1,5 +1,5 @@
-//! Moving what takes nothing along: by link(2) and unlink(2), which the kernel refuses for a directory whatever stood
-//! under a name when it was judged.
+//! Moves a file, never a directory, by link(2) and unlink(2). The kernel denies these for a directory, even if one has
+//! taken the place of the file since the check.
 
 use core::ffi::{CStr, c_int, c_uint};
 
@@ -9,32 +9,32 @@ use crate::buffer::Buffer;
 use crate::errno::Errno;
 use crate::sys::{self, process};
 
-/// No error of the system's: it is a directory. To report that from here takes stack.
+/// Not a system error: the source is a directory. Reporting it from here would take stack.
 pub(super) const STAYS: Errno = Errno(0);
 
-/// No error of these calls: it is a symlink, and must not go either.
+/// Not an error of these calls: the source is a symlink, which must not be moved either.
 pub(super) const LENDS: Errno = Errno::ELOOP;
 
-/// The two names of a move, in directories that are held.
+/// The two names of a move, in pinned directories.
 pub(super) struct Names<'a> {
     pub(super) old: (c_int, &'a CStr),
     pub(super) new: (c_int, &'a CStr),
 }
 
-/// How often a destination is removed that others make again meanwhile.
+/// How often to delete a destination that other processes create again meanwhile.
 const ATTEMPTS: usize = 8;
 
-/// As rename(2) with flags of [`sys::rename`], of what is no directory: not in one step, so that other threads may see
-/// both names for a moment, or no destination where one is replaced.
+/// As rename(2) with the flags of [`sys::rename`], for anything but a directory. It takes several steps. Other threads
+/// may for a moment see both names, or no destination while it is replaced.
 ///
 /// # Errors
-/// [`STAYS`], [`LENDS`]; else the kernel's, `EXDEV` where it makes no such link, or a destination may not be replaced,
-/// upon which programs copy. With an error the destination is what it was.
+/// [`STAYS`], [`LENDS`], or the kernel's. `EXDEV`, upon which programs copy, if the kernel cannot make such a link or
+/// the destination may not be replaced. After an error the destination is unchanged.
 #[cold]
 #[inline(never)]
 pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, way: Way) -> Result<(), Errno> {
     let Names { old: (old_dir, old), new: (new_dir, new) } = *names;
-    // A whiteout takes the place of what goes in one step only.
+    // A whiteout can only replace the source in a single step.
     if flags & !sys::RENAME_NOREPLACE != 0 {
         return Err(STAYS);
     }
@@ -54,7 +54,7 @@ pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, way: Way) -> Result<(
         linked = link(names.old, names.new, way.movable);
     }
     linked.map_err(|errno| without_link(names, errno))?;
-    // What others put there meanwhile is theirs.
+    // An object that another process put there meanwhile stays.
     if sys::look(old_dir, old).is_ok_and(|found| sys::identity(&found) != before) {
         return Ok(());
     }
@@ -73,8 +73,7 @@ fn link(from: (c_int, &CStr), to: (c_int, &CStr), movable: Movable) -> Result<()
     }
 }
 
-/// Removes what is at the destination, once it is sure that the rest can be done; whether that is another file than the
-/// one that is to go there.
+/// Deletes the destination once the rest is sure to succeed. Returns whether it was another file than the source.
 fn make_way(names: &Names<'_>, way: Way) -> Result<bool, Errno> {
     let Names { old: (old_dir, old), new: (new_dir, new) } = *names;
     if sys::is_directory(old_dir, old) {
@@ -99,10 +98,10 @@ fn make_way(names: &Names<'_>, way: Way) -> Result<bool, Errno> {
     sys::unlinkat(new_dir, new, 0).map(|()| true)
 }
 
-/// Whether an entry of this directory can be removed later, as far as that is known before.
+/// Checks whether an entry of this directory can be deleted later, as far as that is known now.
 ///
 /// # Errors
-/// The kernel's; `EXDEV` where a sticky directory may keep it: whoever copies finds out.
+/// The kernel's. `EXDEV` if a sticky directory may prevent it: a program that copies finds out.
 #[inline(never)]
 fn demand_removable(directory: c_int, entry: &libc::stat) -> Result<(), Errno> {
     sys::faccessat(directory, c".".as_ptr(), libc::W_OK | libc::X_OK, 0)?;
@@ -113,7 +112,8 @@ fn demand_removable(directory: c_int, entry: &libc::stat) -> Result<(), Errno> {
     if is_sticky && !is_ours { Err(Errno::EXDEV) } else { Ok(()) }
 }
 
-/// Makes a link beside the destination, and removes it: the kernel may make none of this file, or on this file system.
+/// Makes a hard link beside the destination and deletes it again. The kernel may allow none for this file or file
+/// system.
 #[inline(never)]
 fn try_link(names: &Names<'_>, movable: Movable) -> Result<(), Errno> {
     let directory = names.new.0;
@@ -129,7 +129,7 @@ fn try_link(names: &Names<'_>, movable: Movable) -> Result<(), Errno> {
     sys::unlinkat(directory, name.c_str(0), 0)
 }
 
-/// What it comes to that there is no link.
+/// The error of the move if no hard link can be made.
 fn without_link(names: &Names<'_>, errno: Errno) -> Errno {
     let (dir, name) = names.old;
     match errno {

@@ -1,4 +1,4 @@
-//! What attribute calls share: the object of a path or descriptor, judged and held.
+//! Checks and pins the object of a path or descriptor. Used by the hooks for attributes.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -15,11 +15,11 @@ use crate::report::{self, Subject};
 use crate::sys::{self, Object};
 use crate::{resolve, session};
 
-/// Holds what `path` leads to, if `need` is granted on it; with `O_NOFOLLOW` in `flags` a link at
-/// the end itself.
+/// Pins the object that `path` leads to, if the policy grants `need` on it. With `O_NOFOLLOW` in `flags`, pins a
+/// symlink at the end itself.
 ///
 /// # Errors
-/// As openat(2) with `O_PATH`; `EACCES` or `ENOENT` where the policy refuses.
+/// As openat(2) with `O_PATH`. `EACCES` or `ENOENT` if the policy denies it.
 pub(crate) fn at_path(
     call: &CStr,
     dirfd: c_int,
@@ -30,11 +30,11 @@ pub(crate) fn at_path(
     at_path_by(call, dirfd, path, flags, need, decide::access)
 }
 
-/// As [`at_path`], for the object to get another mode. Of a configuration of git a supervisor says which modes it may
-/// have: it judges each change of a mode, whoever did before.
+/// As [`at_path`], for a change of the object's mode. The supervisor checks each change of a mode, even one that the
+/// library has checked. It also decides which modes a git configuration may have.
 ///
 /// # Errors
-/// As there.
+/// As for [`at_path`].
 #[inline(never)]
 pub(super) fn for_mode(
     call: &CStr,
@@ -58,11 +58,11 @@ fn is_judged_later(image: &Image<'_>, request: &Request<'_>) -> bool {
     image.behind().supervisor && config_mode::is_kept_by_list_alone(image, request)
 }
 
-/// As [`at_path`], of what libc opens by itself then. Where the supervisor hears of that, and has a person asked who may
-/// allow it, nobody is asked before: that would be a second question. About what is sensitive the library alone asks.
+/// As [`at_path`], for an object that libc then opens itself. If the supervisor receives that open and prompts a
+/// person, nobody is prompted here, as that would be a second prompt. Only the library prompts about sensitive objects.
 ///
 /// # Errors
-/// As there.
+/// As for [`at_path`].
 #[cfg(target_os = "linux")]
 pub(super) fn for_libc(
     call: &CStr,
@@ -108,7 +108,8 @@ fn at_path_by(
     pinned
 }
 
-/// Has whoever learns see what was asked for where nothing is, unless it was refused: by a call that changes nothing.
+/// Makes a call that changes nothing, so that a learning run sees the request although the path does not exist. Skipped
+/// after a denial.
 #[cfg(target_os = "linux")]
 #[cold]
 #[inline(never)]
@@ -130,11 +131,11 @@ fn ask_for_update(
     let _ = sys::call(libc::SYS_fchownat, arguments);
 }
 
-/// Whether `need` is granted on the object of an open descriptor. Objects without a path are the
+/// Checks whether the policy grants `need` on the object of an open descriptor. An object without a path is the
 /// program's own.
 ///
 /// # Errors
-/// `EBADF`; `EACCES` where the policy refuses.
+/// `EBADF`; `EACCES` if the policy denies it.
 pub(crate) fn at_descriptor(call: &CStr, fd: c_int, need: Capabilities) -> Result<(), Errno> {
     let image = session::image()?;
     let mut path = PathBuffer::new();

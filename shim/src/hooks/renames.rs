@@ -1,4 +1,4 @@
-//! Moving directory entries: both are held, and both are judged, before one takes the place of the other.
+//! Moves directory entries: pins and checks both ends, then moves one.
 
 use core::cell::Cell;
 use core::ffi::{CStr, c_uint};
@@ -19,7 +19,7 @@ use crate::path::Spelling;
 use crate::resolve::{self, Entry};
 use crate::{session, sys, working_directory};
 
-/// rename(2), and with flags of [`sys::rename`] what the system has beside it.
+/// rename(2), and the system's forms with the flags of [`sys::rename`].
 pub(super) fn move_entry(
     call: &CStr,
     old: Argument,
@@ -30,7 +30,7 @@ pub(super) fn move_entry(
     move_by(session::image()?, call, old, new, flags)
 }
 
-/// As [`move_entry`], by this policy: to find that takes stack, too, and here is little left.
+/// As [`move_entry`], with the policy at hand. Finding it takes stack, of which little is left here.
 #[inline(never)]
 fn move_by(
     image: &Image<'_>,
@@ -64,7 +64,7 @@ fn move_by(
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let pair = (&asked.from, &asked.to);
     let ends = Held { source: &source, target: &target };
-    // The supervisor judges all of it, reads what would come to be there, and lets ordinary changes pass.
+    // The supervisor checks the whole move, reads the new configuration, and lets ordinary changes pass.
     let is_supervised = image.outer().is_none() && image.behind().supervisor;
     let names =
         Names { old: (source.dirfd(), source.name()), new: (target.dirfd(), target.name()) };
@@ -97,7 +97,7 @@ fn move_by(
     let (outcome, if_exists) = match plan {
         Plan::Go => (by_name(flags), None),
         Plan::OnlyNew(denial) => (by_name(flags | sys::RENAME_NOREPLACE), Some(denial)),
-        // The kernel's bounds may keep a destination that may only be replaced, and not removed. No person is asked twice.
+        // Landlock may deny deleting a destination that may only be replaced. No person is prompted twice.
         Plan::Alone(Alone { exists: None, .. })
             if is_supervised && flags == 0 && !was_asked.get() && ends.exists() =>
         {
@@ -129,7 +129,7 @@ fn move_by(
     }
 }
 
-/// Both ends of a move, held.
+/// Both ends of a move, pinned.
 struct Held<'a> {
     source: &'a Entry<'a>,
     target: &'a Entry<'a>,

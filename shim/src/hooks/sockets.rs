@@ -1,4 +1,4 @@
-//! Unix sockets by path: connecting needs read and update of the socket, binding creates it.
+//! Hooks for unix sockets with a path. Connecting needs read and update on the socket, binding needs create.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::offset_of;
@@ -18,13 +18,13 @@ use crate::report::{self, Subject};
 use crate::sys::{self, Object};
 use crate::{cancellation, memory, resolve, session};
 
-/// Where the path of a unix socket's address begins.
+/// Offset of the path in the address of a unix socket.
 const PATH_AT: usize = offset_of!(libc::sockaddr_un, sun_path);
 
 /// The path in an address, with its NUL.
 pub(super) type SocketPath = Buffer<{ size_of::<libc::sockaddr_un>() }>;
 
-/// A socket address of the program's.
+/// A socket address from the program.
 #[derive(Clone, Copy)]
 pub(super) struct Address {
     at: *const u8,
@@ -36,8 +36,8 @@ impl Address {
         Self { at: at.cast(), len: len as usize }
     }
 
-    /// The path of a unix socket, whatever the descriptor is of: what it says of itself may be another's answer, or of
-    /// another by the time of the call. `None` for any other address, which names no file.
+    /// The path in the address of a unix socket. Ignores the family of the descriptor: another thread may put another
+    /// socket under its number before that is asked, or before the call. `None` for an address that names no file.
     ///
     /// # Errors
     /// `EFAULT`.
@@ -49,7 +49,7 @@ impl Address {
         }
     }
 
-    /// The name of a unix socket, which begins with a NUL where it is no path.
+    /// The name in the address of a unix socket. It begins with a NUL if it is not a path.
     ///
     /// # Errors
     /// `EFAULT`.
@@ -58,8 +58,8 @@ impl Address {
         Ok(named.filter(|(family, _)| sys::is_unix(family)).map(|(_, name)| name))
     }
 
-    /// All of it, where it may be an address of a unix socket: those are longer than their family, and no longer than
-    /// that (`unix_validate_addr` in `net/unix/af_unix.c`).
+    /// All bytes of the address, if its length allows a unix socket address: longer than the family, and no longer than
+    /// `sockaddr_un` (`unix_validate_addr` in `net/unix/af_unix.c`).
     ///
     /// # Errors
     /// `EFAULT`.
@@ -69,13 +69,12 @@ impl Address {
         }
         memory::check(self.at.addr())?;
         memory::check(self.at.addr().wrapping_add(self.len).wrapping_sub(1))?;
-        // SAFETY: the first and the last byte were just found readable, and an address is smaller
-        // than a page.
+        // SAFETY: the first and the last byte were just found readable, and an address is smaller than a page.
         Ok(Some(unsafe { core::slice::from_raw_parts(self.at, self.len) }))
     }
 }
 
-/// The same socket under a name that leads to exactly the object that was judged.
+/// An address that leads to exactly the pinned socket that was checked.
 struct Substitute {
     address: libc::sockaddr_un,
     _held: Object,
@@ -83,7 +82,7 @@ struct Substitute {
 
 impl Substitute {
     /// # Errors
-    /// As connect(2); `EACCES` or `ENOENT` where the policy refuses.
+    /// As connect(2). `EACCES` or `ENOENT` if the policy denies it.
     fn of(call: &CStr, path: &SocketPath) -> Result<Self, Errno> {
         cancellation::point(|| ());
         let image = session::image()?;
@@ -101,8 +100,8 @@ impl Substitute {
     }
 }
 
-/// What the program is told where a call without a path failed. Landlock refuses servers outside of the run
-/// without a word, and with an errno of its own (spec R18).
+/// The errno for the program after a call without a path failed. Landlock denies servers outside the run with an errno
+/// of its own and without a report (spec R18).
 pub(super) fn told(call: &CStr, errno: Errno, address: Address) -> Errno {
     #[cfg(target_os = "linux")]
     if errno == Errno::EPERM
@@ -120,7 +119,7 @@ const SUBSTITUTE_LEN: usize = size_of::<libc::sockaddr_un>();
 /// connect(2).
 ///
 /// # Errors
-/// As connect(2); `EACCES` or `ENOENT` where the policy refuses.
+/// As connect(2). `EACCES` or `ENOENT` if the policy denies it.
 pub(super) fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
@@ -140,7 +139,7 @@ pub(crate) extern "C" fn connect(fd: c_int, address: *const c_void, len: libc::s
     connect_to(fd, Address::new(address, len)).reply()
 }
 
-/// The name that is bound stays the program's own: peers see it.
+/// Binds the program's own name, because peers see it.
 fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_some() {
@@ -202,7 +201,7 @@ pub(crate) extern "C" fn sendto(
     send_to(fd, (bytes, count), flags, Address::new(address, len)).reply()
 }
 
-/// The header of a message of the program's.
+/// Reads the header of a message from the program.
 ///
 /// # Errors
 /// `EFAULT`.

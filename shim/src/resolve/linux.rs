@@ -1,4 +1,4 @@
-//! Pinning by `O_PATH`: the kernel does the walking, and `/proc/self/fd` tells where it ended.
+//! Pins objects by `O_PATH` descriptor: the kernel walks the path, and `/proc/self/fd` says where it ended.
 
 use core::ffi::{CStr, c_int};
 
@@ -14,7 +14,7 @@ use crate::places::{self, REMOVED};
 use crate::report::{self, Reason, Subject};
 use crate::sys::{self, Fd, Object};
 
-/// Where no link lies on the way, a spelling from a directory whose path is known is canonical.
+/// A spelling relative to a directory with a known path is canonical if it contains no symlink.
 pub(super) const TRUSTS_SPELLING: bool = true;
 
 /// Whether a `/proc/self/fd` text names an object that has no path.
@@ -24,11 +24,11 @@ pub(crate) fn is_anonymous(text: &[u8]) -> bool {
         .any(|prefix| text.starts_with(prefix))
 }
 
-/// Pins what `spelling` leads to; with `O_NOFOLLOW` in `flags` a link at the end itself. Its
-/// canonical path goes to `path`, or `pipe:[…]` and the like for an object without one.
+/// Pins the object that `spelling` leads to. With `O_NOFOLLOW` in `flags`, pins a symlink at the end itself. Writes the
+/// canonical path to `path`, or `pipe:[…]` and the like for an object without one.
 ///
 /// # Errors
-/// The kernel's, for a path that leads nowhere; `EACCES` where the place cannot be told.
+/// The kernel's, if the path does not exist. `EACCES` if the object's path is unknown.
 pub(crate) fn pin(
     spelling: &Spelling,
     flags: c_int,
@@ -41,14 +41,14 @@ pub(crate) fn pin(
     Ok(looked_up_again(dirfd, spelled, flags).unwrap_or(fd))
 }
 
-/// What a path leads to by now, in the build that `tests/race` must find wanting: one that judges an
-/// object and then uses its name. The product holds what it judged.
+/// Looks the path up again, but only in the build that `tests/race` must find insecure: it checks an object and then
+/// uses its name. The product uses the descriptor that it checked.
 fn looked_up_again(dirfd: c_int, path: &CStr, flags: c_int) -> Option<Fd> {
     if cfg!(feature = "unpinned") { sys::openat(dirfd, path, flags, 0).ok() } else { None }
 }
 
-/// Pins what `spelling` leads to if no link is on the way; `None` where one is, or the kernel cannot
-/// tell.
+/// Pins the object that `spelling` leads to if the path contains no symlink. `None` if it contains one, or if the
+/// kernel cannot tell.
 pub(crate) fn pin_without_links(
     spelling: &Spelling,
     flags: c_int,
@@ -62,8 +62,8 @@ pub(crate) fn pin_without_links(
     }
 }
 
-/// Opens the held object of which `status` is told. Its path is the quicker way where that leads to it: the
-/// names in `/proc` are made when a process uses the first of them, and taken down when it ends.
+/// Opens the pinned object whose status is `status`. Uses its path if that still leads to the object, which is faster.
+/// The kernel makes the names in `/proc` when a process first uses one, and removes them when it ends.
 ///
 /// # Errors
 /// As open(2).
@@ -84,7 +84,7 @@ pub(crate) fn open_held(
     }
 }
 
-/// Puts the canonical path of a held object into `to`.
+/// Puts the canonical path of a pinned object into `to`.
 ///
 /// # Errors
 /// As [`locate`].
@@ -92,11 +92,11 @@ pub(crate) fn place_of(object: &Object, to: &mut PathBuffer) -> Result<(), Errno
     locate(object.raw(), to)
 }
 
-/// Puts the canonical path of an open descriptor into `to`, as the policy names it: without the
-/// kernel's mark on a removed file, and with `/proc/self` for the process itself.
+/// Puts the canonical path of an open descriptor into `to`, in the form that the policy uses. Removes the kernel's mark
+/// of a deleted file, and uses `/proc/self` for the process itself.
 ///
 /// # Errors
-/// `EBADF`, or `EACCES` where the place cannot be told.
+/// `EBADF`, or `EACCES` if the object's path is unknown.
 pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     places::of_descriptor(fd, to)?;
     if is_anonymous(to.as_bytes()) {
@@ -111,8 +111,8 @@ pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     own_process(to)
 }
 
-/// Respells a path that leads nowhere from where the last directory on its way is that exists; whether a link was
-/// on that way. Elsewhere, and where nobody is to learn that the directory exists, it loses its `..`.
+/// Respells a path that does not exist from the last existing directory on it, if symlinks led there. Returns whether
+/// it did. Otherwise, or if the program must not learn that the directory exists, removes the `..`.
 #[cold]
 #[inline(never)]
 pub(crate) fn place_absent(image: &Image<'_>, spelling: &mut Spelling) -> bool {
@@ -136,7 +136,7 @@ fn respell_from_last(image: &Image<'_>, spelling: &mut Spelling) -> Result<bool,
     Ok(true)
 }
 
-/// The last directory on the way that exists, and where its path ends.
+/// Opens the last existing directory on the path. Returns where its path ends.
 fn last_directory(spelling: &mut Spelling) -> Result<(usize, Fd), Errno> {
     let mut end = spelling.lexical().len();
     loop {
@@ -156,8 +156,8 @@ fn last_directory(spelling: &mut Spelling) -> Result<(usize, Fd), Errno> {
     }
 }
 
-/// Whether the path is to the memory of a process, whose directory's path ends at `end`, that this
-/// one traces: a debugger, which has that memory by `ptrace(2)` already.
+/// Whether the path names the memory of a process that this process traces. The path of the process's directory ends at
+/// `end`. A debugger already has that memory through `ptrace(2)`.
 fn is_memory_of_tracee(path: &[u8], end: usize) -> bool {
     path.ends_with(b"/mem") && path.get(..end).is_some_and(|process| traced(process) == Ok(true))
 }
@@ -168,7 +168,7 @@ fn traced(process: &[u8]) -> Result<bool, Errno> {
     name.push(process)?;
     name.push(b"/status")?;
     let file = sys::open_canonical(name.c_str(0), libc::O_RDONLY | libc::O_CLOEXEC)?;
-    // The line is among the first.
+    // The line is near the start of the file.
     let mut text = [0; 512];
     let length = sys::read(file.raw(), &mut text)?;
     let text = text.get(..length).unwrap_or_default();
@@ -176,19 +176,19 @@ fn traced(process: &[u8]) -> Result<bool, Errno> {
     let number = line.and_then(|at| text.get(at.saturating_add(TRACER.len())..));
     let number = number.unwrap_or_default();
     let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // A thread traces, and is known by its number in this process.
+    // The tracer is a thread, known by its number in this process.
     name.clear();
     name.push(b"/proc/self/task/")?;
     name.push(number.get(..digits).unwrap_or_default())?;
     Ok(digits > 0 && sys::openat(libc::AT_FDCWD, name.c_str(0), DIRECTORY, 0).is_ok())
 }
 
-/// `/proc/PID/…` of this very process is `/proc/self/…` to the policy.
+/// Replaces `/proc/PID/…` of this process by `/proc/self/…`, which the policy uses.
 fn own_process(path: &mut PathBuffer) -> Result<(), Errno> {
     const PROC: &[u8] = b"/proc/";
     let Some(rest) = path.as_bytes().strip_prefix(PROC) else { return Ok(()) };
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // Not getpid(2): the process may count in another pid namespace than this /proc does.
+    // getpid(2) may be wrong: the process may be in another pid namespace than this /proc.
     let mut own = Buffer::<16>::new();
     own.fill(|bytes, room| sys::readlinkat(libc::AT_FDCWD, c"/proc/self", bytes, room))?;
     let is_own = rest.get(..digits) == Some(own.as_bytes());
@@ -198,8 +198,8 @@ fn own_process(path: &mut PathBuffer) -> Result<(), Errno> {
     path.replace_start(PROC.len().saturating_add(digits), b"/proc/self")
 }
 
-/// Refuses an object without a path unless the program holds it already: unless it was reached
-/// through the descriptors of this very process. Those of others are in `/proc` too.
+/// Denies an object without a path, unless the program reached it through a descriptor of this process and so already
+/// holds it. `/proc` also shows the descriptors of other processes.
 ///
 /// # Errors
 /// `EACCES`.
@@ -228,11 +228,11 @@ pub(crate) fn require_own(
 
 const DIRECTORY: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
 
-/// Holds the directory of the entry whose name begins at `name_at`; where links lie on the way the
-/// entry is respelled from where they lead, of which `before` is told.
+/// Pins the directory of the entry whose name begins at `name_at`. If the path contains symlinks, calls `before` and
+/// then respells the entry from their target.
 ///
 /// # Errors
-/// The kernel's, and those of `before`; `EACCES` where the place cannot be told.
+/// The kernel's, and those of `before`. `EACCES` if the directory's path is unknown.
 pub(super) fn hold_directory(
     spelling: &mut Spelling,
     name_at: usize,
@@ -244,7 +244,7 @@ pub(super) fn hold_directory(
     })
 }
 
-/// The common case: no link on the way, so that the spelling is the canonical path.
+/// The common case: the path contains no symlink, so the spelling is the canonical path.
 fn pin_parent(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
     if !spelling.is_lexical() {
         return Err(Errno::ELOOP);
@@ -252,7 +252,7 @@ fn pin_parent(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
     pin_from_root(spelling, name_at)
 }
 
-/// Pins the directory that the path up to `end` names, if no link is on the way.
+/// Pins the directory that the path up to `end` names, if the path contains no symlink.
 ///
 /// # Errors
 /// As openat2(2).
@@ -263,7 +263,7 @@ pub(crate) fn pin_from_root(spelling: &mut Spelling, end: usize) -> Result<Fd, E
     })
 }
 
-/// Lets the kernel follow the links, asks where it arrived, and spells the entry from there.
+/// Lets the kernel follow the symlinks, asks where it arrived, and respells the entry from there.
 #[inline(never)]
 fn pin_parent_through_links(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
     let (dirfd, start) = (spelling.dirfd(), spelling.tail());

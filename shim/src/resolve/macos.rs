@@ -1,8 +1,8 @@
-//! Pinning by the directory: `F_GETPATH` (fcntl(2)) tells where that is, in the case and normal form
-//! of the volume and by way of firmlinks; the last component is looked at there, link by link.
+//! Pins objects by their directory. `F_GETPATH` (fcntl(2)) returns its path, in the volume's case and normal form and
+//! with firmlinks. The last component is then resolved there, symlink by symlink.
 //!
-//! No spelling is trusted, even where no link lies on its way: volumes take names in another case
-//! for the same, and `/System/Volumes/Data` leads to what `/` shows.
+//! No spelling is trusted, even without symlinks. Volumes ignore the case of names, and `/System/Volumes/Data` leads to
+//! objects that `/` shows, too.
 
 use core::ffi::{CStr, c_int};
 
@@ -17,7 +17,7 @@ use crate::sys::{self, ANONYMOUS, Fd, NAME, Object};
 
 pub(super) const TRUSTS_SPELLING: bool = false;
 
-/// Whether a text of [`locate`] stands for an object that has no path.
+/// Whether a text of [`locate`] stands for an object without a path.
 pub(crate) fn is_anonymous(text: &[u8]) -> bool {
     text == ANONYMOUS
 }
@@ -25,12 +25,12 @@ pub(crate) fn is_anonymous(text: &[u8]) -> bool {
 /// Puts the canonical path of an open descriptor into `to`.
 ///
 /// # Errors
-/// `EBADF`, or `EACCES` where the place cannot be told.
+/// `EBADF`, or `EACCES` if the object's path is unknown.
 pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     places::of_descriptor(fd, to)
 }
 
-/// Opens the held object.
+/// Opens the pinned object.
 ///
 /// # Errors
 /// As open(2).
@@ -43,7 +43,7 @@ pub(crate) fn open_held(
     sys::reopen(object, flags)
 }
 
-/// Puts the canonical path of a held object into `to`.
+/// Puts the canonical path of a pinned object into `to`.
 ///
 /// # Errors
 /// As [`locate`].
@@ -51,16 +51,17 @@ pub(crate) fn place_of(object: &Object, to: &mut PathBuffer) -> Result<(), Errno
     object.place(to)
 }
 
-/// Takes the `..` out of a path that leads nowhere: it is judged as it is spelled.
+/// Removes the `..` from a path that does not exist. The policy is asked about the path as spelled.
 pub(crate) fn place_absent(_image: &Image<'_>, spelling: &mut Spelling) -> bool {
     spelling.collapse();
     false
 }
 
-/// Here a descriptor of another process has no name: an object without a path is the program's own.
+/// Always succeeds. On macOS the descriptors of other processes have no names, so an object without a path is the
+/// program's own.
 ///
 /// # Errors
-/// None.
+/// None occur.
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it may be refused")]
 pub(crate) const fn require_own(
     _image: &Image<'_>,
@@ -70,11 +71,11 @@ pub(crate) const fn require_own(
     Ok(())
 }
 
-/// Pins what `spelling` leads to; with `O_NOFOLLOW` in `flags` a link at the end itself. Its
-/// canonical path goes to `path`.
+/// Pins the object that `spelling` leads to. With `O_NOFOLLOW` in `flags`, pins a symlink at the end itself. Writes the
+/// canonical path to `path`.
 ///
 /// # Errors
-/// The kernel's, for a path that leads nowhere; `EACCES` where the place cannot be told.
+/// The kernel's, if the path does not exist. `EACCES` if the object's path is unknown.
 pub(crate) fn pin(
     spelling: &Spelling,
     flags: c_int,
@@ -118,8 +119,8 @@ pub(crate) fn pin(
     Err(Errno::ELOOP)
 }
 
-/// Pins a directory itself: the root, `.` and `..`, or one whose own path may be another than that
-/// of its parent and its name, as with firmlinks.
+/// Pins a directory itself: the root, `.` or `..`, or one whose path may differ from its parent's path and its name, as
+/// with firmlinks.
 fn pin_directory(way: &Spelling, path: &mut PathBuffer) -> Result<Object, Errno> {
     let (dirfd, spelled) = way.as_spelled();
     let flags = sys::HOLD_DIRECTORY | libc::O_NOFOLLOW;
@@ -130,12 +131,11 @@ fn pin_directory(way: &Spelling, path: &mut PathBuffer) -> Result<Object, Errno>
     Ok(Object { directory, name })
 }
 
-/// Holds the directory of the entry whose name begins at `name_at`, and respells the entry from
-/// there, by the name that the directory has for it if it exists, and without a slash behind it; of
-/// which `before` is told.
+/// Pins the directory of the entry whose name begins at `name_at`, and calls `before` first. Respells the entry from
+/// there, without a trailing slash. If the entry exists, uses the name that the directory has for it.
 ///
 /// # Errors
-/// The kernel's, and those of `before`; `EACCES` where the place cannot be told.
+/// The kernel's, and those of `before`. `EACCES` if the directory's path is unknown.
 pub(super) fn hold_directory(
     spelling: &mut Spelling,
     name_at: usize,
@@ -153,14 +153,14 @@ pub(super) fn hold_directory(
     let mut known = Buffer::<NAME>::new();
     let told = sys::true_name(fd.raw(), name.c_str(0), &mut known);
     let (given, known) = (name.as_bytes(), known.as_bytes());
-    // Of a file with several names another one may be told.
+    // A file with several names may be returned under another one.
     let same = known.eq_ignore_ascii_case(given) || !given.is_ascii();
     spelling.rename(if told.is_ok() && same { known } else { given })?;
     Ok(fd)
 }
 
-/// Refuses an entry that has a slash behind it and is no directory: the kernel would follow a link
-/// there, so the slash is not shown to it.
+/// Rejects an entry with a trailing slash that is not a directory. The kernel would follow a symlink there, so it does
+/// not get to see the slash.
 ///
 /// # Errors
 /// `ENOTDIR`.

@@ -1,11 +1,11 @@
-//! The environment as the loader hands it to a constructor.
+//! Searches the environment that the loader passes to a constructor.
 
 use core::ffi::{CStr, c_char};
 
 /// The value of a variable in `environment`; `name` ends in `=`.
 ///
 /// # Safety
-/// `environment` must be an array of strings that ends with a null pointer; both live as long as the
+/// `environment` must be an array of strings that ends with a null pointer. Array and strings must live as long as the
 /// process.
 pub(super) unsafe fn variable(
     environment: *const *const c_char,

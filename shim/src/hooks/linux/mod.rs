@@ -1,4 +1,4 @@
-//! Entry points of kinds that other systems have too, under names or in forms of Linux alone.
+//! Hooks with names or forms that only Linux has. Other systems have the same kinds of functions.
 
 pub(crate) mod attributes;
 pub(in crate::hooks) mod directories;

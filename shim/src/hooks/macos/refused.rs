@@ -1,4 +1,4 @@
-//! Functions that are refused whole: what they do cannot be judged, or would change what paths mean.
+//! Functions that are always denied: their effect cannot be checked or would change the meaning of paths.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -28,19 +28,19 @@ refused! {
     c"revoke" revoke(path: *const c_char) on path;
     c"auditctl" auditctl(path: *const c_char) on path;
     c"fs_snapshot_mount" fs_snapshot_mount() on EVERYWHERE;
-    // By number, not by path.
+    // These take a number in place of a path.
     c"openbyid_np" openbyid_np() on EVERYWHERE;
     c"fsgetpath" fsgetpath() on EVERYWHERE;
-    // Lists a whole volume.
+    // These can list a whole volume.
     c"searchfs" searchfs(path: *const c_char) on path;
     c"fsctl" fsctl(path: *const c_char) on path;
-    // Many paths in one argument.
+    // Takes many paths in one argument.
     c"accessx_np" accessx_np() on EVERYWHERE;
-    // A descriptor that only its maker may close, of a file that is opened by name.
+    // Opens a file by name, as a descriptor that only its maker may close.
     c"guarded_open_np" guarded_open_np(path: *const c_char) on path;
-    // Forms of others with more arguments.
+    // Internal forms of other functions with more arguments.
     c"libSystem" internal() on EVERYWHERE;
-    // By number: every call there is.
+    // Makes any system call by number.
     c"syscall" syscall() on EVERYWHERE;
 }
 
@@ -55,11 +55,11 @@ macro_rules! refused_pointers {
 }
 
 refused_pointers! {
-    // With a block for a function.
+    // Takes a block in place of a function.
     c"scandir_b" with_block() on EVERYWHERE;
 }
 
-/// The forms of before macOS 10.6, with other structures.
+/// The forms from before macOS 10.6, with other structures.
 #[cfg(target_arch = "x86_64")]
 pub(super) mod old {
     use super::{Reply, c_char, c_int, c_void, refuse};

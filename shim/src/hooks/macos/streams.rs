@@ -1,4 +1,4 @@
-//! tmpfile(3), in the run's own temporary directory; libSystem's would go to `/tmp`.
+//! Hook of tmpfile(3). Uses the run's temporary directory, while libSystem's own would use `/tmp`.
 
 use core::ffi::c_void;
 

@@ -1,5 +1,5 @@
-//! The policy's image in memory that nobody can change: a sealed memfd (`memfd_create(2)`); and the
-//! page that the processes of a run share.
+//! Keeps the policy's image in memory that nobody can change, a sealed memfd (`memfd_create(2)`). Also maps the page
+//! that the processes of a run share.
 
 use core::ffi::{CStr, c_int};
 
@@ -11,17 +11,17 @@ use crate::errno::Errno;
 use crate::sys::Fd;
 use crate::sys::process::FileSize;
 
-/// The seals without which a memfd could still be changed.
+/// A memfd without these seals could still be changed.
 const SEALS: c_int =
     libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE;
 
 /// The size of the shared page.
 const PAGE: usize = 4096;
 
-/// Where a descriptor is out of a program's way.
+/// Lowest descriptor number that is out of a program's way.
 const HIGH: c_int = 1000;
 
-/// Whether nobody can change what the descriptor is open on.
+/// Whether nobody can change the descriptor's file.
 pub(crate) fn is_unchangeable(fd: c_int) -> bool {
     fcntl(fd, libc::F_GET_SEALS, 0).is_ok_and(|seals| seals & SEALS == SEALS)
 }
@@ -29,12 +29,12 @@ pub(crate) fn is_unchangeable(fd: c_int) -> bool {
 /// A sealed copy of the image.
 ///
 /// # Errors
-/// `EMFILE`, `ENFILE` or `ENOMEM`; `EFBIG` where files of the process may not be that long.
+/// `EMFILE`, `ENFILE` or `ENOMEM`. `EFBIG` if the process's file size limit is too low.
 #[cold]
 pub(crate) fn remake(image: &Image<'_>) -> Result<Fd, Errno> {
     let file = sealable_file(c"jp-confine")?;
     let mut rest = image.as_bytes();
-    // Files in memory are held to the limit, too, and who writes beyond it is killed.
+    // The limit also holds for files in memory. Writing beyond it kills the process.
     let _limit = FileSize::allow(rest.len())?;
     while !rest.is_empty() {
         match write(file.raw(), rest) {
@@ -44,25 +44,25 @@ pub(crate) fn remake(image: &Image<'_>) -> Result<Fd, Errno> {
         }
     }
     fcntl(file.raw(), libc::F_ADD_SEALS, SEALS)?;
-    // A limit below that number is no reason to fail.
+    // A descriptor limit below that number is no reason to fail.
     Ok(fcntl(file.raw(), libc::F_DUPFD, HIGH).map_or(file, Fd::adopt))
 }
 
-/// `memfd_create(2)` of a file that can be sealed and survives exec.
+/// `memfd_create(2)` of a sealable file that survives exec.
 fn sealable_file(name: &CStr) -> Result<Fd, Errno> {
     let flags = libc::MFD_ALLOW_SEALING as usize;
     let args = [name.as_ptr().expose_provenance(), flags, 0, 0, 0, 0];
     call(libc::SYS_memfd_create, args).map(|fd| Fd::adopt(int(fd)))
 }
 
-/// Maps the page that the run's processes share, and says which descriptor it came by, -1 for one
-/// that was opened anew, where a parent had closed it.
+/// Maps the page that the run's processes share. Also returns its descriptor. If a parent closed it, opens the page
+/// anew and returns -1.
 pub(crate) fn shared_page(image: &Image<'_>, fd: c_int) -> Option<(*mut u8, c_int)> {
     let map = |fd| map(fd, PAGE, libc::PROT_READ | libc::PROT_WRITE);
     if fd >= 0 {
         return map(fd).ok().map(|page| (page, fd));
     }
-    // It has a name in `/proc`.
+    // The page has a name in `/proc`.
     let mut path = Buffer::<64>::new();
     path.push(image.text(Text::SharedPage)).ok()?;
     let file = openat(libc::AT_FDCWD, path.c_str(0), libc::O_RDWR | libc::O_CLOEXEC, 0).ok()?;

@@ -1,6 +1,6 @@
-//! What glibc's loader hands to a constructor: the environment, and behind it the auxiliary vector
-//! (getauxval(3)). musl hands over nothing, and a hook that runs first has neither: then the
-//! environment is read where the kernel keeps it.
+//! Reads the environment and the auxiliary vector (getauxval(3)) that a program starts with. glibc's loader passes the
+//! environment to a constructor, with the vector behind it. musl's passes neither, and neither exists for a hook that
+//! runs first. Then the environment is read from the kernel's copy.
 
 use core::ffi::c_char;
 
@@ -16,30 +16,29 @@ const AT_PHNUM: usize = 5;
 const AT_EXECFN: usize = 31;
 
 unsafe extern "C" {
-    /// `c/process.c`
+    /// Defined in `c/process.c`.
     safe fn jp_environ() -> Strings;
 }
 
-/// The caller's environment, as its libc has it now.
+/// The program's environment, as its libc has it now.
 pub(crate) fn environ() -> Strings {
     jp_environ()
 }
 
-/// The strings and entries above the first stack frame, as they are when constructors run.
+/// The strings and entries above the first stack frame, while constructors run.
 #[derive(Clone, Copy)]
 pub(crate) struct Startup {
     environment: *const *const c_char,
 }
 
 impl Startup {
-    /// From the third argument of a constructor; `None` for what musl's loader passes.
+    /// Takes the third argument of a constructor. `None` if musl's loader called it.
     pub(crate) fn of_constructor(environment: *const *const c_char) -> Option<Self> {
         libc_functions::is_glibc().then_some(Self { environment })
     }
 
-    /// The value of a variable that was passed to the program, for `parse`: from where the loader
-    /// points to, or else out of the block that the kernel keeps, which is there before libc is
-    /// initialised and whatever became of `environ`.
+    /// Passes the value of a variable that the program inherited to `parse`. Without `startup`, reads the kernel's
+    /// copy, which exists before libc is initialised and does not depend on `environ`.
     pub(crate) fn inherited<T>(
         startup: Option<Self>,
         name: &[u8],
@@ -57,15 +56,14 @@ impl Startup {
         unsafe { environment::variable(self.environment, name) }
     }
 
-    /// Calls `note` with number, start and end of each of the program's own readable segments, which
-    /// stay mapped.
+    /// Calls `note` with number, start and end of each readable segment of the program. They stay mapped.
     pub(crate) fn program_segments(self, note: impl Fn(usize, usize, usize)) {
         let (Some(address), Some(count)) = (self.auxiliary(AT_PHDR), self.auxiliary(AT_PHNUM))
         else {
             return;
         };
         let headers = core::ptr::with_exposed_provenance::<libc::Elf64_Phdr>(address);
-        // SAFETY: the kernel gave address and number of the headers, mapped with the program.
+        // SAFETY: the kernel gave the address and number of the headers, which are mapped with the program.
         let headers = unsafe { core::slice::from_raw_parts(headers, count) };
         let of_headers = headers.iter().find(|header| header.p_type == libc::PT_PHDR);
         let Some(base) = of_headers.map(|header| address.wrapping_sub(register(header.p_vaddr)))
@@ -81,7 +79,7 @@ impl Startup {
         }
     }
 
-    /// Where the main stack ends: above the arguments and the environment stands the program's name.
+    /// The end of the main stack. The program's name is stored there, above the arguments and the environment.
     pub(crate) fn stack_top(self) -> Option<usize> {
         self.auxiliary(AT_EXECFN)
     }
@@ -130,7 +128,7 @@ fn find_in_kernel_block<T>(name: &[u8], parse: impl Fn(&[u8]) -> Option<T>) -> O
 /// Finds a variable in a stream of `NAME=VALUE` strings.
 struct Search<'a> {
     name: &'a [u8],
-    /// How much of the name has matched; `None` once the current string is another variable.
+    /// How many bytes of the name have matched. `None` once the current string is another variable.
     matched: Option<usize>,
     value: [u8; 32],
     len: usize,

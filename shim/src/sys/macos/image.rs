@@ -1,5 +1,5 @@
-//! The policy's image in a file that has no name any more, and that nobody has open for writing.
-//! There are no seals here: that nobody has is the launcher's doing, and cannot be asked.
+//! Keeps the policy's image in a file that has no name any more and that no process has open for writing. macOS has no
+//! seals, and nothing can ask who has a file open. The launcher guarantees that there is no writer.
 
 use core::ffi::c_int;
 
@@ -10,13 +10,13 @@ use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::sys::Fd;
 
-/// Where a descriptor is out of a program's way.
+/// Lowest descriptor number that is out of a program's way.
 const HIGH: c_int = 200;
 
-/// How much of a made-up name is made up.
+/// Random letters in a generated name.
 const LETTERS: usize = 16;
 
-/// Whether the descriptor cannot be written through, and the file not be opened anew by a name.
+/// Whether the descriptor is read-only and its file cannot be reopened by name.
 pub(crate) fn is_unchangeable(fd: c_int) -> bool {
     fcntl(fd, libc::F_GETFL, 0).is_ok_and(|flags| flags & libc::O_ACCMODE == libc::O_RDONLY)
         && fstat(fd)
@@ -54,12 +54,12 @@ pub(crate) fn remake(image: &Image<'_>) -> Result<Fd, Errno> {
             Err(errno) => return Err(errno),
         }
     }
-    // A limit below that number is no reason to fail.
+    // A descriptor limit below that number is no reason to fail.
     Ok(fcntl(reader.raw(), libc::F_DUPFD, HIGH).map_or(reader, Fd::adopt))
 }
 
-/// None: a page that every program of the run can write could be cut short by each, and the others
-/// would crash. So nothing is remembered between calls.
+/// Always `None`. Every program of the run could write such a page, so each could truncate it, and the others would
+/// crash. So nothing is remembered between calls.
 pub(crate) const fn shared_page(_image: &Image<'_>, _fd: c_int) -> Option<(*mut u8, c_int)> {
     None
 }

@@ -1,5 +1,5 @@
-//! macOS: the functions of libSystem that are one system call each. What this library calls is never
-//! sent back to its hooks: dyld leaves the image that holds the table out.
+//! macOS: the functions of libSystem that are one system call each. They bypass the library's own hooks: dyld does not
+//! interpose calls of the image that holds the table.
 
 mod calls;
 pub(crate) mod ftw;

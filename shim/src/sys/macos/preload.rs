@@ -1,15 +1,15 @@
-//! How a program is told to load the shim (dyld(1)).
+//! The variables that make dyld load the library into a program (dyld(1)).
 
-/// The variable that lists what to preload.
+/// The variable that lists the libraries to preload.
 pub(crate) const PRELOAD: &[u8] = b"DYLD_INSERT_LIBRARIES=";
 
-/// What separates its entries.
+/// Whether `byte` separates entries of that list.
 pub(crate) const fn separates(byte: u8) -> bool {
     byte == b':'
 }
 
-/// Variables by which dyld, which no hook sees, would write files or take other system libraries
-/// than those that the hooks stand in front of.
+/// Variables that make dyld write files or load other system libraries than those that the hooks replace. No hook sees
+/// dyld.
 pub(crate) const BYPASSES: [&[u8]; 6] = [
     b"DYLD_PRINT_TO_FILE=",
     b"DYLD_ROOT_PATH=",
@@ -19,10 +19,10 @@ pub(crate) const BYPASSES: [&[u8]; 6] = [
     b"DYLD_FORCE_FLAT_NAMESPACE=",
 ];
 
-/// What they begin with.
+/// Their first letters.
 pub(crate) const BYPASS_INITIALS: &[u8] = b"D";
 
-/// Variables that list directories in which the loader looks for libraries.
+/// Variables that list directories in which the loader searches libraries.
 pub(crate) const LIBRARY_PATHS: [&[u8]; 4] = [
     b"DYLD_LIBRARY_PATH=",
     b"DYLD_FRAMEWORK_PATH=",

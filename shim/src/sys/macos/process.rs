@@ -1,4 +1,4 @@
-//! The calls of making and replacing processes, typed.
+//! Typed calls that create and replace processes.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -8,7 +8,7 @@ use crate::errno::Errno;
 /// A null-terminated list of strings, as `argv` and `envp` are.
 pub(crate) type Strings = *const *const c_char;
 
-/// execve(2); there is no execveat. Returns only with an error.
+/// execve(2), as there is no execveat. Returns only on error.
 pub(crate) fn execute(
     _dirfd: c_int,
     path: &CStr,
@@ -27,19 +27,18 @@ pub(crate) fn accessible(path: &CStr, mode: c_int) -> Result<(), Errno> {
     super::faccessat(libc::AT_FDCWD, path.as_ptr(), mode, libc::AT_EACCESS)
 }
 
-/// Whether the process runs with other ids than its own, or was started so: dyld then ignores its
-/// variables.
+/// Whether the process runs, or was started, under ids other than its user's. dyld then ignores its variables.
 pub(crate) fn has_borrowed_identity() -> bool {
-    // SAFETY: without arguments.
+    // SAFETY: takes no arguments.
     unsafe { libc::issetugid() != 0 }
 }
 
 /// geteuid(2).
 ///
 /// # Errors
-/// None.
+/// None occur.
 pub(crate) fn effective_user() -> Result<libc::uid_t, Errno> {
-    // SAFETY: without arguments.
+    // SAFETY: takes no arguments.
     Ok(unsafe { libc::geteuid() })
 }
 
@@ -51,11 +50,11 @@ pub(crate) fn change_directory(path: *const c_char) -> Result<(), Errno> {
 
 /// fchdir(2).
 pub(crate) fn change_directory_to(fd: c_int) -> Result<(), Errno> {
-    // SAFETY: a number.
+    // SAFETY: the argument is a number.
     outcome(unsafe { libc::fchdir(fd) }).map(|_| ())
 }
 
-/// Anonymous memory, given back when dropped.
+/// Anonymous memory, unmapped on drop.
 #[derive(Debug)]
 pub(crate) struct Memory {
     start: *mut usize,
@@ -77,20 +76,20 @@ impl Memory {
         Ok(Self { start: start.cast(), words })
     }
 
-    /// What [`Self::leave`] left behind.
+    /// Takes back the memory that [`Self::leave`] left.
     ///
     /// # Safety
-    /// It was the memory of so many words, and is given back once.
+    /// `start` must come from a [`Self::leave`] of `words` words, and may be taken back once.
     pub(crate) const unsafe fn again(start: *mut usize, words: usize) -> Self {
         Self { start, words }
     }
 
-    /// Leaves the mapping to whoever is given this address of it.
+    /// Leaks the mapping. The owner of the returned address can take it back.
     pub(crate) fn leave(self) -> *mut usize {
         core::mem::ManuallyDrop::new(self).start()
     }
 
-    /// The first word, at the beginning of a page.
+    /// The address of the first word, at the start of a page.
     pub(crate) const fn start(&self) -> *mut usize {
         self.start
     }
@@ -104,7 +103,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let length = self.words.wrapping_mul(size_of::<usize>());
-        // SAFETY: the mapping is this value's alone.
+        // SAFETY: only this value refers to the mapping.
         unsafe { libc::munmap(self.start.cast(), length) };
     }
 }

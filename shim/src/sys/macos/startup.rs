@@ -1,18 +1,18 @@
-//! What a program is started with.
+//! Reads the environment and the stack that a program starts with.
 
 use core::ffi::c_char;
 
 use super::process::Strings;
 use crate::sys::environment;
 
-/// The environment, as dyld hands it to constructors.
+/// The environment that dyld passes to constructors.
 #[derive(Clone, Copy)]
 pub(crate) struct Startup {
     environment: Strings,
 }
 
 unsafe extern "C" {
-    /// Where libSystem keeps `environ` (environ(7)), from before any other code runs.
+    /// Returns the address of `environ` (environ(7)), which libSystem sets before any other code runs.
     safe fn _NSGetEnviron() -> *const Strings;
 }
 
@@ -23,13 +23,13 @@ impl Startup {
         Some(Self { environment })
     }
 
-    /// As libSystem knows it, for a hook that runs before the constructor.
+    /// libSystem's current environment, for a hook that runs before the constructor.
     fn current() -> Self {
-        // SAFETY: libSystem's own variable.
+        // SAFETY: reads libSystem's own variable.
         Self { environment: unsafe { _NSGetEnviron().read() } }
     }
 
-    /// The value of a variable that was passed to the program, for `parse`.
+    /// Passes the value of a variable that the program inherited to `parse`.
     pub(crate) fn inherited<T>(
         startup: Option<Self>,
         name: &[u8],
@@ -44,18 +44,18 @@ impl Startup {
         unsafe { environment::variable(self.environment, name) }
     }
 
-    /// Where the main stack ends, on which constructors run.
+    /// The end of the main stack. Constructors run on that stack.
     #[expect(clippy::unused_self, reason = "elsewhere it stands in the start-up block")]
     pub(crate) fn stack_top(self) -> Option<usize> {
-        // SAFETY: without arguments.
+        // SAFETY: takes no arguments.
         let thread = unsafe { libc::pthread_self() };
-        // SAFETY: the calling thread.
+        // SAFETY: the argument is the calling thread.
         let top = unsafe { libc::pthread_get_stackaddr_np(thread) };
         Some(top.addr()).filter(|&top| top != 0)
     }
 }
 
-/// The caller's environment.
+/// The program's current environment.
 pub(crate) fn environ() -> *const *const c_char {
     Startup::current().environment
 }
