@@ -1,5 +1,6 @@
-//! Checks that each function that libc exports has a hook, a reason to have none, or no path. The same holds for
-//! system calls. `UPDATE_DOCS=1 cargo test --test integration inventory` writes `docs/inventory.md` from the lists.
+//! Nothing is forgotten: each function that libc exports has a hook, or a reason to have none, or no path. The same
+//! holds for each system call. The lists also produce `docs/inventory.md`: `UPDATE_DOCS=1 cargo test --test integration
+//! inventory` writes it anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -24,7 +25,7 @@ const COMPANIONS: [&str; 6] = [
     "libanl.so.1",
     "libresolv.so.2",
 ];
-/// The newest calls that `hooks/syscall.rs` knows. It refuses this range without naming them.
+/// The calls up to the newest one that `hooks/syscall.rs` knows. It denies this range without naming the calls.
 const REFUSED_BY_NUMBER: std::ops::RangeInclusive<u32> = 463..=469;
 
 /// Names that share a reason.
@@ -33,7 +34,7 @@ struct Group {
     names: Names,
 }
 
-/// Reads a list. A line that begins with `##` is the reason for the names below it.
+/// Reads a list, where a line that begins with `##` is the reason for the names below it.
 fn groups(file: &str) -> Vec<Group> {
     let path = Path::new(ROOT).join("shim/inventory").join(file);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -77,10 +78,10 @@ fn exported(library: &Path) -> Names {
     functions(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// The functions that the preload library has a hook for.
+/// The functions that the preload library hooks.
 fn hooked() -> Option<Names> {
     let mut names = functions(&inspect("nm", "-D --defined-only")?);
-    // AddressSanitizer needs this function. It is none of libc.
+    // Not a function of libc: AddressSanitizer asks for it.
     assert!(names.remove("__asan_default_options"));
     Some(names)
 }
@@ -100,7 +101,7 @@ fn libraries() -> Vec<PathBuf> {
     found.into_iter().collect()
 }
 
-/// Names that are in none of the lists.
+/// The names that none of the lists has.
 fn unknown<'a>(names: &'a Names, lists: &[&Names]) -> Vec<&'a str> {
     names
         .iter()
@@ -126,7 +127,7 @@ fn every_function_is_known() {
         here.extend(names);
     }
     assert!(here.contains("open") && here.len() > 1000, "no libc was found: {here:?}");
-    // Other versions of libc have other functions. Those that this one lacks are worth a look, but no failure.
+    // Other versions of libc have other sets. Names that this one lacks are worth a look, but no failure.
     let absent = [&hooked, &excused, &pathless].map(|list| list.difference(&here).count());
     let _ = writeln!(std::io::stderr(), "not in a libc of this machine: {absent:?} of the lists");
 }
@@ -217,7 +218,7 @@ fn sources() -> BTreeMap<String, String> {
         .map(|path| {
             let file = path.strip_prefix(&hooks).expect("it is below").display().to_string();
             let text = fs::read_to_string(&path).expect("a source");
-            // A file that only uses a hook does not have it.
+            // A comment that names a hook does not have it.
             let items = text.lines().filter(|line| !line.trim_start().starts_with("//"));
             (file, items.fold(String::new(), |all, line| all + line + "\n"))
         })

@@ -1,4 +1,5 @@
-//! Keeps the matrix of `docs/enforcement.md` up to date: the rows of each module, their holders and the differences.
+//! Writes and checks the matrix of `docs/enforcement.md`: the number of rows, the holders that they run against, and
+//! the differences.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,10 +12,10 @@ const END: &str = "<!-- end of the matrix -->";
 /// Modules that run against every holder, as in `tests/layers.sh`.
 const MODULES: [&str; 3] = ["answers", "attacks_", "policy_"];
 
-/// Modules left out there: they are about the machine or the library alone.
+/// Modules that are left out there, because they are about the machine or the library alone.
 const ELSEWHERE: [&str; 3] = ["attacks_race", "attacks_faults", "attacks_machines"];
 
-/// Modules whose programs do not have the library, or make calls that it does not see.
+/// Rows of programs that the library is not in, or whose calls it does not see.
 const BEYOND_THE_LIBRARY: [&str; 5] = [
     "attacks_bounds",
     "attacks_go",

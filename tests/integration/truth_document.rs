@@ -1,4 +1,4 @@
-//! Writes `docs/truth-table.md` from the rows that [`crate::policy_truth`] checks.
+//! Generates `docs/truth-table.md` from the rows that [`crate::policy_truth`] checks.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -54,7 +54,7 @@ fn table(text: &mut String, rows: &[Row]) {
     }
 }
 
-/// A line for each row, and for some all pairs of sets.
+/// A line for each row, and for some rows a table of all pairs of sets.
 fn pair_tables(text: &mut String, rows: &[Row]) {
     table(text, rows);
     for row in rows.iter().filter(|row| row.gridded) {

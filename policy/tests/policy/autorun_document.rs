@@ -1,4 +1,4 @@
-//! Writes `docs/autorun.md` from the built-in list of auto-run files.
+//! Checks that `docs/autorun.md` shows the built-in list of auto-run files.
 
 use jp_confine_policy::autorun::list::{Place, VERSION};
 
