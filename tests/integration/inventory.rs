@@ -16,7 +16,7 @@ type Names = BTreeSet<String>;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const DOCUMENT: &str = "docs/inventory.md";
-/// Libraries of glibc beside libc itself; since glibc 2.34 most are empty.
+/// Libraries of glibc beside libc itself. Since glibc 2.34 most are empty.
 const COMPANIONS: [&str; 6] = [
     "libpthread.so.0",
     "librt.so.1",
@@ -189,7 +189,7 @@ fn every_system_call_is_known() {
     }
 }
 
-/// The file of `shim/src/hooks` that has the hook: as a function, or in the list of a macro.
+/// The file of `shim/src/hooks` that has the hook, as a function or in the list of a macro.
 fn home_of(name: &str, sources: &BTreeMap<String, String>) -> String {
     let is_function = |line: &str| line.contains(&format!("extern \"C\" fn {name}("));
     let is_renamed = |line: &str| line.starts_with(&format!("{name} =>"));
@@ -255,12 +255,11 @@ fn document(hooked: &Names) -> String {
     }
     let mut text = format!(
         "# Inventory of libc\n\n\
-         Written by `tests/integration/inventory.rs` from the library's own symbols and the lists in\n\
-         `shim/inventory`; do not edit. The lists cover glibc 2.36 to 2.43 on x86-64 and aarch64, with\n\
-         the functions that it exports for its own libraries, and musl 1.2. A function that none of\n\
-         them has fails the tests. On both processors time is 64 bits wide, so that there are no\n\
-         functions with `time64` in their names. A hook has no version, and so stands in front of\n\
-         every version of its function.\n\n\
+         `tests/integration/inventory.rs` writes this page from the library's own symbols and the lists in\n\
+         `shim/inventory`. Do not edit it. The lists cover musl 1.2, and glibc 2.36 to 2.43 on x86-64 and\n\
+         aarch64, with the functions that it exports for its own libraries. A function that is in no list\n\
+         fails the tests. On both processors time is 64 bits wide, so there are no functions with `time64`\n\
+         in their names. A hook has no version, so it stands in front of every version of its function.\n\n\
          {} functions have a hook, {} take or yield a path and need none, {} have no path.\n",
         hooked.len(),
         all_of(&excused).len(),
@@ -275,8 +274,8 @@ fn document(hooked: &Names) -> String {
         let _ = write!(text, "\n{}\n\n{}\n", group.reason, spans(&group.names));
     }
     text += "\n## By number, through `syscall`\n\n\
-             Judged by the hook of the same meaning, or refused (`hooks/syscall.rs`). What is newer\n\
-             than that table is refused too: for the program the kernel is an older one.\n\n";
+             The hook of the same meaning judges these, or the library refuses them (`hooks/syscall.rs`). It also\n\
+             refuses calls that are newer than that table, so the kernel looks older to the program.\n\n";
     text = text + &spans(&mediated()) + "\n";
     for group in &calls {
         let _ = write!(text, "\n{}\n\n{}\n", group.reason, spans(&group.names));

@@ -53,7 +53,7 @@ fn matrix() -> String {
     }
     let [all, library, supervisor, strict] = sums;
     let _ = writeln!(text, "| together | {all} | {library} | {supervisor} | {strict} |\n");
-    text.push_str("What differs, and why:\n\n");
+    text.push_str("The differences and their reasons:\n\n");
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for difference in differences() {
         let row = difference.test;
@@ -68,7 +68,7 @@ fn matrix() -> String {
     text
 }
 
-/// Set `UPDATE_DOCS=1` to write it anew.
+/// `UPDATE_DOCS=1` writes the matrix anew.
 #[test]
 fn the_document_has_the_matrix() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/enforcement.md");
