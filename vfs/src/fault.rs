@@ -68,7 +68,7 @@ impl From<Code> for i32 {
 pub struct Fault {
     /// The kind.
     pub code: Code,
-    /// What failed, on which object, and how to allow it. Written for people and models.
+    /// The description: the failed operation, its object and how to allow it. Written for people and models.
     pub message: String,
 }
 
