@@ -33,7 +33,7 @@ pub(super) fn refuse_at(call: &CStr, dirfd: c_int, path: *const c_char) -> Errno
     report::refused(image, Reason::SetId, Subject::new(call, spelling.lexical()))
 }
 
-/// Reports a denial on what a descriptor is open for.
+/// Reports a denial on a descriptor's object.
 #[cold]
 #[inline(never)]
 pub(super) fn refuse_on(call: &CStr, fd: c_int) -> Errno {
