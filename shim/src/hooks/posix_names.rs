@@ -242,8 +242,8 @@ fn open_queue(
         _ => (flags, None),
     };
     let attributes = attributes.expose_provenance();
-    // The call is made without a restriction to new or existing queues. Landlock would allow creating the queue and
-    // then not opening it. A supervisor, if there is one, does both.
+    // This call carries no mark of a judgement, because with it Landlock would allow creating the queue and then not
+    // opening it. A supervisor, if there is one, performs both.
     let arguments = [kernel_name(&path), word(flags), mode as usize, attributes, 0, 0];
     match (sys::call(libc::SYS_mq_open, arguments), otherwise) {
         (Err(errno), Some((other, denial))) if errno == other => {
