@@ -1,4 +1,4 @@
-//! The preload library. It judges every libc entry point that takes a path before that acts.
+//! The preload library. It judges each call of a libc function that takes a path, before the function acts.
 //!
 //! A hook works in five steps:
 //!

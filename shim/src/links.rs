@@ -1,5 +1,5 @@
 //! Remembers spellings that led through a symlink, as a hint which method to try first. A wrong hint costs one system
-//! call and nothing else. Used by the open and exec hooks.
+//! call and nothing else. Used by `hooks::open`.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 

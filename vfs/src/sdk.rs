@@ -101,7 +101,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Reads a file as UTF-8.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails; [`Error::NotText`] for other files.
+    /// [`Error::Refused`] if the host answers with an error; [`Error::NotText`] for other files.
     pub fn read(&mut self, path: &str) -> Result<String, Error> {
         String::from_utf8(self.read_bytes(path)?).map_err(|_| Error::NotText(path.to_owned()))
     }
@@ -109,7 +109,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Reads a file as bytes.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn read_bytes(&mut self, path: &str) -> Result<Vec<u8>, Error> {
         let File { content, encoding, .. } = self.ask("fs.read", &at(path))?;
         Ok(Content { text: content, encoding }.into_bytes()?)
@@ -118,7 +118,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Replaces all contents of a file, which is created if it does not exist.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn write(&mut self, path: &str, contents: impl Into<Vec<u8>>) -> Result<(), Error> {
         let Content { text, encoding } = Content::of(contents.into());
         let params = WriteParams { path: path.to_owned(), content: text, encoding };
@@ -129,7 +129,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Whether an object exists at a path.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn exists(&mut self, path: &str) -> Result<bool, Error> {
         Ok(self.ask::<Exists>("fs.exists", &at(path))?.exists)
     }
@@ -137,7 +137,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Lists the readable entries of a directory.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn list_dir(&mut self, path: &str) -> Result<Vec<Entry>, Error> {
         Ok(self.ask::<Listing>("fs.list_dir", &at(path))?.entries)
     }
@@ -145,7 +145,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// The kind and size of the object at a path.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn metadata(&mut self, path: &str) -> Result<Metadata, Error> {
         self.ask("fs.metadata", &at(path))
     }
@@ -153,7 +153,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Deletes a file.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn delete(&mut self, path: &str) -> Result<(), Error> {
         let Nothing {} = self.ask("fs.delete", &at(path))?;
         Ok(())
@@ -162,7 +162,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Renames a file, replacing any file at the new path.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<(), Error> {
         let params = RenameParams { from: from.to_owned(), to: to.to_owned() };
         let Nothing {} = self.ask("fs.rename", &params)?;
@@ -172,7 +172,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Searches files; [`GrepParams`] says which fields are optional.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn grep(&mut self, params: &GrepParams) -> Result<Vec<FileMatches>, Error> {
         Ok(self.ask::<Found>("fs.grep", params)?.matches)
     }
@@ -180,7 +180,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Fetches a URL.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails. Any response of the server counts as a reply.
+    /// [`Error::Refused`] if the host answers with an error. Any response of the server counts as a reply.
     pub fn http_get(&mut self, params: &HttpParams) -> Result<HttpReply, Error> {
         self.ask("http.get", params)
     }
@@ -188,7 +188,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Posts to a URL.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails. Any response of the server counts as a reply.
+    /// [`Error::Refused`] if the host answers with an error. Any response of the server counts as a reply.
     pub fn http_post(&mut self, params: &HttpParams) -> Result<HttpReply, Error> {
         self.ask("http.post", params)
     }
@@ -196,7 +196,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Runs a program in the workspace until it ends.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails. A status other than 0 is not an error.
+    /// [`Error::Refused`] if the host answers with an error. A status other than 0 is not an error.
     pub fn run(&mut self, params: &RunParams) -> Result<Ended, Error> {
         self.ask("process.run", params)
     }
@@ -204,7 +204,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Calls any method.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host denies it or fails; other errors where the host is gone or not understood.
+    /// [`Error::Refused`] if the host answers with an error; other errors where the host is gone or not understood.
     pub fn ask<T: DeserializeOwned>(
         &mut self,
         method: &str,

@@ -29,7 +29,7 @@ const ATTEMPTS: usize = 8;
 ///
 /// # Errors
 /// [`STAYS`], [`LENDS`], or the kernel's. `EXDEV`, after which programs copy, if the kernel cannot create such a link,
-/// or if the destination may not be replaced. On an error the destination is unchanged.
+/// or if the destination may not be replaced. Checks before a replacement should keep the destination on an error.
 #[cold]
 #[inline(never)]
 pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, way: Way) -> Result<(), Errno> {

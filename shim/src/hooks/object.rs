@@ -31,7 +31,7 @@ pub(crate) fn at_path(
 }
 
 /// Like [`at_path`], for a change of mode. For git configuration files, a supervisor decides which modes are allowed.
-/// It judges each change of a mode, whoever did before.
+/// It judges each change of a mode, even if another layer has.
 ///
 /// # Errors
 /// As [`at_path`].

@@ -1,5 +1,5 @@
-//! Denies set-user-ID and set-group-ID bits, and the attribute that stands for capabilities. Used by the hooks that change
-//! modes and attributes; `policy::set_id` decides.
+//! Denies set-user-ID and set-group-ID bits, and the attribute for capabilities. `policy::set_id` decides. Used by the
+//! hooks that change modes and attributes.
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 

@@ -111,8 +111,8 @@ pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     own_process(to)
 }
 
-/// Respells a path that leads nowhere, starting at its last existing directory. Returns whether that succeeded. If it
-/// fails, or if nobody may learn that the directory exists, the path only loses its `..`.
+/// Respells a path that leads nowhere from its last existing directory, if a symlink is on the way there. Returns
+/// whether it did. Otherwise, or if the program may not learn that the directory exists, only removes each `..`.
 #[cold]
 #[inline(never)]
 pub(crate) fn place_absent(image: &Image<'_>, spelling: &mut Spelling) -> bool {

@@ -47,8 +47,8 @@ pub(crate) fn has_mode(fd: c_int, mode: c_uint) -> bool {
     own_file(fd).is_some_and(|status| status.st_mode & PERMISSIONS == mode & PERMISSIONS)
 }
 
-/// The same for the owner. Setting it clears bits and capabilities of executable files, so it is not left out for
-/// these.
+/// Whether a file already has this owner, and the program may set it. False for executable files, because setting the
+/// owner clears their set-ID bits and capabilities.
 pub(crate) fn has_owner(fd: c_int, [uid, gid]: [c_uint; 2]) -> bool {
     let stays = |wanted: c_uint, has: c_uint| wanted == c_uint::MAX || wanted == has;
     own_file(fd).is_some_and(|status| {

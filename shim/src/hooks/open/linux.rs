@@ -99,7 +99,7 @@ pub(super) fn open_as_held(
     outcome
 }
 
-/// Whether the supervisor, if there is one, must write the contents of such a file (`.git`, `commondir`).
+/// Whether the open may write a Git link (`.git`, `commondir`). Only the supervisor, if there is one, performs it.
 pub(super) fn may_write_git_link(image: &Image<'_>, spelling: &Spelling, how: How) -> bool {
     how.has(libc::O_WRONLY | libc::O_CREAT)
         && autorun::may_be_git_link(spelling.lexical())
@@ -189,7 +189,7 @@ fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: 
     outcome.err().unwrap_or(if exists { Errno::EEXIST } else { Errno::EISDIR })
 }
 
-/// Whether the kernel's error counts in any case, because the policy does not deny the open.
+/// Whether an error of the open is certainly the kernel's, and not a denial.
 const fn is_open(verdict: OpenVerdict) -> bool {
     matches!(verdict, OpenVerdict::Allow | OpenVerdict::OnlyNew(_))
 }
