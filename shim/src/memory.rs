@@ -173,8 +173,8 @@ pub(crate) fn remember_heap(start: usize) {
     HEAP_START.store(start, Ordering::Relaxed);
 }
 
-/// Whether the address lies in the heap that brk(2) extends. The heap shrinks while a thread uses such an address only
-/// if the program frees memory in use.
+/// Whether the address lies in the heap that brk(2) extends. If another thread shrinks the heap while a hook uses the
+/// address, the program has freed memory that is in use.
 #[cfg(target_os = "linux")]
 fn is_heap(address: usize) -> bool {
     let start = HEAP_START.load(Ordering::Relaxed);

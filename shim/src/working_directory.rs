@@ -61,7 +61,7 @@ pub(crate) fn announce_change() {
 /// Stores the canonical path of the working directory in `to`.
 ///
 /// # Errors
-/// `ENAMETOOLONG`; `EACCES` if the directory is unreachable.
+/// `ENAMETOOLONG`; `EACCES` if the directory is unreachable; `ENOENT` if it was removed and its former path is unknown.
 pub(crate) fn read(to: &mut PathBuffer) -> Result<(), Errno> {
     REMEMBERED.read([0; 2], to, ask)
 }

@@ -14,9 +14,9 @@ use crate::sys::{self, Object};
 /// More symlinks than program names lead through.
 const LINKS: u32 = 8;
 
-/// Pins the program that `spelling` leads to and stores its `status`, if it may be executed and only its last name is a
-/// symlink. Returns `None` if another method must decide, as for spellings and targets that are not [`SHORT`]. Then
-/// `spelling` may be any spelling on the way.
+/// Pins the program that `spelling` leads to and stores its `status`, if it may be executed and no symlink is on the way
+/// except at its end. Returns `None` if another method must decide, as for spellings and targets that are not [`SHORT`].
+/// Then `spelling` may be any spelling on the way.
 #[inline(never)]
 pub(super) fn follow(
     image: &Image<'_>,

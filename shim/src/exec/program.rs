@@ -24,8 +24,8 @@ mod system;
 const LINE: usize = 256;
 /// Enough for the header and the program headers of nearly every binary.
 const HEAD: usize = 1024;
-/// The path of a script's interpreter or of a loader. A [`LINE`] names the former, and the only loader on each system
-/// has a shorter path.
+/// The path of a script's interpreter or of a loader. A line of [`LINE`] bytes names the interpreter. Each system has
+/// only one loader, with a shorter path.
 pub(crate) type Interpreter = Buffer<LINE>;
 
 /// A kind of executable file.
