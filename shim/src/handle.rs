@@ -43,7 +43,7 @@ impl Handle {
     }
 }
 
-#[cold] // cold, like all code that runs once, so that it lies beside that
+#[cold] // like all code that runs once, so that it lies beside that
 fn number(digits: &[u8]) -> Option<c_int> {
     core::str::from_utf8(digits).ok()?.parse().ok()
 }

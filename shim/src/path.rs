@@ -45,7 +45,7 @@ impl Spelling {
     /// Reads the argument at `path`, relative to `dirfd` as in openat(2).
     ///
     /// # Errors
-    /// `EFAULT`, `ENAMETOOLONG`, `ENOENT` (an empty path), `EBADF`, or `EACCES` if the directory that it is relative to
+    /// `EFAULT`, `ENAMETOOLONG`, `ENOENT` (an empty path), `EBADF`, `ENOTDIR`, or `EACCES` if the starting directory
     /// has no path.
     pub(crate) fn read(&mut self, dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
         self.read_text(dirfd, Text::at(path)?)
