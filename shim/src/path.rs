@@ -1,4 +1,4 @@
-//! Makes a program's path argument absolute.
+//! Makes a program's path argument absolute and normalises it. Used by all hooks that take paths.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -12,16 +12,16 @@ use crate::places;
 #[cfg(target_os = "linux")]
 mod linux;
 
-/// The longest name with a slash and the NUL. HFS+ has names of 765 bytes.
+/// The longest name, with a slash and the NUL. HFS+ has names of 765 bytes.
 pub(crate) const NAME: usize = if cfg!(target_os = "macos") { 768 } else { 257 };
 
 /// A path argument of the program, read once and made absolute.
 pub(crate) struct Spelling {
     text: PathBuffer,
     dirfd: c_int,
-    /// Start of the part that is relative to `dirfd`. Zero if the kernel gets the whole path.
+    /// Start of the part that is relative to `dirfd`. Zero if the kernel gets the whole text.
     tail: usize,
-    /// A `..` follows a name. Only the kernel knows where that leads.
+    /// A `..` follows a name, so only the kernel knows where the path leads.
     physical: bool,
     /// The program wrote a slash (or `/.`) at the end, so the object must be a directory.
     slash: bool,
@@ -45,16 +45,16 @@ impl Spelling {
     /// Reads the argument at `path`, relative to `dirfd` as in openat(2).
     ///
     /// # Errors
-    /// `EFAULT`, `ENAMETOOLONG`, `ENOENT` (an empty path), `EBADF`, or `EACCES` if the directory that it is relative to
+    /// `EFAULT`, `ENAMETOOLONG`, `ENOENT` (an empty path), `EBADF`, `ENOTDIR`, or `EACCES` if the starting directory
     /// has no path.
     pub(crate) fn read(&mut self, dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
         self.read_text(dirfd, Text::at(path)?)
     }
 
-    /// As [`Self::read`], for an argument whose start is readable.
+    /// Like [`Self::read`], for an argument that was found readable.
     ///
     /// # Errors
-    /// As for [`Self::read`].
+    /// As [`Self::read`].
     pub(crate) fn read_text(&mut self, dirfd: c_int, path: Text) -> Result<(), Errno> {
         if path.first() == 0 {
             return Err(Errno::ENOENT);
@@ -65,7 +65,7 @@ impl Spelling {
             self.text.clear();
         } else {
             if let Err(errno) = places::of_directory(dirfd, &mut self.text) {
-                // The kernel, too, reads the string before it looks at the descriptor.
+                // The kernel also reads the string before it checks the descriptor.
                 self.text.clear();
                 return path.copy_to(&mut self.text).and(Err(errno));
             }
@@ -77,7 +77,7 @@ impl Spelling {
         Ok(())
     }
 
-    /// As [`Self::read`], for a path in the library's own memory.
+    /// Like [`Self::read`], for a path in the library's own memory.
     pub(crate) fn read_own(&mut self, dirfd: c_int, path: &[u8]) -> Result<(), Errno> {
         self.dirfd = dirfd;
         self.text.clear();
@@ -91,7 +91,7 @@ impl Spelling {
         Ok(())
     }
 
-    /// Whether the text, read lexically, leads where the kernel's walk leads, as long as it contains no symlink.
+    /// Whether the text's lexical meaning is the kernel's, as long as no symlink is on the way.
     pub(crate) const fn is_lexical(&self) -> bool {
         !self.physical
     }
@@ -110,8 +110,8 @@ impl Spelling {
         self.last
     }
 
-    /// The program's own words: a directory descriptor and a path relative to it. The caller must find out afterwards
-    /// where that led.
+    /// The program's own spelling: a directory descriptor and a path relative to it. The caller must determine
+    /// afterwards where it led.
     pub(crate) fn as_spelled(&self) -> (c_int, &CStr) {
         if self.tail == 0 {
             (libc::AT_FDCWD, self.text.c_str(0))
@@ -134,13 +134,13 @@ impl Spelling {
         Request::canonical(self.lexical())
     }
 
-    /// Replaces the first `consumed` bytes by `target`, a canonical absolute path.
+    /// Replaces the first `consumed` bytes with `target`, a canonical absolute path.
     pub(crate) fn rewrite(&mut self, consumed: usize, target: &[u8]) -> Result<(), Errno> {
         self.tail = 0;
         self.text.replace_start(consumed, target)
     }
 
-    /// Respells the entry from its directory. `locate` writes the directory's canonical path.
+    /// Respells the entry relative to its directory, whose canonical path `locate` writes.
     ///
     /// # Errors
     /// Those of `locate`, and `ENAMETOOLONG`.
@@ -162,7 +162,7 @@ impl Spelling {
         Ok(())
     }
 
-    /// Follows the last component, a symlink to `target`. Its directory's path must be canonical.
+    /// Replaces the last component, a symlink to `target`, by its target. The path of its directory must be canonical.
     ///
     /// # Errors
     /// `ENAMETOOLONG`.
@@ -180,7 +180,7 @@ impl Spelling {
     /// Copies `other` into `self`.
     ///
     /// # Errors
-    /// None occur: it fits.
+    /// None, because it fits.
     pub(crate) fn copy(&mut self, other: &Self) -> Result<(), Errno> {
         self.text.clear();
         self.text.push(other.text.as_bytes())?;
@@ -192,8 +192,8 @@ impl Spelling {
         Ok(())
     }
 
-    /// Gives the entry the name that its directory stores, without a trailing slash. The directory's path must be
-    /// canonical.
+    /// Replaces the entry's name by the one that its directory has for it, without a trailing slash. The directory's
+    /// path must be canonical.
     ///
     /// # Errors
     /// `ENAMETOOLONG`.
@@ -204,7 +204,7 @@ impl Spelling {
         self.text.push(name)
     }
 
-    /// Demands a directory, as a trailing slash does.
+    /// Requires a directory, as a trailing slash does.
     ///
     /// # Errors
     /// `ENAMETOOLONG`.
@@ -214,7 +214,7 @@ impl Spelling {
         self.text.push_separator()
     }
 
-    /// Resolves `..` lexically, for a check of the spelling alone.
+    /// Resolves every `..` lexically, for a verdict on the spelling alone.
     pub(crate) fn collapse(&mut self) {
         self.physical = false;
         self.tail = 0;
@@ -255,7 +255,7 @@ impl Spelling {
             Shape::Normal => {}
             Shape::Untidy => self.normalise(self.tail, false),
             Shape::Climbs => {
-                // The directory that it is relative to is canonical, so `..` from there is exact.
+                // The directory that it is relative to is canonical, so going up from there lexically is exact.
                 self.tail = 0;
                 self.normalise(0, true);
             }
@@ -301,8 +301,8 @@ impl Spelling {
         form
     }
 
-    /// Rewrites the text from byte `from` on without empty components and `.`. With `climb` set, also without `..`.
-    /// Keeps a slash that demands a directory.
+    /// Rewrites the text from byte `from` on without empty components and `.`. If `climb` is set, also without `..`.
+    /// Keeps a slash that requires a directory.
     fn normalise(&mut self, from: usize, climb: bool) {
         let len = self.text.len();
         let mut to = from;
@@ -337,7 +337,7 @@ impl Spelling {
         self.end_at(to);
     }
 
-    /// Ends the text at `to`, as the root or with the slash that demands a directory.
+    /// Ends the text at `to`. The result is the root, or keeps the slash that requires a directory.
     fn end_at(&mut self, to: usize) {
         let mut to = to;
         if to == 0 {
@@ -349,12 +349,12 @@ impl Spelling {
         }
         self.text.truncate(to);
         if self.slash && to > 1 && to > self.tail {
-            // It fits: the program's own text was longer by at least its slash.
+            // There is room, because the program's own text was at least the slash longer.
             let _ = self.text.push(b"/");
         }
     }
 
-    /// The end of the parent of the path that ends at `end`.
+    /// The end of the path that ends at `end`, without its last component.
     fn parent_end(&self, end: usize) -> usize {
         let path = self.text.as_bytes().get(..end).unwrap_or(&[]);
         path.iter().rposition(|&byte| byte == b'/').unwrap_or(0)
@@ -365,7 +365,7 @@ impl Spelling {
 fn is_plain(path: &[u8]) -> bool {
     let begins = |&byte: &u8| matches!(byte, b'/' | b'.');
     let after = path.get(1..).unwrap_or(&[]);
-    // Does not stop early, so that one step can test many bytes.
+    // Has no early exit, so that one step covers many bytes.
     let untidy = |found, (&byte, next)| found | (byte == b'/' && begins(next));
     let within = path.iter().zip(after).fold(false, untidy);
     !within && !path.first().is_none_or(begins) && path.last() != Some(&b'/')
@@ -375,7 +375,7 @@ fn is_plain(path: &[u8]) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct Split {
     pub(crate) name_at: usize,
-    /// Not `.`, `..` or the root: an entry that can be created, renamed or deleted.
+    /// The component is not `.`, `..` or the root, but an entry that can be created, renamed or deleted.
     pub(crate) ordinary: bool,
 }
 
@@ -399,12 +399,12 @@ pub(crate) enum Last {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Shape {
-    /// Already normal.
+    /// Nothing to normalise.
     Normal,
-    /// Empty components or `.`.
+    /// Has empty components or `.`.
     Untidy,
-    /// `..` only at the front.
+    /// Has `..`, but only at the front.
     Climbs,
-    /// `..` behind a name.
+    /// Has `..` after a name.
     Physical,
 }

@@ -1,4 +1,4 @@
-//! Finds the canonical paths of descriptors and of the working directory.
+//! Finds the canonical paths of directory descriptors and the working directory. Used by `path` and `resolve`.
 
 use core::ffi::c_int;
 
@@ -7,11 +7,11 @@ use crate::errno::Errno;
 use crate::remembered::Remembered;
 use crate::{sys, working_directory};
 
-/// The kernel's mark on the path of a deleted file (proc(5)).
+/// The kernel's mark on the path of a removed object (proc(5)).
 #[cfg(target_os = "linux")]
 pub(crate) const REMOVED: &[u8] = b" (deleted)";
 
-/// The path of a descriptor in `/proc`.
+/// The name of a descriptor in the filesystem.
 #[cfg(target_os = "linux")]
 pub(crate) struct DescriptorLink {
     text: [u8; 32],
@@ -47,10 +47,11 @@ impl DescriptorLink {
     }
 }
 
-/// Puts the canonical path of `dirfd` into `to`. `AT_FDCWD` means the working directory.
+/// Stores the canonical path of `dirfd` in `to`; for `AT_FDCWD`, that of the working directory.
 ///
 /// # Errors
-/// `EBADF` for a descriptor that is not open, `EACCES` for one without a path, and `ENAMETOOLONG`.
+/// `EBADF` for a closed descriptor, `ENOTDIR` for one that is not a directory, `EACCES` for one without a path, and
+/// `ENAMETOOLONG`.
 pub(crate) fn of_directory(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     if dirfd == libc::AT_FDCWD {
         return working_directory::read(to);
@@ -64,7 +65,7 @@ pub(crate) fn of_directory(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errn
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }
 }
 
-/// Remembers for [`of_directory`] that the directory of `dirfd` was at `path` in the generation `since`
+/// Remembers for [`of_directory`] that the directory open on `dirfd` was at `path` in the generation `since`
 /// ([`remembered::now`](crate::remembered::now)).
 #[cfg(target_os = "linux")]
 pub(crate) fn remember(dirfd: c_int, path: &[u8], since: u64) {
@@ -74,10 +75,10 @@ pub(crate) fn remember(dirfd: c_int, path: &[u8], since: u64) {
     }
 }
 
-/// As [`of_directory`], but always asks the kernel.
+/// Like [`of_directory`], ignoring remembered paths.
 ///
 /// # Errors
-/// As for [`of_directory`].
+/// As [`of_directory`].
 #[cfg(target_os = "linux")]
 pub(crate) fn ask<const N: usize>(dirfd: c_int, to: &mut Buffer<N>) -> Result<(), Errno> {
     if dirfd == libc::AT_FDCWD { working_directory::ask(to) } else { of_descriptor(dirfd, to) }
@@ -85,19 +86,19 @@ pub(crate) fn ask<const N: usize>(dirfd: c_int, to: &mut Buffer<N>) -> Result<()
 
 const SLOTS: usize = 32;
 
-/// The paths of directories that were open on descriptors.
+/// Paths of directories that descriptors were open on.
 static DIRECTORIES: [Remembered; SLOTS] = [const { Remembered::new() }; SLOTS];
 
-/// The slot of a directory. A directory has one path, whichever descriptor leads to it.
+/// The slot for a directory. A directory has one path, whichever descriptor leads to it.
 fn slot(stat: &libc::stat) -> Option<&'static Remembered> {
     DIRECTORIES.get(usize::try_from(stat.st_ino).unwrap_or(0) % SLOTS)
 }
 
-/// Puts the path of a descriptor's object into `to`. For an object without a path, the text
+/// Stores the path of a descriptor's object in `to`. For an object without a path, the text satisfies
 /// [`is_anonymous`](crate::resolve::is_anonymous).
 ///
 /// # Errors
-/// `EBADF` for a descriptor that is not open. `EACCES` if the system does not return the path.
+/// `EBADF` for a closed descriptor; `EACCES` if the system does not tell the path.
 pub(crate) fn of_descriptor<const N: usize>(fd: c_int, to: &mut Buffer<N>) -> Result<(), Errno> {
     if fd < 0 {
         return Err(Errno::EBADF);

@@ -1,8 +1,8 @@
 //! Remembers paths between calls, without a lock.
 //!
-//! A remembered path is valid while its key still fits and no directory was renamed anywhere in the run
-//! ([`session::generation`]). Only the process that owns the memory stores paths: a `vfork` child shares the memory,
-//! but has a working directory and descriptors of its own.
+//! A remembered path is valid as long as nobody in the run renamed any directory ([`session::generation`]) and its key
+//! still fits. Only the process that owns the memory stores paths: a `vfork` child shares the memory, but neither the
+//! working directory nor the descriptors.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
@@ -14,29 +14,29 @@ const WORD: usize = 8;
 /// Longest remembered path, in words.
 const WORDS: usize = 32;
 
-/// The state, beside the generation, that must be unchanged for a remembered path to be valid.
+/// The conditions for a remembered path to be valid, besides the generation.
 pub(crate) type Key = [u64; 2];
 
 /// One remembered path.
 pub(crate) struct Remembered {
     /// Odd during a write.
     version: AtomicU32,
-    /// The [`stamp`] of the generation in which the path was read. Zero if there is none.
+    /// The [`stamp`] of the generation in which the path was read; zero for none.
     generation: AtomicU64,
     key: [AtomicU64; 2],
     len: AtomicUsize,
     words: [AtomicU64; WORDS],
 }
 
-/// The number of `vfork` children that may be in another directory than the memory they share says.
+/// How many `vfork` children may have another directory than the shared memory remembers.
 static SUSPENDED: AtomicU32 = AtomicU32::new(0);
 
-/// Stops remembering until [`resume`]: a child that shares the memory changes its directory.
+/// Stops remembering until [`resume`], because a child that shares the memory changes its directory.
 pub(crate) fn suspend() {
     SUSPENDED.fetch_add(1, Ordering::AcqRel);
 }
 
-/// Ends [`suspend`]: the child is gone or has its own memory now.
+/// Ends the effect of [`suspend`]. The child has its own memory now, or is gone.
 #[cfg(target_os = "linux")]
 pub(crate) fn resume() {
     SUSPENDED.fetch_sub(1, Ordering::AcqRel);
@@ -53,13 +53,13 @@ impl Remembered {
         }
     }
 
-    /// Forgets the path. A thread that is storing one notices.
+    /// Forgets the path. A concurrent store will notice.
     pub(crate) fn forget(&self) {
         self.version.fetch_add(2, Ordering::AcqRel);
         self.generation.store(0, Ordering::Release);
     }
 
-    /// Puts the path into `to`, either as remembered or from `ask`.
+    /// Stores the remembered path in `to`, or the one that `ask` finds.
     ///
     /// # Errors
     /// Those of `ask`.
@@ -79,7 +79,7 @@ impl Remembered {
         Ok(())
     }
 
-    /// Stores the path of `key` as of the generation `since`, a value of [`now`].
+    /// Remembers the path of `key` in the generation `since`, which [`now`] returned.
     #[cfg(target_os = "linux")]
     pub(crate) fn keep(&self, key: Key, path: &[u8], since: u64) {
         self.store(self.version.load(Ordering::Acquire), since, key, path);
@@ -93,7 +93,7 @@ impl Remembered {
         let copied = to.fill(|room, _| {
             for (index, word) in self.words.iter().take(len.div_ceil(WORD)).enumerate() {
                 let at = room.wrapping_add(index.wrapping_mul(WORD)).cast::<[u8; WORD]>();
-                // SAFETY: the buffer is larger than all the words together.
+                // SAFETY: the buffer is larger than all words together.
                 unsafe { at.write(word.load(Ordering::Relaxed).to_le_bytes()) };
             }
             Ok(len)
@@ -139,23 +139,23 @@ impl Remembered {
     }
 }
 
-/// The process that owns this memory. A child of a hooked fork(2) takes over its copy, and other children remember
-/// nothing. In the memory of a `vfork` child, this is the parent.
+/// The process that owns this memory. If fork(2) is hooked, its child adopts its copy; other children remember nothing.
+/// In memory shared with a `vfork` child, this is the parent.
 #[cfg_attr(target_os = "linux", unsafe(link_section = ".data"))] // see `sys::calls::COOKIE`
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
-/// Makes the calling process the owner of its memory. Called when the library is loaded, and in a new process with a
-/// copy.
+/// Makes the calling process the owner of its memory. Called when the library is loaded, and in a new process that has
+/// a copy.
 pub(crate) fn adopt() {
     OWNER.store(sys::getpid(), Ordering::Relaxed);
 }
 
-/// The highest generation that this process has seen. Every program of the run can write the page. If it counts
-/// backwards, one of them forges it.
+/// The highest generation that this process has seen. Every program of the run can write the page, so a lower number is
+/// forged.
 static HIGHEST: AtomicU64 = AtomicU64::new(0);
 
-/// The current generation, in the form that is stored with a path. Never zero. `None` while nothing may be remembered
-/// or recalled.
+/// The current generation, in the form that is stored with a path: never zero. `None` while nothing may be stored or
+/// recalled.
 pub(crate) fn now() -> Option<u64> {
     let generation = session::generation()?.load(Ordering::Acquire);
     if SUSPENDED.load(Ordering::Acquire) > 0 {
@@ -168,7 +168,7 @@ pub(crate) fn now() -> Option<u64> {
     (generation >= highest).then(|| generation.wrapping_mul(2) | 1)
 }
 
-/// Begins a new generation in every process of the run. Returns whether the processes share a page for it.
+/// Begins a new generation in every process of the run. Returns whether there is a shared page for that.
 pub(crate) fn begin_generation() -> bool {
     let Some(generation) = session::generation() else { return false };
     let before = generation.fetch_add(1, Ordering::AcqRel);
@@ -176,7 +176,7 @@ pub(crate) fn begin_generation() -> bool {
     true
 }
 
-/// Whether the calling process owns its memory. A `vfork` child does not: it runs in its parent's.
+/// False in a `vfork` child, which runs in its parent's memory.
 pub(crate) fn owns_memory() -> bool {
     OWNER.load(Ordering::Relaxed) == sys::getpid()
 }

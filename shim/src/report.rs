@@ -1,4 +1,4 @@
-//! Reports denials to the launcher, and chooses the errno of every denial.
+//! Reports denials to the launcher and the supervisor. This is the only place that chooses the errno of a denial.
 
 use core::ffi::CStr;
 
@@ -15,10 +15,10 @@ use crate::sys;
 /// The first four bytes of a record: `JPVE`.
 const MAGIC: u32 = 0x4556_504a;
 const HEADER: usize = 32;
-/// Longer texts are cut. A policy cannot contain what does not fit into a path.
+/// Longer texts are cut. A text that does not fit in a path cannot be in a policy.
 const LONGEST: usize = 4096;
 
-/// The reason for a denial that no rule caused.
+/// The reason for a denial that comes from no rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum Reason {
@@ -30,19 +30,19 @@ pub(crate) enum Reason {
     ShimUnreachable = 4,
     /// The call would change the meaning of paths, or create a way around them.
     Namespace = 5,
-    /// The object belongs to another process, which `/proc` shows.
+    /// The object belongs to another process, and `/proc` shows it.
     #[cfg(target_os = "linux")]
     OtherProcess = 6,
-    /// The socket has no path, and its server is not part of the run.
+    /// The server of a socket without a path is outside the run.
     #[cfg(target_os = "linux")]
     Peer = 11,
     /// The mode or attribute would make a program run with another user's rights.
     SetId = SET_ID,
-    /// No command rule allows these arguments, which the record has in place of the route.
+    /// No rule about programs allows a start with these arguments. The record holds them in place of the route.
     Command = COMMAND,
 }
 
-/// The checked operation: the libc function, the path, and how the program spelled it.
+/// An operation being judged: the libc function, the path and its spelling.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) call: &'a CStr,
@@ -60,14 +60,14 @@ impl<'a> Subject<'a> {
         Self { call, path: request.path, route: request.route }
     }
 
-    /// The question to the policy.
+    /// The policy's question about this subject.
     #[cfg(target_os = "macos")]
     pub(crate) const fn request(&self) -> Request<'a> {
         Request::by_route(self.path, self.route)
     }
 }
 
-/// The second path of a call, canonical, and the rights that a person would also have to grant there.
+/// The second, canonical path of a call, with the capabilities that a prompt should cover there as well.
 #[derive(Clone, Copy)]
 pub(crate) struct Other<'a> {
     pub(crate) path: &'a [u8],
@@ -78,10 +78,10 @@ impl Other<'_> {
     pub(crate) const NONE: Self = Self { path: &[], wanted: Capabilities::NONE };
 }
 
-/// Turns a verdict into the hook's result. Reports a denial, or prompts a person if one may allow it.
+/// Turns a verdict into the hook's result. Reports a denial, or shows a prompt if a person may lift it.
 ///
 /// # Errors
-/// `EACCES`, or `ENOENT` in a hidden area. `EINTR` if a person interrupts the program instead of answering.
+/// `EACCES`, or `ENOENT` in a hidden area; `EINTR` if a person interrupts instead of answering.
 pub(crate) fn settle(
     image: &Image<'_>,
     verdict: Verdict,
@@ -93,7 +93,7 @@ pub(crate) fn settle(
     }
 }
 
-/// As [`settle`], for the denial of a call with two paths.
+/// Like [`settle`], for a denial of a call with two paths.
 ///
 /// # Errors
 /// As [`settle`].
@@ -106,7 +106,7 @@ pub(crate) fn settle_pair(
     lift(image, denial, subject, other)
 }
 
-/// As [`settle`], for a path that does not exist. Nobody is prompted about it.
+/// Like [`settle`], for a path that leads nowhere, which nobody is prompted about.
 ///
 /// # Errors
 /// As [`settle`].
@@ -121,7 +121,7 @@ pub(crate) fn settle_absent(
     }
 }
 
-/// As [`settle`], for opening. Returns the verdict of `judge` on the request after settling a denial.
+/// Like [`settle`], for an open. Returns the verdict of `judge` after any denial in it has been settled.
 ///
 /// # Errors
 /// As [`settle`].
@@ -152,7 +152,7 @@ pub(crate) fn denied(image: &Image<'_>, denial: Denial, subject: Subject<'_>) ->
     errno_of(denial)
 }
 
-/// Reports a denial, or prompts a person, who may allow it.
+/// Reports a denial, or prompts a person, who may lift it.
 ///
 /// # Errors
 /// As [`settle`].
@@ -175,8 +175,8 @@ const fn errno_of(denial: Denial) -> Errno {
     if denial.hidden { Errno::ENOENT } else { Errno::EACCES }
 }
 
-/// Reports a denial that no rule decided. A call that nobody may make, under any policy, fails as it does for a process
-/// without privilege. The other layers answer the same.
+/// Reports a denial that comes from no rule. If no policy could allow the call, the errno is the kernel's for a missing
+/// privilege, and that of the layers behind the library.
 #[cold]
 pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -> Errno {
     record(image, None, reason, subject, Other::NONE);
@@ -186,7 +186,7 @@ pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -
     }
 }
 
-/// A denial, as it is reported.
+/// The contents of a report.
 #[derive(Clone, Copy)]
 struct Event<'a> {
     denial: Option<Denial>,
@@ -195,8 +195,8 @@ struct Event<'a> {
     other: Other<'a>,
 }
 
-/// Reports a denial. Returns the supervisor's answer, or zero if there is none. Checks the policy for the events file
-/// here and not in the function that builds the record, because the stack is short.
+/// Sends a report. Returns the supervisor's answer, or zero without one. The policy is asked about the record file here
+/// and not in a deeper frame, because the stack is short.
 #[inline(never)]
 fn record(
     image: &Image<'_>,
@@ -225,7 +225,7 @@ impl Event<'_> {
         self.with_record(sys::tell_supervisor)
     }
 
-    /// Appends the record to the events file of the run whose policy decided.
+    /// Appends the record to the file of the run whose policy decided.
     #[inline(never)]
     fn append(&self, file: &sys::Fd) {
         if sys::fstat(file.raw()).is_ok_and(|stat| stat.st_size.cast_unsigned() <= FULL) {
@@ -246,14 +246,14 @@ impl Event<'_> {
     }
 }
 
-/// The path of the process's program. Empty if unknown.
+/// The path of the program itself; empty if unknown.
 fn own_program(path: &mut PathBuffer) -> &[u8] {
     let _ = path.fill(sys::own_program);
     path.as_bytes()
 }
 
-/// Opens the events file of the run whose policy decided. A nested run could be made up by any program, so the policy
-/// of the outer run must allow its file. No symlink may lead out of it.
+/// Opens the record file of the run whose policy decided. Any program could have written the image of a nested run, so
+/// the outer policy applies to that file. No symlink is followed out of it.
 #[inline(never)]
 fn open_record(image: &Image<'_>) -> Result<sys::Fd, Errno> {
     let mut path = Far::<PathBuffer>::blank()?;
@@ -268,7 +268,7 @@ fn open_record(image: &Image<'_>) -> Result<sys::Fd, Errno> {
     }
 }
 
-/// The fixed part of a record. `lengths` are those of its other parts. `wanted` belongs to the other path.
+/// The fixed part of a record whose variable parts have these lengths. `wanted` belongs to the other path.
 fn head(
     denial: Option<Denial>,
     reason: Reason,

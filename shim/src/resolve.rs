@@ -1,7 +1,7 @@
-//! Pins the object that a path leads to, and finds its canonical path.
+//! Pins the object that a path leads to, and determines its canonical path. Used by the hooks.
 //!
-//! The object that was checked is the one that is used, even if names change meanwhile. A descriptor pins the object,
-//! or the directory of an entry, and the system says where that is.
+//! A hook uses exactly what it judged, whatever happens to names meanwhile. A descriptor pins the object, or the
+//! directory of an entry, and the system tells its path.
 
 use core::ffi::{CStr, c_int};
 
@@ -28,14 +28,14 @@ pub(crate) use system::{
 #[cfg(target_os = "linux")]
 pub(crate) use system::{pin_from_root, pin_without_links};
 
-/// How many symlinks the library follows itself before `ELOOP` (`path_resolution(7)`).
+/// How many symlinks the library itself follows before `ELOOP` (`path_resolution(7)`).
 pub(crate) const LINK_BUDGET: u32 = 40;
 
-/// Pins an object, following symlinks unless `flags` has `O_NOFOLLOW`, and checks it against the policy. Uses the
-/// spelling for the check if it contains no symlink, and the object's own path otherwise.
+/// Pins the object of an operation and judges it. Follows symlinks, except at the end with `O_NOFOLLOW`. The verdict is
+/// that of the spelling if no symlink is on the way, and otherwise that of the object's place.
 ///
 /// # Errors
-/// The kernel's, or those of the report for a denial.
+/// The kernel's, or that of a denial by `judge`.
 pub(crate) fn pin_judged(
     image: &Image<'_>,
     call: &CStr,
@@ -49,10 +49,10 @@ pub(crate) fn pin_judged(
     }
 }
 
-/// As [`pin_judged`], for calls that need much of the stack themselves.
+/// Like [`pin_judged`], in a call that needs much stack otherwise.
 ///
 /// # Errors
-/// As for [`pin_judged`], and `ENOMEM`.
+/// As [`pin_judged`], and `ENOMEM`.
 pub(crate) fn pin_judged_far(
     image: &Image<'_>,
     call: &CStr,
@@ -66,8 +66,8 @@ pub(crate) fn pin_judged_far(
     }
 }
 
-/// Pins an object that can be checked by its spelling alone, because the kernel proves that it is the canonical path.
-/// If not, returns `None` with known symlinks expanded.
+/// Pins an object that its spelling alone can judge: the kernel must prove that the spelling is the canonical path.
+/// Otherwise returns `None`, with known symlinks expanded.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it is the way that nearly every call goes")]
 fn pin_proven(
@@ -86,7 +86,7 @@ fn pin_proven(
     Ok(None)
 }
 
-/// As [`pin_by_place`]. Separate from [`pin_judged`], because the kernel's proof needs no second buffer.
+/// Like [`pin_by_place`]. Separate from [`pin_judged`], because the kernel's proof needs no second buffer.
 #[inline(never)]
 fn pin_on_stack(
     image: &Image<'_>,
@@ -98,7 +98,7 @@ fn pin_on_stack(
     pin_by_place(image, call, spelling, flags, &mut PathBuffer::new(), judge)
 }
 
-/// Pins an object and checks the path where it is, which goes to `path`.
+/// Pins an object, stores its place in `path` and judges it by that.
 fn pin_by_place(
     image: &Image<'_>,
     call: &CStr,
@@ -125,10 +125,10 @@ fn pin_by_place(
     }
 }
 
-/// Checks a path that does not exist, by the place where it would be.
+/// Judges a path that leads nowhere, by the place where it would lead.
 ///
 /// # Errors
-/// Those of the report for a denial; `ENOMEM`.
+/// That of a denial; `ENOMEM`.
 #[cold]
 #[inline(never)]
 pub(crate) fn settle_absent(
@@ -143,18 +143,18 @@ pub(crate) fn settle_absent(
     report::settle_absent(image, judge(image, &request), Subject::of(call, &request))
 }
 
-/// A directory entry: its pinned directory and its name there.
+/// A directory entry: its directory, pinned, and its name there.
 pub(crate) struct Entry<'a> {
     dir: Directory,
     route: Route,
-    /// The directory's canonical path, a slash, the name, and the trailing slash if the program wrote one.
+    /// The canonical path of the directory, a slash, the name, and a slash if the spelling had one.
     text: &'a PathBuffer,
     name_at: usize,
     slash: bool,
 }
 
 enum Directory {
-    /// The descriptor of another entry's directory.
+    /// The directory of another entry.
     Borrowed(c_int),
     Held(Fd),
 }
@@ -167,7 +167,7 @@ impl Entry<'_> {
         }
     }
 
-    /// The directory's descriptor, unless it belongs to another entry.
+    /// The descriptor that pins the directory, unless another entry owns it.
     pub(crate) fn into_held(self) -> Option<Fd> {
         match self.dir {
             Directory::Borrowed(_) => None,
@@ -197,13 +197,13 @@ impl Entry<'_> {
     }
 }
 
-/// A copy of a spelling without `..`, for checks by spelling. Kept if the spelling is replaced or has `..`, and the
-/// policy may depend on it.
+/// A spelling without `..`, kept because the policy may judge by it. Needed if another spelling replaces it or if it
+/// had `..`.
 #[derive(Default)]
 pub(crate) struct Route(Option<Far<Spelling>>);
 
 impl Route {
-    /// A copy of `spelling`, made before `spelling` changes.
+    /// The route of `spelling`, taken before that changes.
     ///
     /// # Errors
     /// `ENOMEM`.
@@ -213,7 +213,7 @@ impl Route {
         Self::kept_if(image.heeds_spellings(), spelling)
     }
 
-    /// As [`Self::of`], for a change at that place. Policies depend on the spelling of changes more often.
+    /// The route of an operation that changes something. A policy may judge these by their spelling more often.
     ///
     /// # Errors
     /// `ENOMEM`.
@@ -239,7 +239,7 @@ impl Route {
     ///
     /// # Errors
     /// `ENOMEM`, `ENAMETOOLONG`.
-    #[cfg(target_os = "linux")] // only Linux creates unnamed files in directories
+    #[cfg(target_os = "linux")] // because only Linux creates nameless files in directories
     pub(crate) fn into(image: &Image<'_>, spelling: &Spelling, name: &[u8]) -> Result<Self, Errno> {
         let mut route = Self::of_change(image, spelling)?;
         if let Some(kept) = &mut route.0 {
@@ -264,17 +264,17 @@ impl Route {
         Ok(self.0.as_ref().map_or_else(|| spelling.lexical(), |kept| kept.lexical()))
     }
 
-    /// The question to the policy about the entry at the canonical `path`.
+    /// The policy's question about the entry at the canonical `path`.
     pub(crate) fn request<'r>(&'r self, path: &'r [u8]) -> Request<'r> {
         Request::by_route(path, self.0.as_ref().map_or(path, |kept| kept.lexical()))
     }
 }
 
-/// Pins the directory that contains `spelling`'s last component. Afterwards `spelling` holds the canonical path. `None`
-/// if the last component is `.`, `..` or the root, which are not entries.
+/// Pins the directory of `spelling`'s last component. Afterwards `spelling` holds the canonical path. Returns `None` if
+/// the last component is `.`, `..` or the root, which are not entries.
 ///
 /// # Errors
-/// The kernel's, if there is no such directory. `EACCES` if its path is unknown.
+/// The kernel's, if the directory does not exist; `EACCES` if its place is unknown.
 pub(crate) fn entry<'a>(
     image: &Image<'_>,
     spelling: &'a mut Spelling,
@@ -301,7 +301,7 @@ pub(crate) fn entry<'a>(
     Ok(Some(Entry { dir: Directory::Held(dir), route, text: spelling.text(), name_at, slash }))
 }
 
-/// As [`entry`], for a directory that is likely the one that `other` has pinned.
+/// Like [`entry`], if the directory may be that of `other`, which is already pinned.
 pub(crate) fn entry_beside<'a>(
     image: &Image<'_>,
     other: &Entry<'_>,
@@ -319,8 +319,8 @@ pub(crate) fn entry_beside<'a>(
     entry(image, spelling)
 }
 
-/// Replaces a symlink that was known when the policy was compiled, so that paths below `/bin` and the like take the
-/// fast path. Keeps the last component unless `follow` is set.
+/// Replaces a symlink that was known when the policy was compiled. That keeps paths below `/bin` and the like on the
+/// fast way. A last component that is not followed stays.
 pub(crate) fn expand_alias(
     image: &Image<'_>,
     spelling: &mut Spelling,
@@ -332,7 +332,7 @@ pub(crate) fn expand_alias(
     }
 }
 
-/// A symlink on the path that was known when the policy was compiled: the length of the spelling that it replaces, and
+/// A symlink on the way that was known when the policy was compiled. Returns how much of the spelling it covers, and
 /// its target.
 fn known_link<'i>(
     image: &Image<'i>,

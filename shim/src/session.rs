@@ -1,7 +1,7 @@
-//! Holds the state of a process's run: the policy image, the shared page, and their descriptors.
+//! A process's knowledge of its run: the policy image, the shared page, and their descriptors. Used by all hooks.
 //!
-//! The constructor sets it up, or the first hook that runs before it. A process without a valid image denies everything
-//! (spec §13).
+//! The constructor sets it up, or the first hook that runs before it. Without a valid image, everything is denied (spec
+//! §13).
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
@@ -22,7 +22,7 @@ const BROKEN: u8 = 3;
 
 struct Shared {
     phase: AtomicU8,
-    /// Outermost first.
+    /// Outermost run first.
     levels: [Level; LEVELS],
     count: AtomicUsize,
     generation_fd: AtomicI32,
@@ -33,7 +33,7 @@ struct Shared {
 /// The image of one run, and its descriptor.
 struct Level {
     image: UnsafeCell<MaybeUninit<Image<'static>>>,
-    /// The image with case-folded names, if the policy ignores case.
+    /// Its form with folded names, for filesystems that ignore case.
     form: UnsafeCell<MaybeUninit<Image<'static>>>,
     fd: AtomicI32,
     inode: AtomicU64,
@@ -50,8 +50,8 @@ impl Level {
     }
 }
 
-// SAFETY: each `image` and `form` is written once, by the thread that moved `phase` from UNSET to WRITING, and read
-// only after READY was seen.
+// SAFETY: only the thread that moved `phase` from UNSET to WRITING writes each `image` and `form`, once. Others read
+// them only after they have seen READY.
 unsafe impl Sync for Shared {}
 
 static SHARED: Shared = Shared {
@@ -63,10 +63,10 @@ static SHARED: Shared = Shared {
     generation: AtomicPtr::new(core::ptr::null_mut()),
 };
 
-/// The policy of this run. It is nested in the policies of the runs around it.
+/// The policy of this run, nested in those of the runs around it.
 ///
 /// # Errors
-/// `EACCES` without a policy, which allows nothing.
+/// `EACCES`: without a policy, nothing is allowed.
 pub(crate) fn image() -> Result<&'static Image<'static>, Errno> {
     if SHARED.phase.load(Ordering::Acquire) != READY {
         start(None)?;
@@ -77,16 +77,16 @@ pub(crate) fn image() -> Result<&'static Image<'static>, Errno> {
 
 /// The image of a level that has been written.
 fn written(level: &'static Level) -> &'static Image<'static> {
-    // SAFETY: every caller has seen the count of written levels, and a written level never changes.
+    // SAFETY: the caller took the level from the count of written ones, and no written level changes.
     let image = unsafe { &*level.image.get() };
     // SAFETY: as above.
     unsafe { image.assume_init_ref() }
 }
 
-/// Maps the image and the shared page, unless that is done. `startup` comes from the loader, through the constructor.
+/// Maps the image and the shared page, unless that was done. `startup` is the loader's data for the constructor.
 ///
 /// # Errors
-/// `EACCES` if there is no valid image.
+/// `EACCES` without a valid image.
 #[cold]
 pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
     if SHARED.phase.load(Ordering::Acquire) != UNSET {
@@ -133,49 +133,48 @@ fn load_levels(handle: &Handle) -> Result<&'static Image<'static>, Errno> {
     outer.ok_or(Errno::EACCES)
 }
 
-/// Stores the case-folded form of a level's image.
+/// Stores a level's image with folded names.
 #[cold]
 #[inline(never)]
 fn keep_form(level: &'static Level, form: &Image<'static>) -> &'static Image<'static> {
-    // SAFETY: as for the image: only the winner of the exchange writes, and nobody reads before READY.
+    // SAFETY: as for the image itself. Only the winner of the exchange writes, and nobody reads before READY.
     let place = unsafe { &mut *level.form.get() };
     place.write(*form)
 }
 
-/// Makes checked calls carry the number of the supervised run. At most one of the nested runs is supervised.
+/// Makes judged calls carry the number of the supervised run. Among nested runs, at most one is supervised.
 #[cfg(target_os = "linux")]
 fn show_judged(image: &Image<'_>) {
     let supervised = image.levels().find(|image| image.behind().supervisor).unwrap_or(image);
     sys::show_judged(supervised.session(), supervised.behind().supervisor);
 }
 
-/// Fails unless the session is set up. If another thread is setting it up, nothing can safely be waited for, and the
-/// call is denied.
+/// Whether the session is set up. While another thread sets it up, there is no safe way to wait, so the call is denied.
 fn settled() -> Result<(), Errno> {
     if SHARED.phase.load(Ordering::Acquire) == READY { Ok(()) } else { Err(Errno::EACCES) }
 }
 
-/// Leaves the session without a policy if it is not set up. From now on, the program's own claims have no effect. This
-/// must not happen before the constructor: a hook that runs first may have no `/proc` to find the descriptors.
+/// Gives up if the session was not set up, so that the program cannot provide an image later. Called only after the
+/// constructor: a hook that runs earlier may have no `/proc` to find the descriptors.
 pub(crate) fn give_up() {
     let _ = SHARED.phase.compare_exchange(UNSET, BROKEN, Ordering::AcqRel, Ordering::Acquire);
 }
 
-/// The counter that changes with every rename of a directory that a hook performs. For users that cache paths.
+/// The counter that each mediated rename of a directory increments, for caches of paths.
 pub(crate) fn generation() -> Option<&'static AtomicU64> {
     let page = SHARED.generation.load(Ordering::Relaxed);
-    // SAFETY: either null or the start of a mapped page that is never unmapped.
+    // SAFETY: the pointer is null, or the start of a mapped page that is never unmapped.
     unsafe { page.as_ref() }
 }
 
-/// An image, its descriptor, and whether the descriptor still refers to the image.
+/// An image, its descriptor number, and whether that descriptor is still the image.
 pub(crate) struct Loaded {
     pub(crate) image: &'static Image<'static>,
     pub(crate) fd: c_int,
     pub(crate) intact: bool,
 }
 
-/// The images of this run and of those around it, outermost first.
+/// The images of this run and those around it, outermost first.
 pub(crate) fn images() -> impl Iterator<Item = Loaded> {
     let count = SHARED.count.load(Ordering::Relaxed);
     SHARED.levels.iter().take(count).map(|level| {
@@ -187,7 +186,7 @@ pub(crate) fn images() -> impl Iterator<Item = Loaded> {
     })
 }
 
-/// The shared page's descriptor, if it still refers to the page.
+/// The shared page's descriptor number, if it is still the page.
 pub(crate) fn generation_descriptor() -> Option<c_int> {
     let fd = SHARED.generation_fd.load(Ordering::Relaxed);
     let inode = SHARED.generation_inode.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Remembers the path of the working directory.
+//! Determines, caches and changes the working directory's path.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,13 +12,13 @@ use crate::sys;
 
 static REMEMBERED: Remembered = Remembered::new();
 
-/// Changes the working directory. `change` makes the system call.
+/// Changes the directory with `change`, which makes the system call.
 ///
 /// # Errors
 /// Those of `change`.
 pub(crate) fn change(change: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
     if !remembered::owns_memory() {
-        // A `vfork` child that the program made itself: nothing reports when it is gone.
+        // The program itself created this `vfork` child, and nothing will tell when it is gone.
         remembered::suspend();
     }
     forget();
@@ -33,7 +33,7 @@ fn forget() {
     REMEMBERED.forget();
 }
 
-/// The generation in which the directory was found to contain nothing hidden.
+/// The stamp of the generation in which nothing at or below the directory was hidden.
 static SHOWS_EVERYTHING_AT: AtomicU64 = AtomicU64::new(0);
 
 /// Whether nothing is hidden at or below the working directory.
@@ -50,26 +50,26 @@ pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
     shows
 }
 
-/// Tells every process of the run that a directory was renamed or deleted. After a deletion, its inode number may come
-/// to mean another directory.
+/// Announces to every process of the run that a directory was renamed or removed. A removed directory's inode number
+/// may come to mean another one.
 pub(crate) fn announce_change() {
     if !remembered::begin_generation() {
         forget();
     }
 }
 
-/// Puts the canonical path of the working directory into `to`.
+/// Stores the canonical path of the working directory in `to`.
 ///
 /// # Errors
-/// `ENOENT` in a deleted directory, `ENAMETOOLONG`, `EACCES` in an unreachable one.
+/// `ENAMETOOLONG`; `EACCES` if the directory is unreachable; `ENOENT` if it was removed and its former path is unknown.
 pub(crate) fn read(to: &mut PathBuffer) -> Result<(), Errno> {
     REMEMBERED.read([0; 2], to, ask)
 }
 
-/// As [`read`], but always asks the kernel.
+/// Like [`read`], ignoring the remembered path.
 ///
 /// # Errors
-/// As for [`read`].
+/// As [`read`].
 pub(crate) fn ask<const N: usize>(to: &mut Buffer<N>) -> Result<(), Errno> {
     to.fill(sys::getcwd)?;
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }

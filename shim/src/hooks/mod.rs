@@ -1,4 +1,5 @@
-//! The hooks, one file for each kind. A hook is two statements: perform the checked operation, and reply as libc does.
+//! The entry points, with one file for each kind. Each has two statements: perform the mediated operation, and reply as
+//! libc does.
 
 pub(crate) mod attributes;
 pub(crate) mod directories;
@@ -17,7 +18,7 @@ pub(crate) mod streams;
 pub(crate) mod temporary;
 pub(crate) mod walk;
 
-// Only on Linux.
+// Hooks for functions and calls that only Linux has.
 #[cfg(target_os = "linux")]
 mod accounting;
 #[cfg(target_os = "linux")]
@@ -67,6 +68,6 @@ mod words;
 #[cfg(target_os = "linux")]
 pub(crate) mod xattrs;
 
-// Only in libSystem, and the table in which dyld finds the hooks.
+// Hooks for functions that only libSystem has, and the table in which dyld finds all hooks.
 #[cfg(target_os = "macos")]
 mod macos;

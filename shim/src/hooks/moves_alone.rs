@@ -1,5 +1,5 @@
-//! Moves a file, never a directory, by link(2) and unlink(2). The kernel denies these for a directory, even if one has
-//! taken the place of the file since the check.
+//! Moves an object that must not be a directory, with link(2) and unlink(2). The kernel refuses both for a directory,
+//! even if the name was something else when it was judged.
 
 use core::ffi::{CStr, c_int, c_uint};
 
@@ -9,10 +9,10 @@ use crate::buffer::Buffer;
 use crate::errno::Errno;
 use crate::sys::{self, process};
 
-/// Not a system error: the source is a directory. Reporting it from here would take stack.
+/// Marks a directory. Not an error of the system: reporting from here would take stack.
 pub(super) const STAYS: Errno = Errno(0);
 
-/// Not an error of these calls: the source is a symlink, which must not be moved either.
+/// Marks a symlink, which must not move either. These calls never return this error themselves.
 pub(super) const LENDS: Errno = Errno::ELOOP;
 
 /// The two names of a move, in pinned directories.
@@ -21,20 +21,20 @@ pub(super) struct Names<'a> {
     pub(super) new: (c_int, &'a CStr),
 }
 
-/// How often to delete a destination that other processes create again meanwhile.
+/// How often to remove a destination that others recreate meanwhile.
 const ATTEMPTS: usize = 8;
 
-/// As rename(2) with the flags of [`sys::rename`], for anything but a directory. It takes several steps. Other threads
-/// may for a moment see both names, or no destination while it is replaced.
+/// Like rename(2) with flags of [`sys::rename`], except for directories. This takes several steps, so other threads may
+/// briefly see both names, or no destination while one is being replaced.
 ///
 /// # Errors
-/// [`STAYS`], [`LENDS`], or the kernel's. `EXDEV`, upon which programs copy, if the kernel cannot make such a link or
-/// the destination may not be replaced. After an error the destination is unchanged.
+/// [`STAYS`], [`LENDS`], or the kernel's. `EXDEV`, after which programs copy, if the kernel cannot create such a link,
+/// or if the destination may not be replaced. Checks before a replacement should keep the destination on an error.
 #[cold]
 #[inline(never)]
 pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, way: Way) -> Result<(), Errno> {
     let Names { old: (old_dir, old), new: (new_dir, new) } = *names;
-    // A whiteout can only replace the source in a single step.
+    // Only a single step can put a whiteout in the place of the source.
     if flags & !sys::RENAME_NOREPLACE != 0 {
         return Err(STAYS);
     }
@@ -54,7 +54,7 @@ pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, way: Way) -> Result<(
         linked = link(names.old, names.new, way.movable);
     }
     linked.map_err(|errno| without_link(names, errno))?;
-    // An object that another process put there meanwhile stays.
+    // If others put something there meanwhile, it is theirs.
     if sys::look(old_dir, old).is_ok_and(|found| sys::identity(&found) != before) {
         return Ok(());
     }
@@ -73,7 +73,7 @@ fn link(from: (c_int, &CStr), to: (c_int, &CStr), movable: Movable) -> Result<()
     }
 }
 
-/// Deletes the destination once the rest is sure to succeed. Returns whether it was another file than the source.
+/// Removes the destination once the rest is sure to succeed. Returns false if it is the same file as the source.
 fn make_way(names: &Names<'_>, way: Way) -> Result<bool, Errno> {
     let Names { old: (old_dir, old), new: (new_dir, new) } = *names;
     if sys::is_directory(old_dir, old) {
@@ -98,10 +98,10 @@ fn make_way(names: &Names<'_>, way: Way) -> Result<bool, Errno> {
     sys::unlinkat(new_dir, new, 0).map(|()| true)
 }
 
-/// Checks whether an entry of this directory can be deleted later, as far as that is known now.
+/// Whether an entry of this directory can be removed later, as far as that can be known.
 ///
 /// # Errors
-/// The kernel's. `EXDEV` if a sticky directory may prevent it: a program that copies finds out.
+/// The kernel's; `EXDEV` if a sticky directory may keep it. A copy then shows.
 #[inline(never)]
 fn demand_removable(directory: c_int, entry: &libc::stat) -> Result<(), Errno> {
     sys::faccessat(directory, c".".as_ptr(), libc::W_OK | libc::X_OK, 0)?;
@@ -112,8 +112,8 @@ fn demand_removable(directory: c_int, entry: &libc::stat) -> Result<(), Errno> {
     if is_sticky && !is_ours { Err(Errno::EXDEV) } else { Ok(()) }
 }
 
-/// Makes a hard link beside the destination and deletes it again. The kernel may allow none for this file or file
-/// system.
+/// Creates a trial link beside the destination and removes it. The kernel may deny links to this file, or on this
+/// filesystem.
 #[inline(never)]
 fn try_link(names: &Names<'_>, movable: Movable) -> Result<(), Errno> {
     let directory = names.new.0;
@@ -129,7 +129,7 @@ fn try_link(names: &Names<'_>, movable: Movable) -> Result<(), Errno> {
     sys::unlinkat(directory, name.c_str(0), 0)
 }
 
-/// The error of the move if no hard link can be made.
+/// The error for a move whose link failed.
 fn without_link(names: &Names<'_>, errno: Errno) -> Errno {
     let (dir, name) = names.old;
     match errno {

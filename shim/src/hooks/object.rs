@@ -1,4 +1,4 @@
-//! Checks and pins the object of a path or descriptor. Used by the hooks for attributes.
+//! Pins and judges the object of a path or descriptor. Used by the hooks for attributes.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -15,11 +15,11 @@ use crate::report::{self, Subject};
 use crate::sys::{self, Object};
 use crate::{resolve, session};
 
-/// Pins the object that `path` leads to, if the policy grants `need` on it. With `O_NOFOLLOW` in `flags`, pins a
-/// symlink at the end itself.
+/// Pins the object that `path` leads to, if `need` is granted on it. With `O_NOFOLLOW` in `flags`, a symlink at the end
+/// is the object.
 ///
 /// # Errors
-/// As openat(2) with `O_PATH`. `EACCES` or `ENOENT` if the policy denies it.
+/// As openat(2) with `O_PATH`; `EACCES` or `ENOENT` if the policy denies it.
 pub(crate) fn at_path(
     call: &CStr,
     dirfd: c_int,
@@ -30,11 +30,11 @@ pub(crate) fn at_path(
     at_path_by(call, dirfd, path, flags, need, decide::access)
 }
 
-/// As [`at_path`], for a change of the object's mode. The supervisor checks each change of a mode, even one that the
-/// library has checked. It also decides which modes a git configuration may have.
+/// Like [`at_path`], for a change of mode. For git configuration files, a supervisor decides which modes are allowed.
+/// It judges each change of a mode, even if another layer has.
 ///
 /// # Errors
-/// As for [`at_path`].
+/// As [`at_path`].
 #[inline(never)]
 pub(super) fn for_mode(
     call: &CStr,
@@ -58,11 +58,11 @@ fn is_judged_later(image: &Image<'_>, request: &Request<'_>) -> bool {
     image.behind().supervisor && config_mode::is_kept_by_list_alone(image, request)
 }
 
-/// As [`at_path`], for an object that libc then opens itself. If the supervisor receives that open and prompts a
-/// person, nobody is prompted here, as that would be a second prompt. Only the library prompts about sensitive objects.
+/// Like [`at_path`], for an object that libc then opens itself. If the supervisor sees that open and can show a prompt,
+/// the library shows none, to avoid a second one. Only the library prompts about sensitive objects.
 ///
 /// # Errors
-/// As for [`at_path`].
+/// As [`at_path`].
 #[cfg(target_os = "linux")]
 pub(super) fn for_libc(
     call: &CStr,
@@ -108,8 +108,8 @@ fn at_path_by(
     pinned
 }
 
-/// Makes a call that changes nothing, so that a learning run sees the request although the path does not exist. Skipped
-/// after a denial.
+/// Shows a learning supervisor the request for a missing object, unless it was denied. Uses a call that changes
+/// nothing.
 #[cfg(target_os = "linux")]
 #[cold]
 #[inline(never)]
@@ -131,8 +131,7 @@ fn ask_for_update(
     let _ = sys::call(libc::SYS_fchownat, arguments);
 }
 
-/// Checks whether the policy grants `need` on the object of an open descriptor. An object without a path is the
-/// program's own.
+/// Whether `need` is granted on the object of an open descriptor. Objects without a path are the program's own.
 ///
 /// # Errors
 /// `EBADF`; `EACCES` if the policy denies it.

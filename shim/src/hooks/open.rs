@@ -1,4 +1,4 @@
-//! Hooks of the `open` family, and the checked open that other hooks build on.
+//! Hooks for the `open` family, and the mediated open that all other opens use.
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
@@ -29,7 +29,7 @@ pub(crate) use system::open_spelled;
 pub(crate) struct How {
     pub(crate) flags: c_int,
     pub(crate) mode: c_uint,
-    /// Resolve flags of openat2(2), beside those that the library adds.
+    /// Resolve flags of openat2(2), in addition to the library's own.
     #[cfg(target_os = "linux")]
     pub(crate) resolve: u64,
     /// Whether the thread may be cancelled while the open waits.
@@ -47,12 +47,12 @@ impl How {
         }
     }
 
-    /// Marks the open as one of a cancellation point.
+    /// Marks the open as a cancellation point.
     pub(crate) const fn cancellable(self) -> Self {
         Self { cancellable: true, ..self }
     }
 
-    /// Makes the call that may wait for the other end of a fifo.
+    /// Makes the call that opens, which may wait for the other end of a fifo.
     fn wait<T>(self, call: impl FnOnce() -> T) -> T {
         if self.cancellable { cancellation::point(call) } else { call() }
     }
@@ -73,12 +73,12 @@ impl How {
         self.has(libc::O_CREAT | libc::O_EXCL)
     }
 
-    /// The name of an exclusive open in the report of its denial.
+    /// The name under which a denied exclusive open is reported.
     const fn told(self) -> &'static CStr {
         telling::exclusive(self.flags & libc::O_ACCMODE == libc::O_RDWR, self.mode)
     }
 
-    /// Whether the open only reads or lists, and creates or changes nothing.
+    /// Whether the open only reads or lists, and neither creates nor changes anything.
     #[cfg(target_os = "linux")]
     const fn only_reads(self) -> bool {
         const ELSE: c_int = libc::O_ACCMODE
@@ -94,7 +94,7 @@ impl How {
         self.flags & system::STOPS_AT_LINK != 0 || self.exclusive()
     }
 
-    /// All rights that the open may need, whether or not the file exists.
+    /// All capabilities that the open may need, whether or not the file exists.
     #[cfg(target_os = "linux")]
     fn need(self) -> Capabilities {
         let access = self.flags & libc::O_ACCMODE;
@@ -105,8 +105,8 @@ impl How {
             .with_if(self.has(libc::O_CREAT), Capabilities::CREATE)
     }
 
-    /// The policy's verdict. An `O_PATH` descriptor gives no access, so it is only denied in a hidden area.
-    #[inline(never)] // its stack must be free before a denial is reported
+    /// The policy's verdict. A bare descriptor gives no access, so it must only not reveal a hidden object.
+    #[inline(never)] // frees its stack before a denial is reported
     pub(super) fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
         if system::is_bare(self) {
             return match decide::metadata(image, request) {
@@ -124,7 +124,7 @@ impl How {
         decide::open(image, request, how)
     }
 
-    /// Whether the policy allows the open in any form.
+    /// Whether the policy allows the open in any case at all.
     fn judge_at_all(self, image: &Image<'_>, request: &Request<'_>) -> Verdict {
         match self.judge(image, request) {
             OpenVerdict::Deny(denial) => Verdict::Deny(denial),
@@ -132,7 +132,7 @@ impl How {
         }
     }
 
-    /// Asks the policy and settles a denial.
+    /// Judges the open, and reports or prompts on a denial.
     ///
     /// # Errors
     /// `EACCES` or `ENOENT` if the policy denies it.
@@ -149,7 +149,7 @@ impl How {
 /// Opens a file if the policy allows it.
 ///
 /// # Errors
-/// As open(2). `EACCES` or `ENOENT` if the policy denies it.
+/// As open(2); `EACCES` or `ENOENT` if the policy denies it.
 pub(crate) fn open_at(
     call: &CStr,
     dirfd: c_int,
@@ -182,13 +182,14 @@ fn judge_and_open(
 enum Failure {
     /// The errno to return.
     Settled(Errno),
-    /// The path does not exist. The spelling decides what the program may learn.
+    /// The place does not exist. Its spelling decides what the program may learn.
     Nowhere(Errno),
 }
 
-/// The error for a path that does not exist. If its directory exists, the verdict is that of the place where the object
-/// would be, otherwise that of the spelling. So a denial reveals nothing about what exists (spec §1, §4.1). But tools
-/// look for their files in every directory above the workspace, and there it is no secret that something is absent.
+/// The error for a path that leads nowhere. If its directory exists, the verdict is that of the canonical place;
+/// otherwise that of the spelling. So a denial reveals nothing about what exists (spec §1, §4.1). But tools look for
+/// their files in every directory above the workspace, where absence is no secret.
+/// absent is no secret.
 #[cold]
 fn nowhere(
     image: &Image<'_>,
@@ -206,7 +207,7 @@ fn nowhere(
         OpenVerdict::Deny(denial) => Some(denial),
         _ => None,
     });
-    // Nobody is prompted about an absent object.
+    // Nobody is prompted about a missing object.
     match refusal.filter(|denial| !denial.ask) {
         Some(denial) if how.has(libc::O_CREAT) || !is_absent(denial, spelling, errno) => {
             report::denied(image, denial, Subject::new(call, spelling.lexical()))
@@ -215,8 +216,8 @@ fn nowhere(
     }
 }
 
-/// Whether the directory of the absent object exists. If so, `spelling` becomes the directory's canonical path and the
-/// absent name, with all symlinks resolved.
+/// Whether the directory of the missing object exists. Then `spelling` becomes its canonical path plus the missing
+/// name, with all symlinks followed.
 fn is_placed(image: &Image<'_>, spelling: &mut Spelling, how: How) -> bool {
     for _ in 0..LINK_BUDGET {
         let mut next = PathBuffer::new();
@@ -233,7 +234,7 @@ fn is_placed(image: &Image<'_>, spelling: &mut Spelling, how: How) -> bool {
     false
 }
 
-/// Whether the path does not exist because a part of it that everybody may see is absent.
+/// Whether the path leads nowhere because the part that everybody may see is absent.
 fn is_absent(denial: Denial, spelling: &mut Spelling, errno: Errno) -> bool {
     if errno != Errno::ENOENT || denial.visible == 0 {
         return false;
@@ -244,7 +245,7 @@ fn is_absent(denial: Denial, spelling: &mut Spelling, errno: Errno) -> bool {
     found.is_err_and(|errno| errno == Errno::ENOENT)
 }
 
-/// Opens a name without following a symlink there, as far as `verdict` allows it.
+/// Opens a name without following a symlink at its end, as far as `verdict` allows.
 fn attempt(
     image: &Image<'_>,
     verdict: OpenVerdict,
@@ -268,20 +269,19 @@ fn attempt(
     }
 }
 
-/// `O_CREAT` never opens a directory (open(2), `EISDIR`). This also holds if the flag had to be left out.
+/// `O_CREAT` never opens a directory (open(2), `EISDIR`), even if this open had to leave it out.
 fn refuse_directory(object: sys::Fd) -> Result<sys::Fd, Errno> {
     let kind = sys::fstat(object.raw())?.st_mode & libc::S_IFMT;
     if kind == libc::S_IFDIR { Err(Errno::EISDIR) } else { Ok(object) }
 }
 
-/// Moves the opened file to the number of the pin. That was the lowest free number, which the program must get
-/// (open(2)).
+/// Moves the descriptor to the pin's number. That was the lowest free one, which the program must get (open(2)).
 fn in_place_of(pin: sys::Fd, opened: &sys::Fd, how: How) -> Result<c_int, Errno> {
     sys::replace(&pin, opened, how.flags & libc::O_CLOEXEC)?;
     Ok(pin.into_raw())
 }
 
-/// Creates a file at the end of a path with symlinks, the last of which may dangle. `why` is the error of the lookup.
+/// Creates a file at the end of a path with symlinks. The last one may dangle. `why` is the error that the path gave.
 #[inline(never)]
 fn create(
     image: &Image<'_>,
@@ -320,7 +320,7 @@ fn create(
     Err(Failure::Settled(Errno::ELOOP))
 }
 
-/// As [`in_place_of`], if a directory was pinned.
+/// Like [`in_place_of`], if a directory may be pinned.
 fn under_lowest(held: Option<sys::Fd>, fd: c_int, how: How) -> Result<c_int, Errno> {
     match held {
         Some(held) => in_place_of(held, &sys::Fd::adopt(fd), how),
@@ -328,7 +328,7 @@ fn under_lowest(held: Option<sys::Fd>, fd: c_int, how: How) -> Result<c_int, Err
     }
 }
 
-/// The error for an existing file if only a new one is allowed.
+/// The error for an existing file where the policy allows only a new one.
 fn only_new(image: &Image<'_>, verdict: OpenVerdict, subject: Subject<'_>) -> Errno {
     match verdict {
         OpenVerdict::OnlyNew(denial) => report::denied(image, denial, subject),
@@ -336,7 +336,7 @@ fn only_new(image: &Image<'_>, verdict: OpenVerdict, subject: Subject<'_>) -> Er
     }
 }
 
-/// Checks whether the object of an open descriptor may be opened again in another way.
+/// Whether the object of an open descriptor may be opened again with other flags.
 ///
 /// # Errors
 /// `EBADF`; `EACCES` or `ENOENT` if the policy denies it.
@@ -358,7 +358,7 @@ pub(crate) fn judge_reopen(call: &CStr, fd: c_int, how: How) -> Result<(), Errno
     Ok(())
 }
 
-/// open(2). The C entry points extract the variable argument.
+/// open(2), without its variable argument, which the C entry points extract.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn jp_open(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
     open_at(c"open", libc::AT_FDCWD, path, How::new(flags, mode).cancellable()).reply()

@@ -1,5 +1,5 @@
-//! Hook of openat2(2), which glibc has since 2.43. Its resolve flags change the meaning of a path, so the kernel must
-//! resolve the path before the policy is checked.
+//! Hook for openat2(2), which glibc provides since 2.43. Its resolve flags change the meaning of a path, so the kernel
+//! must resolve the path before the policy can judge.
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
@@ -13,7 +13,7 @@ use crate::sys::{self, Fd};
 use crate::{memory, resolve};
 
 const CALL: &CStr = c"openat2";
-/// The size of `struct open_how` that this code knows, and the largest size that the kernel takes.
+/// The size of `struct open_how` that the library knows, and the largest that the kernel accepts.
 const KNOWN_SIZE: usize = 24;
 const LARGEST: usize = 4096;
 
@@ -24,7 +24,7 @@ const CACHED: u64 = 0x20;
 /// Performs openat2(2).
 ///
 /// # Errors
-/// As openat2(2). `EACCES` or `ENOENT` if the policy denies it.
+/// As openat2(2); `EACCES` or `ENOENT` if the policy denies it.
 pub(crate) fn open(
     dirfd: c_int,
     path: *const c_char,
@@ -45,7 +45,7 @@ pub(crate) fn open(
     }
 }
 
-/// Opens as openat(2) does.
+/// Opens like openat(2).
 #[inline(never)]
 fn open_plainly(dirfd: c_int, path: *const c_char, how: How) -> Result<c_int, Errno> {
     open_at(CALL, dirfd, path, how)
@@ -65,7 +65,7 @@ fn read(how: *const u64, size: usize) -> Result<How, Errno> {
         return Err(Errno::E2BIG);
     }
     for offset in KNOWN_SIZE..size {
-        // Later fields must be zero. Otherwise they ask for something unknown here.
+        // Later fields must be zero. Others request something unknown here.
         if memory::first_byte(how.cast::<c_char>().wrapping_add(offset))? != 0 {
             return Err(Errno::E2BIG);
         }
@@ -75,11 +75,11 @@ fn read(how: *const u64, size: usize) -> Result<How, Errno> {
     let mode = c_uint::try_from(mode).map_err(|_| Errno::EINVAL)?;
     let creates = flags & libc::O_CREAT != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE;
     let known = How::new(flags, mode);
-    // Unlike open(2), openat2 rejects unknown flags and a mode without effect.
+    // Unlike open(2), openat2 rejects unknown flags, and a mode without a meaning.
     if known.flags != flags & !libc::O_LARGEFILE || mode & !0o7777 != 0 || (!creates && mode != 0) {
         return Err(Errno::EINVAL);
     }
-    // An open from the cache alone can neither create nor truncate.
+    // A file that is not cached cannot be created or truncated with this flag.
     if resolve & CACHED != 0 && (creates || flags & libc::O_TRUNC != 0) {
         return Err(Errno(libc::EAGAIN));
     }
@@ -99,14 +99,14 @@ const NAME: usize = 257;
 
 const PIN: c_int = libc::O_PATH | libc::O_CLOEXEC;
 
-/// The result of the kernel's resolution.
+/// The result of a resolution by the kernel.
 struct Resolved {
     held: Fd,
-    /// The name to open or create in the pinned directory. `None` if `held` is the object itself.
+    /// The name to open or create in the pinned directory.
     entry: Option<Far<Buffer<NAME>>>,
 }
 
-/// Lets the kernel resolve the path with the program's flags.
+/// Has the kernel resolve the path as requested.
 #[inline(never)]
 fn resolve_as_asked(dirfd: c_int, path: *const c_char, how: How) -> Result<Resolved, Errno> {
     let mut text = PathBuffer::new();
@@ -119,8 +119,8 @@ fn resolve_as_asked(dirfd: c_int, path: *const c_char, how: How) -> Result<Resol
     Ok(Resolved { held, entry: None })
 }
 
-/// Finds the entry to open or create. If it is a symlink, follows it here and lets the kernel resolve the resulting
-/// path from its start, with the program's flags.
+/// Finds the entry to open or create. This function follows a symlink there itself, and has the kernel resolve the new
+/// path from its beginning as requested.
 fn resolve_entry(dirfd: c_int, text: &mut PathBuffer, how: How) -> Result<Resolved, Errno> {
     let exclusive = how.flags & libc::O_EXCL != 0;
     let stop = if exclusive { libc::O_NOFOLLOW } else { how.flags & libc::O_NOFOLLOW };
@@ -161,7 +161,7 @@ fn resolve_entry(dirfd: c_int, text: &mut PathBuffer, how: How) -> Result<Resolv
     Err(Errno::ELOOP)
 }
 
-/// The start and the end of a path's last component.
+/// The start and end of the last component of a path.
 fn last(path: &[u8]) -> (usize, usize) {
     let behind = |at: usize| at.saturating_add(1);
     let end = path.iter().rposition(|&byte| byte != b'/').map_or(0, behind);
@@ -184,7 +184,7 @@ fn open_found(found: &Fd, how: How) -> Result<c_int, Errno> {
     open_plainly(libc::AT_FDCWD, link.as_c_str().as_ptr(), how)
 }
 
-/// Opens a symlink itself, which cannot be reopened through its descriptor.
+/// Opens a symlink itself, which cannot be opened through its descriptor.
 #[inline(never)]
 fn open_link(link: &Fd, how: How) -> Result<c_int, Errno> {
     let mut place = Far::<PathBuffer>::blank()?;

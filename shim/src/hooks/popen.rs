@@ -1,5 +1,4 @@
-//! Hooks of popen(3), and of pclose(3) and fclose(3) for its streams. libc's own popen starts the shell from inside
-//! libc.
+//! Hooks for popen(3), and for pclose(3) and fclose(3) of its streams. libc's popen would start the shell inside libc.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
@@ -15,23 +14,23 @@ use crate::{libc_functions, memory};
 
 /// How many streams may be open at the same time.
 const ROOM: usize = 256;
-/// Marks a slot that is being filled or emptied. No stream has this address.
+/// Marks a place that is being filled or emptied. No stream has this address.
 const TAKEN: usize = 1;
 
-/// A stream and the shell at its other end. `stream` is zero if the slot is free. The thread that changes it to
-/// [`TAKEN`] owns the other two fields.
+/// A stream and the shell at its other end. `stream` is zero if the place is free. The thread that sets it to [`TAKEN`]
+/// owns the other two fields.
 struct Place {
     stream: AtomicUsize,
     fd: AtomicI32,
     pid: AtomicI32,
 }
 
-/// All zero, so that a process that never calls popen(3) needs no copy of these pages.
+/// All zeroes, so that processes which never call popen(3) need no copy.
 static STREAMS: [Place; ROOM] = [const {
     Place { stream: AtomicUsize::new(0), fd: AtomicI32::new(0), pid: AtomicI32::new(0) }
 }; ROOM];
 
-/// The number of open streams. While it is zero, closing a stream needs no search.
+/// How many streams are open. If none is, closing a stream skips the search.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 impl Place {
@@ -77,7 +76,7 @@ impl Mode {
 /// popen(3).
 ///
 /// # Errors
-/// As popen(3), and those of starting the shell.
+/// As popen(3), and the errors of starting the shell.
 pub(super) fn open(command: *const c_char, mode: *const c_char) -> Result<*mut c_void, Errno> {
     let mode = Mode::parse(mode)?;
     let place = STREAMS.iter().find(|place| place.claim(0)).ok_or(Errno::EMFILE)?;
@@ -122,7 +121,7 @@ fn start(command: *const c_char, mode: Mode) -> Result<(Fd, c_int), Errno> {
     Ok((ours, pid))
 }
 
-/// In the child: closes streams of earlier calls, which the shell must not have (POSIX).
+/// In the child, closes the streams of earlier calls, which the shell must not get (POSIX).
 fn close_streams(but: c_int) {
     for place in &STREAMS {
         let fd = place.fd.load(Ordering::Relaxed);
@@ -137,7 +136,7 @@ type Close = extern "C" fn(*mut c_void) -> c_int;
 static PCLOSE: Original = Original::new(c"pclose");
 static FCLOSE: Original = Original::new(c"fclose");
 
-/// Removes a stream that [`open`] made from the table. Returns the pid of its shell.
+/// Forgets a stream that [`open`] created. Returns its shell.
 fn let_go(stream: *mut c_void) -> Option<c_int> {
     let ours = !stream.is_null() && stream.addr() != TAKEN;
     let place = STREAMS.iter().find(|place| ours && place.claim(stream.addr()))?;
@@ -158,14 +157,14 @@ fn close_by(original: &Original, stream: *mut c_void) -> Result<c_int, Errno> {
 /// Closes the stream and waits for the shell.
 fn close(stream: *mut c_void) -> Result<c_int, Errno> {
     let Some(pid) = let_go(stream) else {
-        // Not a stream, or one of a popen call before the library was loaded.
+        // It comes from a popen before the library was loaded, or is no such stream at all.
         return close_by(&PCLOSE, stream);
     };
     close_by(&FCLOSE, stream)?;
     process::wait(pid)
 }
 
-/// fclose(3) of any stream. For a stream of popen(3), glibc waits for the shell, and musl does not.
+/// fclose(3) of any stream. For a stream of popen(3), glibc's fclose waits for the shell, and musl's does not.
 fn close_any(stream: *mut c_void) -> Result<c_int, Errno> {
     let shell = if OPEN.load(Ordering::Relaxed) == 0 { None } else { let_go(stream) };
     let closed = close_by(&FCLOSE, stream)?;

@@ -1,11 +1,10 @@
-//! Hooks for named POSIX shared memory, semaphores and message queues.
+//! Hooks for POSIX shared memory, semaphores and message queues by name.
 //!
-//! Shared memory and semaphores are files in `/dev/shm`. If the policy grants all of it, they are created there.
-//! Otherwise the run has its own in its temporary directory: its programs can share memory with each other, and see no
-//! other run's. This code creates semaphores itself, because libc would go to `/dev/shm`.
-//!
-//! A message queue lives in the kernel, under a name that nothing can redirect. It is checked as the file in
-//! `/dev/mqueue` that stands for it (`mq_overview(7)`).
+//! Shared memory and semaphores are files in `/dev/shm`. If the policy grants that directory completely, they stay
+//! there. Otherwise the run has its own in its temporary directory. Programs of the run can then share memory with each
+//! other, and see nobody else's. The library creates semaphores itself, because libc would use `/dev/shm`. A message
+//! queue is an object of the kernel, and its name cannot be redirected. It is judged as its file in `/dev/mqueue`
+//! (`mq_overview(7)`).
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::mem::MaybeUninit;
@@ -25,18 +24,18 @@ use crate::{libc_functions, memory, session};
 
 const SHARED_MEMORY: &[u8] = b"/dev/shm";
 const QUEUES: &[u8] = b"/dev/mqueue/";
-/// The rights that a run needs on `/dev/shm` to use it.
+/// The capabilities that a run needs to use `/dev/shm`.
 const EVERYTHING: Capabilities = Capabilities::READ.union(Capabilities::WRITE);
-/// The path of a file in the run's temporary directory or in `/dev/shm`.
+/// The path of a file in `/dev/shm` or the run's temporary directory.
 type Name = Buffer<512>;
 /// `NAME_MAX`.
 const LONGEST: usize = 255;
-/// The size of `sem_t` in glibc and musl. Each semaphore is mapped in a page of its own.
+/// The size of `sem_t` in glibc and musl. Each is mapped in a page of its own.
 const SEMAPHORE: usize = 32;
-/// How many draft names to try when creating a semaphore.
+/// How many names to try for a semaphore while it is created.
 const ATTEMPTS: u32 = 1000;
 
-/// The name without leading slashes.
+/// Copies the name without its leading slashes.
 ///
 /// # Errors
 /// `EINVAL` for an empty name or one with a slash inside; `ENAMETOOLONG`; `EFAULT`.
@@ -54,7 +53,7 @@ fn plain_name(name: *const c_char, to: &mut Name) -> Result<(), Errno> {
     to.push(plain)
 }
 
-/// The file of a name. `kind` keeps shared memory and semaphores apart.
+/// The file for a name. `kind` keeps shared memory and semaphores apart.
 fn file_of(
     image: &Image<'_>,
     name: *const c_char,
@@ -100,7 +99,7 @@ extern "C" fn sem_unlink(name: *const c_char) -> c_int {
     remove(name, SEMAPHORES).reply()
 }
 
-/// `sem_open(3)`. The C entry point extracts the variable arguments.
+/// `sem_open(3)`, without its variable arguments, which the C entry point extracts.
 #[unsafe(no_mangle)]
 extern "C" fn jp_sem_open(
     name: *const c_char,
@@ -142,13 +141,13 @@ fn open_file(path: &Name, flags: c_int, mode: c_uint) -> Result<Fd, Errno> {
         .map(Fd::adopt)
 }
 
-/// Creates the semaphore under a draft name first: others must find it complete or not at all.
+/// Creates the semaphore under another name first. Others must find it complete or not at all.
 fn make_semaphore(path: &Name, mode: c_uint, value: c_uint) -> Result<*mut c_void, Errno> {
     let mut semaphore = MaybeUninit::<[u8; SEMAPHORE]>::zeroed();
     if libc_functions::jp_sem_init(semaphore.as_mut_ptr().cast(), value) != 0 {
         return Err(Errno::last());
     }
-    // SAFETY: it was all zeros, and libc has initialised the semaphore.
+    // SAFETY: all bytes were zeroed, and libc has written its semaphore.
     let bytes = unsafe { semaphore.assume_init() };
     for _ in 0..ATTEMPTS {
         let mut draft = Far::<Name>::blank()?;
@@ -193,14 +192,14 @@ fn map(file: &Fd) -> Result<*mut c_void, Errno> {
     sys::map(file.raw(), SEMAPHORE, protection).map(<*mut u8>::cast)
 }
 
-/// `sem_close(3)`. Each semaphore has a mapping of its own.
+/// `sem_close(3)`: each semaphore has a mapping of its own.
 #[unsafe(no_mangle)]
 extern "C" fn sem_close(semaphore: *mut c_void) -> c_int {
     let page = [semaphore.expose_provenance(), SEMAPHORE, 0, 0, 0, 0];
     sys::call(libc::SYS_munmap, page).map(|_| ()).reply()
 }
 
-/// The path of a queue, and the policy's verdict on it.
+/// The path of a queue and the policy's verdict on it.
 fn queue(
     call: &CStr,
     name: *const c_char,
@@ -214,7 +213,7 @@ fn queue(
     report::settle_open(image, &request, judge, Subject::new(call, to.as_bytes()))
 }
 
-/// The address of the name, in the form that the kernel takes.
+/// The name in the kernel's form.
 fn kernel_name(path: &Name) -> usize {
     path.c_str(QUEUES.len()).as_ptr().expose_provenance()
 }
@@ -243,8 +242,8 @@ fn open_queue(
         _ => (flags, None),
     };
     let attributes = attributes.expose_provenance();
-    // This call is not marked as checked. Landlock would allow creating the queue and then deny opening it. The
-    // supervisor, if there is one, does both.
+    // This call carries no mark of a judgement, because with it Landlock would allow creating the queue and then not
+    // opening it. A supervisor, if there is one, performs both.
     let arguments = [kernel_name(&path), word(flags), mode as usize, attributes, 0, 0];
     match (sys::call(libc::SYS_mq_open, arguments), otherwise) {
         (Err(errno), Some((other, denial))) if errno == other => {
@@ -266,7 +265,7 @@ pub(crate) extern "C" fn jp_mq_open(
     open_queue(name, flags, mode, attributes).reply()
 }
 
-/// `mq_open` in a program built with `_FORTIFY_SOURCE`.
+/// `mq_open` in programs built with `_FORTIFY_SOURCE`.
 #[unsafe(no_mangle)]
 extern "C" fn __mq_open_2(name: *const c_char, flags: c_int) -> c_int {
     open_queue(name, flags, 0, core::ptr::null()).reply()

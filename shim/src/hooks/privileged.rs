@@ -1,5 +1,5 @@
-//! Denies the superuser's calls on mounts, quotas, swap, file handles and the kernel's log. They change the meaning of
-//! paths or reach objects without a path.
+//! Hooks that deny the superuser's calls on mounts, quotas, swap, file handles and the kernel's log. These calls change
+//! the meaning of paths, or reach objects without a path.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 

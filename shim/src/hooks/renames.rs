@@ -1,4 +1,4 @@
-//! Moves directory entries: pins and checks both ends, then moves one.
+//! Moves directory entries. Both ends are pinned and judged before one replaces the other. Used by the rename hooks.
 
 use core::cell::Cell;
 use core::ffi::{CStr, c_uint};
@@ -19,7 +19,7 @@ use crate::path::Spelling;
 use crate::resolve::{self, Entry};
 use crate::{session, sys, working_directory};
 
-/// rename(2), and the system's forms with the flags of [`sys::rename`].
+/// rename(2). With flags of [`sys::rename`], the system's other forms of it.
 pub(super) fn move_entry(
     call: &CStr,
     old: Argument,
@@ -30,7 +30,7 @@ pub(super) fn move_entry(
     move_by(session::image()?, call, old, new, flags)
 }
 
-/// As [`move_entry`], with the policy at hand. Finding it takes stack, of which little is left here.
+/// Like [`move_entry`], with the policy given. Finding that takes stack, too, and little is left here.
 #[inline(never)]
 fn move_by(
     image: &Image<'_>,
@@ -64,7 +64,8 @@ fn move_by(
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let pair = (&asked.from, &asked.to);
     let ends = Held { source: &source, target: &target };
-    // The supervisor checks the whole move, reads the new configuration, and lets ordinary changes pass.
+    // The supervisor judges the whole move, reads the file that would become the configuration, and allows ordinary
+    // changes.
     let is_supervised = image.outer().is_none() && image.behind().supervisor;
     let names =
         Names { old: (source.dirfd(), source.name()), new: (target.dirfd(), target.name()) };
@@ -97,7 +98,7 @@ fn move_by(
     let (outcome, if_exists) = match plan {
         Plan::Go => (by_name(flags), None),
         Plan::OnlyNew(denial) => (by_name(flags | sys::RENAME_NOREPLACE), Some(denial)),
-        // Landlock may deny deleting a destination that may only be replaced. No person is prompted twice.
+        // The kernel may protect a destination that the run may replace but not remove. Nobody is prompted twice.
         Plan::Alone(Alone { exists: None, .. })
             if is_supervised && flags == 0 && !was_asked.get() && ends.exists() =>
         {

@@ -1,5 +1,5 @@
-//! Denies set-user-ID and set-group-ID bits, and the attribute that holds capabilities. Used by the hooks that change
-//! modes and attributes. `policy::set_id` decides.
+//! Denies set-user-ID and set-group-ID bits, and the attribute for capabilities. `policy::set_id` decides. Used by the
+//! hooks that change modes and attributes.
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
@@ -33,7 +33,7 @@ pub(super) fn refuse_at(call: &CStr, dirfd: c_int, path: *const c_char) -> Errno
     report::refused(image, Reason::SetId, Subject::new(call, spelling.lexical()))
 }
 
-/// Reports a denial on the object of a descriptor.
+/// Reports a denial on a descriptor's object.
 #[cold]
 #[inline(never)]
 pub(super) fn refuse_on(call: &CStr, fd: c_int) -> Errno {

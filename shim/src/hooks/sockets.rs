@@ -1,4 +1,4 @@
-//! Hooks for unix sockets with a path. Connecting needs read and update on the socket, binding needs create.
+//! Hooks for Unix sockets by path. Connecting needs read and update of the socket; binding creates it.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::offset_of;
@@ -18,13 +18,13 @@ use crate::report::{self, Subject};
 use crate::sys::{self, Object};
 use crate::{cancellation, memory, resolve, session};
 
-/// Offset of the path in the address of a unix socket.
+/// Offset of the path in a Unix socket's address.
 const PATH_AT: usize = offset_of!(libc::sockaddr_un, sun_path);
 
 /// The path in an address, with its NUL.
 pub(super) type SocketPath = Buffer<{ size_of::<libc::sockaddr_un>() }>;
 
-/// A socket address from the program.
+/// A socket address that the program passes.
 #[derive(Clone, Copy)]
 pub(super) struct Address {
     at: *const u8,
@@ -36,8 +36,8 @@ impl Address {
         Self { at: at.cast(), len: len as usize }
     }
 
-    /// The path in the address of a unix socket. Ignores the family of the descriptor: another thread may put another
-    /// socket under its number before that is asked, or before the call. `None` for an address that names no file.
+    /// The path of a Unix socket; `None` for any other address, which names no file. The descriptor's own type is not
+    /// consulted: another layer may give that answer, and the descriptor may be another socket by the time of the call.
     ///
     /// # Errors
     /// `EFAULT`.
@@ -49,7 +49,7 @@ impl Address {
         }
     }
 
-    /// The name in the address of a unix socket. It begins with a NUL if it is not a path.
+    /// The name of a Unix socket. It begins with a NUL if it is not a path.
     ///
     /// # Errors
     /// `EFAULT`.
@@ -58,8 +58,8 @@ impl Address {
         Ok(named.filter(|(family, _)| sys::is_unix(family)).map(|(_, name)| name))
     }
 
-    /// All bytes of the address, if its length allows a unix socket address: longer than the family, and no longer than
-    /// `sockaddr_un` (`unix_validate_addr` in `net/unix/af_unix.c`).
+    /// The whole address, if it may belong to a Unix socket. Such an address is longer than its family and at most as
+    /// long as `sockaddr_un` (`unix_validate_addr` in `net/unix/af_unix.c`).
     ///
     /// # Errors
     /// `EFAULT`.
@@ -74,15 +74,17 @@ impl Address {
     }
 }
 
-/// An address that leads to exactly the pinned socket that was checked.
+/// Another name for the socket, which leads to exactly the judged object.
 struct Substitute {
     address: libc::sockaddr_un,
     _held: Object,
 }
 
 impl Substitute {
+    /// Judges and pins the socket at `path`.
+    ///
     /// # Errors
-    /// As connect(2). `EACCES` or `ENOENT` if the policy denies it.
+    /// As connect(2); `EACCES` or `ENOENT` if the policy denies it.
     fn of(call: &CStr, path: &SocketPath) -> Result<Self, Errno> {
         cancellation::point(|| ());
         let image = session::image()?;
@@ -100,8 +102,8 @@ impl Substitute {
     }
 }
 
-/// The errno for the program after a call without a path failed. Landlock denies servers outside the run with an errno
-/// of its own and without a report (spec R18).
+/// The errno for a failed call without a path. Landlock denies servers outside the run without a report, and with an
+/// errno of its own (spec R18).
 pub(super) fn told(call: &CStr, errno: Errno, address: Address) -> Errno {
     #[cfg(target_os = "linux")]
     if errno == Errno::EPERM
@@ -119,7 +121,7 @@ const SUBSTITUTE_LEN: usize = size_of::<libc::sockaddr_un>();
 /// connect(2).
 ///
 /// # Errors
-/// As connect(2). `EACCES` or `ENOENT` if the policy denies it.
+/// As connect(2); `EACCES` or `ENOENT` if the policy denies it.
 pub(super) fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
@@ -139,7 +141,7 @@ pub(crate) extern "C" fn connect(fd: c_int, address: *const c_void, len: libc::s
     connect_to(fd, Address::new(address, len)).reply()
 }
 
-/// Binds the program's own name, because peers see it.
+/// Keeps the name that the program binds, because peers see it.
 fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_some() {
@@ -201,7 +203,7 @@ pub(crate) extern "C" fn sendto(
     send_to(fd, (bytes, count), flags, Address::new(address, len)).reply()
 }
 
-/// Reads the header of a message from the program.
+/// Reads the header of a message that the program passes.
 ///
 /// # Errors
 /// `EFAULT`.

@@ -1,4 +1,4 @@
-//! Hooks of `posix_spawn(3)` and `posix_spawnp(3)`, and of their variants that return a descriptor of the child.
+//! Hooks for `posix_spawn(3)` and `posix_spawnp(3)`, and their forms that return a descriptor of the child.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -12,7 +12,7 @@ use crate::sys::process::{self, Strings};
 /// The arguments of `posix_spawn(3)`.
 struct Request {
     call: &'static CStr,
-    /// Receives the child's pid, or a descriptor of the child.
+    /// Receives the child's pid, or a descriptor of it.
     to: *mut c_int,
     as_descriptor: bool,
     actions: *const c_void,
@@ -20,7 +20,7 @@ struct Request {
 }
 
 impl Request {
-    /// Starts the program that `execute` runs. Returns zero or an error number, and leaves `errno` alone.
+    /// Starts a child that calls `execute`. Returns zero or an error number, and keeps `errno`.
     fn spawn(&self, execute: &dyn Fn() -> Errno) -> c_int {
         match self.try_spawn(execute) {
             Ok(()) => 0,

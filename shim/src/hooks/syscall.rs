@@ -1,5 +1,5 @@
-//! libc's syscall(2). The number of a hooked operation goes to its hook. A leaf function makes every other call, so
-//! that calls which return twice or on another stack work as they do in libc.
+//! Hook for libc's syscall(2). A number that names a mediated operation goes to the hook of the same meaning. A leaf
+//! function makes every other call, so that calls which return twice or on another stack work as in libc.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_uint};
@@ -15,8 +15,9 @@ use crate::hooks::{
 };
 use crate::session;
 
-/// The newest Linux call that this table covers. Later calls do not exist for the program, nor do those of another word
-/// size, whose numbers are far higher. A number with an upper half is rejected, too, as the kernel ignores that half.
+/// The newest Linux call that this table covers. For the program, later calls do not exist. Neither do calls of another
+/// word size, which have much higher numbers. The kernel uses only the lower half of the number, so a number with an
+/// upper half is not valid either.
 const LAST_KNOWN: c_long = 469;
 
 /// The arguments of a system call.
@@ -73,7 +74,7 @@ impl Outcome for Errno {
     }
 }
 
-/// Pairs numbers with hooks. One list gives both the test for a number and the call.
+/// Pairs numbers with hooks. The test for a number and the call come from one list.
 macro_rules! table {
     ($a:ident: $($number:pat => $hook:expr,)*) => {
         #[allow(clippy::unnested_or_patterns, reason = "a row may name several numbers")]
@@ -187,8 +188,8 @@ mod common {
         libc::SYS_unshare => namespaces::unshare(a.int(0)),
         libc::SYS_setns => namespaces::setns(a.int(0), a.int(1)),
 
-        // These take paths, act for other threads, or reach objects of other programs, and have no hook. The program
-        // sees an older kernel without them, so that it falls back on calls with hooks.
+        // Calls without a hook that take paths, act for other threads, or reach what others keep. They fail as on an
+        // older kernel, so that the program falls back on calls that have a hook.
         libc::SYS_io_uring_setup
         | libc::SYS_io_uring_enter
         | libc::SYS_io_uring_register
@@ -202,18 +203,18 @@ mod common {
     }
 }
 
-/// Calls that are always denied, with a report. Tested before the other tables.
+/// Calls that nobody may make, and that are reported. Checked before the other tables.
 mod refused {
     use core::ffi::c_long;
 
     use crate::hooks::refusal::{EVERYWHERE, refuse};
 
-    /// Numbers that libc's headers do not define everywhere.
+    /// Numbers that the C library's headers do not define everywhere.
     const QUOTACTL_FD: c_long = 443;
     const OPEN_TREE_ATTR: c_long = 467;
     #[cfg(target_arch = "x86_64")]
     const USELIB: c_long = libc::SYS_uselib;
-    /// Does not exist on this processor.
+    /// This processor has no such call.
     #[cfg(target_arch = "aarch64")]
     const USELIB: c_long = -1;
 
@@ -241,7 +242,7 @@ mod refused {
     }
 }
 
-/// Older forms that exist only on some processors.
+/// Older forms of calls, which only some processors have.
 #[cfg(target_arch = "x86_64")]
 mod legacy {
     use super::{attributes, entries, linux, metadata, open};
@@ -272,7 +273,7 @@ mod legacy {
     }
 }
 
-/// None on this processor.
+/// This processor has none.
 #[cfg(target_arch = "aarch64")]
 mod legacy {
     pub(super) const fn has(_: super::c_long) -> bool {
@@ -284,7 +285,7 @@ mod legacy {
     }
 }
 
-/// Makes the call through its hook, or denies it.
+/// Makes the call by its hook, or denies it.
 extern "C" fn mediate(
     number: c_long,
     first: usize,
@@ -306,26 +307,26 @@ extern "C" fn mediate(
         } else if legacy::has(number) {
             legacy::call(number, arguments)
         } else {
-            // The call makes a child with namespaces of its own (`prepare_raw`).
+            // It would create a child with namespaces of its own (`prepare_raw`).
             Errno::EPERM.outcome()
         }
     })
 }
 
-/// Sets errno from the kernel's negated error number, as libc does.
+/// Reports the kernel's negated error number as libc does.
 extern "C" fn failed(result: c_long) -> c_long {
     Errno(c_int::try_from(result.wrapping_neg()).unwrap_or(libc::EIO)).outcome()
 }
 
 tail_jumps! {
-    /// syscall(2). Its arguments arrive as those of a function with seven integers. `mediate` is such a function.
+    /// syscall(2). Its arguments arrive like those of a function with seven integers, and `mediate` is one.
     syscall => choose;
 }
 
-/// Chooses where to go on: the hooks or the kernel.
+/// The address to continue at: the hooks, or the kernel.
 extern "C" fn choose(number: c_long, first: usize, second: usize) -> usize {
     let mediated = if refused::has(number) {
-        // The layers behind the library deny these calls as the kernel does, and report them.
+        // Layers behind the library answer as the kernel does, and report it as well.
         !session::image().is_ok_and(Image::holds_other_programs)
     } else {
         !(0..=LAST_KNOWN).contains(&number)
@@ -363,7 +364,7 @@ extern "C" fn unmediated() {
     )
 }
 
-/// As on x86-64, but all arguments are in registers.
+/// Like the x86-64 form, but all arguments are in registers.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 extern "C" fn unmediated() {

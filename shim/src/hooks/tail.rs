@@ -1,8 +1,8 @@
-//! Entry points that must leave the program's return address where libc looks for it: `dlsym` and similar functions
-//! look at their caller, and `clone` returns twice.
+//! Entry points that must keep the program's return address where libc looks for it: `dlsym` and its relatives identify
+//! their caller by it, and `clone` returns twice.
 
-/// Exports naked functions. Each calls `$choose` with all its register arguments, which returns where to go on. It then
-/// jumps there with the program's arguments, as `$adjust` modifies them.
+/// Exports naked functions. Each calls `$choose` with all its register arguments to get an address. Then it jumps there
+/// with the program's arguments, changed only by `$adjust`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! tail_jumps {
     ($($(#[$about:meta])* $name:ident => $choose:ident $(, $adjust:literal, $_other:literal)?;)*) => {

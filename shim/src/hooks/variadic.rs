@@ -1,5 +1,5 @@
-//! Exports the names of the variadic functions. A cdylib does not export a C symbol of a linked archive, but it exports
-//! a naked Rust function. Each one only jumps to its C half (`c/variadic.c`) and leaves every argument in place.
+//! Exports the names of variadic functions. A cdylib does not export a C symbol of a linked archive, but it exports a
+//! naked Rust function. Each only jumps to its C half (`c/variadic.c`), with every argument where the caller put it.
 
 use core::arch::naked_asm;
 
@@ -42,7 +42,7 @@ macro_rules! variadic {
 variadic! {
     open => jp_variadic_open;
     open64 => jp_variadic_open;
-    // glibc exports these names, too, the last two for its own libraries.
+    // glibc exports these names, too, and the last two only for its own libraries.
     __open => jp_variadic_open;
     __open64 => jp_variadic_open;
     __open_nocancel => jp_variadic_open;

@@ -1,8 +1,8 @@
-//! Hooks of nftw(3) and ftw(3). libc's own opens directories inside libc. This one opens each directory through the
-//! policy check and looks at entries through their directory's descriptor.
+//! Hooks for nftw(3) and ftw(3). libc's walk would open directories inside libc. This one opens each with mediation,
+//! and examines entries relative to their directory's descriptor.
 //!
-//! `nopenfd` is not a limit here. A walk holds one descriptor for each level below its start and goes [`DEEPEST`]
-//! levels down.
+//! It ignores the limit `nopenfd`. A walk holds one descriptor for each level below its start, and descends at most
+//! [`DEEPEST`] levels.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::offset_of;
@@ -16,13 +16,13 @@ use crate::hooks::open::{How, open_at};
 use crate::sys::{self, Fd, ftw, process};
 use crate::{libc_functions, memory, working_directory};
 
-/// How deep a walk goes. Each level takes stack.
+/// The deepest level of a walk. Each level takes stack.
 const DEEPEST: c_int = 512;
 
 /// Flags of nftw(3) (ftw.h).
 use ftw::{ACTIONS, CHANGE, DEPTH, MOUNT, PHYSICAL};
 
-/// glibc's: results of the program's function that say how to go on.
+/// glibc's return values by which the program's function controls the walk.
 const SKIP_SUBTREE: c_int = 2;
 const SKIP_SIBLINGS: c_int = 3;
 
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// ftw(3) knows only the first four.
+    /// Maps the kind to one of the first four, because ftw(3) knows no others.
     const fn plain(self) -> Self {
         match self {
             Self::Link => Self::File,
@@ -69,12 +69,12 @@ struct Walk {
     plain: bool,
     path: Far<PathBuffer>,
     position: Position,
-    /// The directory that the start is relative to, as in openat(2).
+    /// The working directory at the start, which the starting path is relative to.
     from: c_int,
     device: libc::dev_t,
 }
 
-/// A directory of the walk, linked to those above it.
+/// A directory being walked. Linked to those above it.
 struct Level<'a> {
     above: Option<&'a Self>,
     fd: c_int,
@@ -105,7 +105,7 @@ impl Drop for Stream {
 }
 
 impl Stream {
-    /// The next name. Null at the end.
+    /// The next name, or null at the end.
     fn next(&self) -> Result<*const c_char, Errno> {
         let before = Errno::last();
         Errno(0).set();
@@ -123,7 +123,7 @@ fn enter(fd: c_int) -> Result<(), Errno> {
     working_directory::change(|| process::change_directory_to(fd))
 }
 
-/// fstatat(2) of a visible object, into `to`.
+/// Stores the result of fstatat(2) in `to`.
 #[inline(never)]
 fn look_at(
     dirfd: c_int,
@@ -161,7 +161,7 @@ impl Walk {
         (self.visit)(self.path.c_str(0).as_ptr(), stat, number, &raw mut self.position)
     }
 
-    /// The kind of the entry `name` of `dirfd`. Fills `stat`.
+    /// The kind of the entry `name` in `dirfd`. Stores its status in `stat`.
     fn classify(
         &self,
         dirfd: c_int,
@@ -193,10 +193,10 @@ impl Walk {
 
     /// Visits the object at `path`, whose name begins at `name_at`.
     fn object(&mut self, above: Option<&Level<'_>>, name_at: usize) -> Result<c_int, Errno> {
-        // The start is reached by its whole path.
+        // The start is looked up by its whole path.
         let (dirfd, name_at) = above.map_or((self.from, 0), |level| (level.fd, name_at));
         let name = self.path.c_str(name_at).as_ptr();
-        // SAFETY: a structure of integers.
+        // SAFETY: the structure consists of integers, and zero is valid for each.
         let mut stat: libc::stat = unsafe { core::mem::zeroed() };
         let kind = self.classify(dirfd, name, above.is_none(), &mut stat)?;
         if above.is_none() {

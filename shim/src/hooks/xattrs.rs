@@ -1,5 +1,5 @@
-//! Hooks for extended attributes. A change needs `update`. Attributes in the `user.` namespace are content and also
-//! need `read` (spec §5.2).
+//! Hooks for extended attributes. Changes need `update`. Attributes in the `user` namespace are content, and reading
+//! them needs `read` (spec §5.2).
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
@@ -13,7 +13,7 @@ use crate::sys::{self, Fd, word};
 
 const UPDATE: Capabilities = Capabilities::UPDATE;
 
-/// Makes a call that takes a path on exactly the pinned object.
+/// Makes a call that takes a path, on exactly the pinned object.
 fn through_link(
     object: &Fd,
     act: impl FnOnce(usize) -> Result<usize, Errno>,
@@ -22,14 +22,14 @@ fn through_link(
     act(link.as_c_str().as_ptr().expose_provenance())
 }
 
-/// Makes a call on a descriptor, if the policy allows updating its object.
+/// Makes a call on a descriptor if its object may be updated.
 fn on_descriptor(call: &CStr, fd: c_int, number: c_long, args: [usize; 5]) -> Result<(), Errno> {
     object::at_descriptor(call, fd, UPDATE)?;
     sys::judged(number, args).map(|_| ())
 }
 
-/// The right that a call on the attribute `name` also needs. `user.` attributes are content. Other attributes describe
-/// the file.
+/// The capabilities that reading an extended attribute needs. Attributes in the `user` namespace are content; others
+/// describe the file.
 #[inline(never)]
 fn need_to_read(name: *const c_char) -> Result<Option<Capabilities>, Errno> {
     let mut text = crate::buffer::PathBuffer::new();

@@ -1,4 +1,4 @@
-//! Pins objects by `O_PATH` descriptor: the kernel walks the path, and `/proc/self/fd` says where it ended.
+//! Pins with `O_PATH`: the kernel resolves the path, and `/proc/self/fd` tells where it ended.
 
 use core::ffi::{CStr, c_int};
 
@@ -14,21 +14,21 @@ use crate::places::{self, REMOVED};
 use crate::report::{self, Reason, Subject};
 use crate::sys::{self, Fd, Object};
 
-/// A spelling relative to a directory with a known path is canonical if it contains no symlink.
+/// A spelling is canonical if no symlink is on the way and its starting directory's path is known.
 pub(super) const TRUSTS_SPELLING: bool = true;
 
-/// Whether a `/proc/self/fd` text names an object that has no path.
+/// Whether a text of `/proc/self/fd` names an object without a path.
 pub(crate) fn is_anonymous(text: &[u8]) -> bool {
     [&b"pipe:["[..], b"socket:[", b"anon_inode:", b"/memfd:", b"mnt:[", b"net:[", b"pid:["]
         .iter()
         .any(|prefix| text.starts_with(prefix))
 }
 
-/// Pins the object that `spelling` leads to. With `O_NOFOLLOW` in `flags`, pins a symlink at the end itself. Writes the
-/// canonical path to `path`, or `pipe:[…]` and the like for an object without one.
+/// Pins the object that `spelling` leads to; with `O_NOFOLLOW` in `flags`, a symlink at the end itself. Stores its
+/// canonical path in `path`, or text such as `pipe:[…]` for an object without one.
 ///
 /// # Errors
-/// The kernel's, if the path does not exist. `EACCES` if the object's path is unknown.
+/// The kernel's for a path that leads nowhere; `EACCES` if the place is unknown.
 pub(crate) fn pin(
     spelling: &Spelling,
     flags: c_int,
@@ -41,14 +41,14 @@ pub(crate) fn pin(
     Ok(looked_up_again(dirfd, spelled, flags).unwrap_or(fd))
 }
 
-/// Looks the path up again, but only in the build that `tests/race` must find insecure: it checks an object and then
-/// uses its name. The product uses the descriptor that it checked.
+/// Looks the path up again, in a build that `tests/race` must find faulty: it judges an object and then uses its name.
+/// The product keeps the object that it judged.
 fn looked_up_again(dirfd: c_int, path: &CStr, flags: c_int) -> Option<Fd> {
     if cfg!(feature = "unpinned") { sys::openat(dirfd, path, flags, 0).ok() } else { None }
 }
 
-/// Pins the object that `spelling` leads to if the path contains no symlink. `None` if it contains one, or if the
-/// kernel cannot tell.
+/// Pins the object that `spelling` leads to if no symlink is on the way. `None` if there is one, or if the kernel
+/// cannot tell.
 pub(crate) fn pin_without_links(
     spelling: &Spelling,
     flags: c_int,
@@ -62,8 +62,8 @@ pub(crate) fn pin_without_links(
     }
 }
 
-/// Opens the pinned object whose status is `status`. Uses its path if that still leads to the object, which is faster.
-/// The kernel makes the names in `/proc` when a process first uses one, and removes them when it ends.
+/// Opens the pinned object with this `status`. Uses its path if that leads to it, which is faster: the kernel creates a
+/// process's names in `/proc` at their first use, and removes them when the process ends.
 ///
 /// # Errors
 /// As open(2).
@@ -84,7 +84,7 @@ pub(crate) fn open_held(
     }
 }
 
-/// Puts the canonical path of a pinned object into `to`.
+/// Stores the canonical path of a pinned object in `to`.
 ///
 /// # Errors
 /// As [`locate`].
@@ -92,11 +92,11 @@ pub(crate) fn place_of(object: &Object, to: &mut PathBuffer) -> Result<(), Errno
     locate(object.raw(), to)
 }
 
-/// Puts the canonical path of an open descriptor into `to`, in the form that the policy uses. Removes the kernel's mark
-/// of a deleted file, and uses `/proc/self` for the process itself.
+/// Stores the canonical path of an open descriptor in `to`, in the policy's form: without the kernel's mark on a
+/// removed file, and with `/proc/self` for the process itself.
 ///
 /// # Errors
-/// `EBADF`, or `EACCES` if the object's path is unknown.
+/// `EBADF`, or `EACCES` if the place is unknown.
 pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     places::of_descriptor(fd, to)?;
     if is_anonymous(to.as_bytes()) {
@@ -111,8 +111,8 @@ pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     own_process(to)
 }
 
-/// Respells a path that does not exist from the last existing directory on it, if symlinks led there. Returns whether
-/// it did. Otherwise, or if the program must not learn that the directory exists, removes the `..`.
+/// Respells a path that leads nowhere from its last existing directory, if a symlink is on the way there. Returns
+/// whether it did. Otherwise, or if the program may not learn that the directory exists, only removes each `..`.
 #[cold]
 #[inline(never)]
 pub(crate) fn place_absent(image: &Image<'_>, spelling: &mut Spelling) -> bool {
@@ -136,7 +136,7 @@ fn respell_from_last(image: &Image<'_>, spelling: &mut Spelling) -> Result<bool,
     Ok(true)
 }
 
-/// Opens the last existing directory on the path. Returns where its path ends.
+/// The last existing directory on the way, and the end of its path.
 fn last_directory(spelling: &mut Spelling) -> Result<(usize, Fd), Errno> {
     let mut end = spelling.lexical().len();
     loop {
@@ -156,8 +156,8 @@ fn last_directory(spelling: &mut Spelling) -> Result<(usize, Fd), Errno> {
     }
 }
 
-/// Whether the path names the memory of a process that this process traces. The path of the process's directory ends at
-/// `end`. A debugger already has that memory through `ptrace(2)`.
+/// Whether the path is the memory of a process that this one traces. `end` is the end of that process's directory. Such
+/// a debugger already has access to the memory by `ptrace(2)`.
 fn is_memory_of_tracee(path: &[u8], end: usize) -> bool {
     path.ends_with(b"/mem") && path.get(..end).is_some_and(|process| traced(process) == Ok(true))
 }
@@ -168,7 +168,7 @@ fn traced(process: &[u8]) -> Result<bool, Errno> {
     name.push(process)?;
     name.push(b"/status")?;
     let file = sys::open_canonical(name.c_str(0), libc::O_RDONLY | libc::O_CLOEXEC)?;
-    // The line is near the start of the file.
+    // The line is one of the first.
     let mut text = [0; 512];
     let length = sys::read(file.raw(), &mut text)?;
     let text = text.get(..length).unwrap_or_default();
@@ -176,19 +176,19 @@ fn traced(process: &[u8]) -> Result<bool, Errno> {
     let number = line.and_then(|at| text.get(at.saturating_add(TRACER.len())..));
     let number = number.unwrap_or_default();
     let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // The tracer is a thread, known by its number in this process.
+    // The tracer is a thread. Its number identifies it in this process.
     name.clear();
     name.push(b"/proc/self/task/")?;
     name.push(number.get(..digits).unwrap_or_default())?;
     Ok(digits > 0 && sys::openat(libc::AT_FDCWD, name.c_str(0), DIRECTORY, 0).is_ok())
 }
 
-/// Replaces `/proc/PID/…` of this process by `/proc/self/…`, which the policy uses.
+/// Rewrites this process's own `/proc/PID/…` to `/proc/self/…`, the policy's form.
 fn own_process(path: &mut PathBuffer) -> Result<(), Errno> {
     const PROC: &[u8] = b"/proc/";
     let Some(rest) = path.as_bytes().strip_prefix(PROC) else { return Ok(()) };
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // getpid(2) may be wrong: the process may be in another pid namespace than this /proc.
+    // Not getpid(2), because this `/proc` may belong to another PID namespace than the process.
     let mut own = Buffer::<16>::new();
     own.fill(|bytes, room| sys::readlinkat(libc::AT_FDCWD, c"/proc/self", bytes, room))?;
     let is_own = rest.get(..digits) == Some(own.as_bytes());
@@ -198,8 +198,8 @@ fn own_process(path: &mut PathBuffer) -> Result<(), Errno> {
     path.replace_start(PROC.len().saturating_add(digits), b"/proc/self")
 }
 
-/// Denies an object without a path, unless the program reached it through a descriptor of this process and so already
-/// holds it. `/proc` also shows the descriptors of other processes.
+/// Denies an object without a path unless the program already has it, that is, reached it through this process's own
+/// descriptors. `/proc` also shows those of other processes.
 ///
 /// # Errors
 /// `EACCES`.
@@ -228,11 +228,11 @@ pub(crate) fn require_own(
 
 const DIRECTORY: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
 
-/// Pins the directory of the entry whose name begins at `name_at`. If the path contains symlinks, calls `before` and
-/// then respells the entry from their target.
+/// Pins the directory of the entry whose name begins at `name_at`. If symlinks are on the way, first calls `before`,
+/// and then respells the entry from the place that they lead to.
 ///
 /// # Errors
-/// The kernel's, and those of `before`. `EACCES` if the directory's path is unknown.
+/// The kernel's, and those of `before`; `EACCES` if the place is unknown.
 pub(super) fn hold_directory(
     spelling: &mut Spelling,
     name_at: usize,
@@ -244,7 +244,7 @@ pub(super) fn hold_directory(
     })
 }
 
-/// The common case: the path contains no symlink, so the spelling is the canonical path.
+/// Pins in the common case: no symlink is on the way, so the spelling is the canonical path.
 fn pin_parent(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
     if !spelling.is_lexical() {
         return Err(Errno::ELOOP);
@@ -252,7 +252,7 @@ fn pin_parent(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
     pin_from_root(spelling, name_at)
 }
 
-/// Pins the directory that the path up to `end` names, if the path contains no symlink.
+/// Pins the directory named by the path up to `end`, if no symlink is on the way.
 ///
 /// # Errors
 /// As openat2(2).
@@ -263,7 +263,7 @@ pub(crate) fn pin_from_root(spelling: &mut Spelling, end: usize) -> Result<Fd, E
     })
 }
 
-/// Lets the kernel follow the symlinks, asks where it arrived, and respells the entry from there.
+/// Has the kernel follow the symlinks, asks where it arrived, and respells the entry from there.
 #[inline(never)]
 fn pin_parent_through_links(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
     let (dirfd, start) = (spelling.dirfd(), spelling.tail());

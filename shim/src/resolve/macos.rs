@@ -1,8 +1,8 @@
-//! Pins objects by their directory. `F_GETPATH` (fcntl(2)) returns its path, in the volume's case and normal form and
-//! with firmlinks. The last component is then resolved there, symlink by symlink.
+//! Pins an object by its directory. `F_GETPATH` (fcntl(2)) tells the directory's path in the case and normal form of
+//! the volume, and through firmlinks. The last component is then examined there, symlink by symlink.
 //!
-//! No spelling is trusted, even without symlinks. Volumes ignore the case of names, and `/System/Volumes/Data` leads to
-//! objects that `/` shows, too.
+//! No spelling is trusted, even without a symlink on its way. Volumes ignore the case of names, and
+//! `/System/Volumes/Data` leads to the same objects as `/`.
 
 use core::ffi::{CStr, c_int};
 
@@ -22,10 +22,10 @@ pub(crate) fn is_anonymous(text: &[u8]) -> bool {
     text == ANONYMOUS
 }
 
-/// Puts the canonical path of an open descriptor into `to`.
+/// Stores the canonical path of an open descriptor in `to`.
 ///
 /// # Errors
-/// `EBADF`, or `EACCES` if the object's path is unknown.
+/// `EBADF`, or `EACCES` if the place is unknown.
 pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     places::of_descriptor(fd, to)
 }
@@ -43,7 +43,7 @@ pub(crate) fn open_held(
     sys::reopen(object, flags)
 }
 
-/// Puts the canonical path of a pinned object into `to`.
+/// Stores the canonical path of a pinned object in `to`.
 ///
 /// # Errors
 /// As [`locate`].
@@ -51,14 +51,13 @@ pub(crate) fn place_of(object: &Object, to: &mut PathBuffer) -> Result<(), Errno
     object.place(to)
 }
 
-/// Removes the `..` from a path that does not exist. The policy is asked about the path as spelled.
+/// Removes the `..` from a path that leads nowhere. It is judged by its spelling.
 pub(crate) fn place_absent(_image: &Image<'_>, spelling: &mut Spelling) -> bool {
     spelling.collapse();
     false
 }
 
-/// Always succeeds. On macOS the descriptors of other processes have no names, so an object without a path is the
-/// program's own.
+/// Always allows: descriptors of other processes have no names here, so an object without a path is the program's own.
 ///
 /// # Errors
 /// None occur.
@@ -71,11 +70,11 @@ pub(crate) const fn require_own(
     Ok(())
 }
 
-/// Pins the object that `spelling` leads to. With `O_NOFOLLOW` in `flags`, pins a symlink at the end itself. Writes the
-/// canonical path to `path`.
+/// Pins the object that `spelling` leads to; with `O_NOFOLLOW` in `flags`, a symlink at the end itself. Stores its
+/// canonical path in `path`.
 ///
 /// # Errors
-/// The kernel's, if the path does not exist. `EACCES` if the object's path is unknown.
+/// The kernel's for a path that leads nowhere; `EACCES` if the place is unknown.
 pub(crate) fn pin(
     spelling: &Spelling,
     flags: c_int,
@@ -119,8 +118,8 @@ pub(crate) fn pin(
     Err(Errno::ELOOP)
 }
 
-/// Pins a directory itself: the root, `.` or `..`, or one whose path may differ from its parent's path and its name, as
-/// with firmlinks.
+/// Pins a directory itself. It is the root, `.` or `..`, or a directory whose own path may differ from its parent's
+/// path plus its name, as with firmlinks.
 fn pin_directory(way: &Spelling, path: &mut PathBuffer) -> Result<Object, Errno> {
     let (dirfd, spelled) = way.as_spelled();
     let flags = sys::HOLD_DIRECTORY | libc::O_NOFOLLOW;
@@ -131,11 +130,11 @@ fn pin_directory(way: &Spelling, path: &mut PathBuffer) -> Result<Object, Errno>
     Ok(Object { directory, name })
 }
 
-/// Pins the directory of the entry whose name begins at `name_at`, and calls `before` first. Respells the entry from
-/// there, without a trailing slash. If the entry exists, uses the name that the directory has for it.
+/// Pins the directory of the entry whose name begins at `name_at`. Calls `before`, and then respells the entry from
+/// there. If the entry exists, it gets the directory's own name for it. It loses a trailing slash.
 ///
 /// # Errors
-/// The kernel's, and those of `before`. `EACCES` if the directory's path is unknown.
+/// The kernel's, and those of `before`; `EACCES` if the place is unknown.
 pub(super) fn hold_directory(
     spelling: &mut Spelling,
     name_at: usize,
@@ -153,14 +152,14 @@ pub(super) fn hold_directory(
     let mut known = Buffer::<NAME>::new();
     let told = sys::true_name(fd.raw(), name.c_str(0), &mut known);
     let (given, known) = (name.as_bytes(), known.as_bytes());
-    // A file with several names may be returned under another one.
+    // For a file with several names, the system may tell another one.
     let same = known.eq_ignore_ascii_case(given) || !given.is_ascii();
     spelling.rename(if told.is_ok() && same { known } else { given })?;
     Ok(fd)
 }
 
-/// Rejects an entry with a trailing slash that is not a directory. The kernel would follow a symlink there, so it does
-/// not get to see the slash.
+/// Fails for an entry with a trailing slash that is not a directory. The kernel does not get the slash, because it
+/// would follow a symlink there.
 ///
 /// # Errors
 /// `ENOTDIR`.

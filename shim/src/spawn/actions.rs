@@ -1,6 +1,6 @@
-//! Performs the file actions of `posix_spawn(3)` through the hooks.
+//! Performs the file actions of `posix_spawn(3)` with mediated primitives. Used by the spawn hooks.
 //!
-//! Each libc has a private format for them, unchanged since glibc 2.29 and musl 1.1.24:
+//! Each libc stores them in a private format, unchanged since glibc 2.29 and musl 1.1.24:
 //! `sysdeps/unix/sysv/linux/spawni.c`, `posix/spawn_int.h`; `src/process/fdop.h`.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -22,7 +22,7 @@ enum Action {
     TakeTerminal(c_int),
 }
 
-/// `posix_spawn_file_actions_t`: an array with a count in glibc, only the pointer in musl.
+/// `posix_spawn_file_actions_t`. glibc counts an array; musl has only the pointer.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct FileActions {
@@ -31,7 +31,7 @@ struct FileActions {
     actions: *const c_void,
 }
 
-/// `struct __spawn_action` of glibc: a tag and room for the arguments of any action.
+/// glibc's `struct __spawn_action`: a tag and the arguments of the longest action.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct GlibcAction {
@@ -44,7 +44,7 @@ struct GlibcAction {
     mode: c_uint,
 }
 
-/// Two numbers, or a pointer in their place.
+/// Two numbers, or a pointer in the same place.
 #[derive(Clone, Copy)]
 #[repr(C)]
 union Word {
@@ -52,7 +52,7 @@ union Word {
     path: *const c_char,
 }
 
-/// `struct fdop` of musl, without the path at its end. The list begins with the last action.
+/// musl's `struct fdop`, without the path at its end. The list begins with the last action.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct MuslAction {
@@ -74,7 +74,7 @@ pub(crate) fn perform(call: &CStr, actions: *const c_void) -> Result<(), Errno> 
     if actions.is_null() {
         return Ok(());
     }
-    // SAFETY: the program's object, initialised by libc. libc itself relies on the same.
+    // SAFETY: the program's object, which libc initialised. libc itself relies on that, too.
     let actions: FileActions = unsafe { actions.cast::<FileActions>().read() };
     if libc_functions::is_glibc() {
         perform_glibc(call, &actions)
@@ -95,12 +95,14 @@ fn perform_glibc(call: &CStr, actions: &FileActions) -> Result<(), Errno> {
 }
 
 impl GlibcAction {
+    /// Decodes the action.
+    ///
     /// # Errors
     /// `EACCES` for an unknown action.
     fn decode(&self) -> Result<Action, Errno> {
-        // SAFETY: any bytes are two numbers. libc cleared or wrote all of them that matter.
+        // SAFETY: any bytes are valid as two numbers. libc has cleared or written those that matter.
         let [fd, other] = unsafe { self.first.numbers };
-        // SAFETY: any bytes are an address. Only actions with a path use it.
+        // SAFETY: any bytes are valid as an address. Only actions with a path dereference it.
         let first_path = unsafe { self.first.path };
         Ok(match self.tag {
             0 => Action::Close(fd),
@@ -139,6 +141,8 @@ fn perform_musl(call: &CStr, actions: &FileActions) -> Result<(), Errno> {
 }
 
 impl MuslAction {
+    /// Decodes the action.
+    ///
     /// # Errors
     /// `EACCES` for an unknown action.
     fn decode(&self, path: *const c_char) -> Result<Action, Errno> {
@@ -158,7 +162,7 @@ impl Action {
     fn perform(self, call: &CStr) -> Result<(), Errno> {
         match self {
             Self::Close(fd) => {
-                // Closing a descriptor that is not open is no error (`posix_spawn_file_actions_addclose`).
+                // Closing a descriptor that is not open is not an error (`posix_spawn_file_actions_addclose`).
                 sys::close(fd);
                 Ok(())
             }

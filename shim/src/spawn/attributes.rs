@@ -1,4 +1,4 @@
-//! Reads and applies the attributes of `posix_spawn(3)`.
+//! Reads and applies the attributes of `posix_spawn(3)`. Used by the spawn hooks.
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
@@ -12,7 +12,7 @@ const SET_DEFAULTS: c_int = libc::POSIX_SPAWN_SETSIGDEF as c_int;
 const SET_MASK: c_int = libc::POSIX_SPAWN_SETSIGMASK as c_int;
 const SET_PRIORITY: c_int = libc::POSIX_SPAWN_SETSCHEDPARAM as c_int;
 const SET_POLICY: c_int = libc::POSIX_SPAWN_SETSCHEDULER as c_int;
-/// `POSIX_SPAWN_USEVFORK`: no longer has an effect.
+/// `POSIX_SPAWN_USEVFORK`, which no longer has an effect.
 const USE_VFORK: c_int = 0x40;
 /// `POSIX_SPAWN_SETSID`.
 const SET_SESSION: c_int = 0x80;
@@ -25,7 +25,7 @@ const KNOWN: c_int = RESET_IDS
     | USE_VFORK
     | SET_SESSION;
 
-/// The contents of `posix_spawnattr_t`, in the layout of `struct jp_attributes` in `c/process.c`.
+/// The contents of libc's `posix_spawnattr_t`. Same layout as `struct jp_attributes` in `c/process.c`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Attributes {
@@ -46,7 +46,7 @@ impl Attributes {
     pub(crate) const NONE: Self =
         Self { defaults: 0, mask: 0, flags: 0, group: 0, policy: 0, priority: 0 };
 
-    /// Resets the signals `defaults` to their default action and blocks the signals `mask`.
+    /// Attributes that reset `defaults` to their default action and block `mask`.
     pub(crate) const fn of_signals(defaults: Signals, mask: Signals) -> Self {
         Self { defaults, mask, flags: SET_DEFAULTS | SET_MASK, ..Self::NONE }
     }
@@ -54,19 +54,19 @@ impl Attributes {
     /// Reads a `posix_spawnattr_t`. Null means none.
     ///
     /// # Errors
-    /// `EINVAL` for unknown flags; libc's own.
+    /// `EINVAL` for an unknown flag; libc's own errors.
     pub(crate) fn read(from: *const c_void) -> Result<Self, Errno> {
         if from.is_null() {
             return Ok(Self::NONE);
         }
         let mut attributes = MaybeUninit::new(Self::NONE);
-        // SAFETY: `from` is the program's attributes object. libc itself relies on the same.
+        // SAFETY: `from` is the program's attributes object. libc itself relies on that, too.
         match unsafe { jp_attributes(from, attributes.as_mut_ptr()) } {
             0 => {}
             error if error > 0 => return Err(Errno(error)),
             _ => return Err(Errno::EACCES),
         }
-        // SAFETY: it was initialised from the start.
+        // SAFETY: it was initialised at its creation.
         let attributes = unsafe { attributes.assume_init() };
         if attributes.flags & !KNOWN == 0 { Ok(attributes) } else { Err(Errno::EINVAL) }
     }
@@ -80,7 +80,7 @@ impl Attributes {
         if self.has(SET_DEFAULTS) { self.defaults } else { 0 }
     }
 
-    /// The signals that are blocked when the program starts, if the attributes set them.
+    /// The signals that the program starts with blocked, if specified.
     pub(crate) const fn blocked(&self) -> Option<Signals> {
         if self.has(SET_MASK) { Some(self.mask) } else { None }
     }

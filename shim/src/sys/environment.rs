@@ -1,4 +1,4 @@
-//! Searches the environment that the loader passes to a constructor.
+//! Reads variables from the environment that the loader gives a constructor. Used by `startup`.
 
 use core::ffi::{CStr, c_char};
 
@@ -13,7 +13,7 @@ pub(super) unsafe fn variable(
 ) -> Option<&'static [u8]> {
     let mut at = environment;
     loop {
-        // SAFETY: the array ends with a null pointer, which has not been passed.
+        // SAFETY: the array ends with a null pointer, and this is not past it.
         let text = unsafe { at.read() };
         if text.is_null() {
             return None;

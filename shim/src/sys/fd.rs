@@ -1,10 +1,10 @@
-//! Descriptors that are closed on drop.
+//! A descriptor type that closes when dropped.
 
 use core::ffi::c_int;
 
 use super::close;
 
-/// A descriptor of the library's own, closed on drop.
+/// A descriptor of the library's own, closed when dropped.
 #[derive(Debug)]
 pub(crate) struct Fd(c_int);
 
@@ -18,7 +18,7 @@ impl Fd {
         self.0
     }
 
-    /// Hands the descriptor over to the program.
+    /// Gives the descriptor to the program, without closing it.
     pub(crate) const fn into_raw(self) -> c_int {
         let fd = self.0;
         core::mem::forget(self);

@@ -1,4 +1,4 @@
-//! Hooks with names or forms that only Linux has. Other systems have the same kinds of functions.
+//! Entry points that other systems also have, with names or forms that exist only on Linux.
 
 pub(crate) mod attributes;
 pub(in crate::hooks) mod directories;

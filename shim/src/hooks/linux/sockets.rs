@@ -1,4 +1,4 @@
-//! Hooks of sendmmsg(2), which only Linux's C libraries have, and sending through musl.
+//! Hook for sendmmsg(2), which only Linux has, and the socket rules that apply only there.
 
 use core::ffi::{CStr, c_int, c_uint};
 use core::mem::offset_of;
@@ -12,8 +12,8 @@ use crate::sys;
 use crate::sys::next::Original;
 use crate::{cancellation, libc_functions, session};
 
-/// Sends the message with the program's libc. musl's headers differ from the kernel's in padding, also in ancillary
-/// data. Programs need not clear it, and musl clears it in a copy.
+/// The program's libc sends the message. musl's headers differ from the kernel's in padding that programs need not
+/// clear, also in control data. musl clears it in a copy.
 pub(in crate::hooks) fn send_by_libc(
     fd: c_int,
     message: *const libc::msghdr,
@@ -27,16 +27,16 @@ pub(in crate::hooks) fn send_by_libc(
     usize::try_from(original(fd, message, flags)).map_err(|_| Errno::last())
 }
 
-/// Whether the address is an abstract name that only the supervisor can check.
+/// Whether it is an abstract name that only the supervisor can judge.
 pub(in crate::hooks) fn is_for_others(address: Address) -> bool {
     matches!(address.name(), Ok(Some([0, ..])))
         && session::image().is_ok_and(Image::judges_abstract_names)
 }
 
-/// Connects to an internet address. `None` if `address` is not one.
+/// Connects to an internet address; `None` for any other address.
 ///
-/// The filter passes a connect to the supervisor if the address may be that of a unix socket: at most `sizeof(struct
-/// sockaddr_un)` bytes (`unix(7)`). Internet addresses may be longer than needed, so this pads them.
+/// The filter sends a connect to the supervisor if its address may belong to a Unix socket. Such addresses have at most
+/// `sizeof(struct sockaddr_un)` bytes (`unix(7)`). An internet address may be longer than needed, which avoids that.
 pub(in crate::hooks) fn connect_to_host(fd: c_int, address: Address) -> Option<Result<(), Errno>> {
     let bytes = address.bytes().ok()??;
     let family: [u8; 2] = bytes.get(..2)?.try_into().ok()?;
@@ -51,11 +51,11 @@ pub(in crate::hooks) fn connect_to_host(fd: c_int, address: Address) -> Option<R
     let mut long = [0; size_of::<libc::sockaddr_storage>()];
     long.get_mut(..least)?.copy_from_slice(bytes);
     let connected = cancellation::point(|| sys::connect(fd, long.as_ptr().cast(), long.len()));
-    // A socket of another family must first report the wrong length.
+    // A socket of another family would first complain about the length.
     if connected == Err(Errno::EAFNOSUPPORT) { None } else { Some(connected) }
 }
 
-/// Reports that the server of an abstract name is not part of the run.
+/// Reports that the server of an abstract name is outside the run.
 #[inline(never)]
 pub(in crate::hooks) fn out_of_reach(call: &CStr, name: &[u8]) -> Errno {
     let report = || -> Result<Errno, Errno> {
@@ -68,17 +68,17 @@ pub(in crate::hooks) fn out_of_reach(call: &CStr, name: &[u8]) -> Errno {
     report().unwrap_or(Errno::EACCES)
 }
 
-/// sendmmsg(2): one call if no message has a path, otherwise one call for each message, as in musl.
+/// sendmmsg(2): one call if no message has a path. Otherwise sends message by message, as musl does.
 ///
 /// # Errors
-/// As sendmmsg(2). `EACCES` or `ENOENT` if the policy denies the first message.
+/// As sendmmsg(2); `EACCES` or `ENOENT` if the policy denies the first message.
 pub(in crate::hooks) fn send_messages(
     fd: c_int,
     messages: *mut libc::mmsghdr,
     count: c_uint,
     flags: c_int,
 ) -> Result<c_int, Errno> {
-    /// The most messages that the kernel takes in one call (`UIO_MAXIOV`).
+    /// The kernel accepts no more messages per call (`UIO_MAXIOV`).
     const MOST: c_uint = 1024;
     let count = count.min(MOST);
     let places = || (0..count).map(|index| messages.wrapping_add(index as usize));

@@ -1,4 +1,4 @@
-//! Hooks for `FILE` streams in the forms of Linux's C libraries.
+//! Hooks for `FILE` streams that exist only on Linux.
 
 use core::ffi::{c_char, c_void};
 
@@ -6,7 +6,7 @@ use crate::errno::{Errno, Reply};
 use crate::hooks::streams::{ModeText, fopen, freopen, open_stream};
 use crate::memory;
 
-/// setmntent(3). Children do not inherit its descriptor.
+/// setmntent(3), with a descriptor that no child inherits.
 ///
 /// # Errors
 /// As [`open_stream`].

@@ -1,4 +1,4 @@
-//! Hooks for temporary files without a name, and under names of functions that only glibc has.
+//! Hooks for temporary files under names that only glibc has, and for files without a name.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -29,10 +29,10 @@ make_file_family! {
     mkostemps64(suffix, flags): suffix, flags;
 }
 
-/// tmpfile(3): creates an unnamed file in the run's temporary directory. libc's own would use `/tmp`.
+/// tmpfile(3): a nameless file in the run's own temporary directory. libc's would be in `/tmp`.
 fn unnamed() -> Result<*mut c_void, Errno> {
     if libc_functions::is_glibc() {
-        // musl's is not a cancellation point.
+        // musl's tmpfile is not a cancellation point.
         cancellation::test();
     }
     let image = session::image()?;

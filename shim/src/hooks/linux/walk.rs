@@ -1,4 +1,4 @@
-//! Hooks that walk directories, under names that only glibc has.
+//! Hooks for walks under names that only glibc has.
 
 use core::ffi::{c_char, c_int};
 

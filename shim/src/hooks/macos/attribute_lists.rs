@@ -1,4 +1,4 @@
-//! Hooks of getattrlist(2) and its variants. Reading is free outside hidden areas (R6), setting needs `update`.
+//! Hooks for getattrlist(2) and its relatives. Reading is allowed except in hidden areas (R6); setting needs `update`.
 
 use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 

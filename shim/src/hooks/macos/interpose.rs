@@ -1,9 +1,9 @@
 //! The table in which dyld finds the hooks: pairs of a hook and the function that it replaces
-//! (`mach-o/dyld-interposing.h`). libSystem's names have these suffixes:
+//! (`mach-o/dyld-interposing.h`). The suffixes in the names are libSystem's:
 //!
 //! - `$NOCANCEL`: not a cancellation point.
 //! - `$INODE64`: the structures of macOS 10.6 and later, which are the only ones on arm64.
-//! - `$DARWIN_EXTSN`: forms that POSIX defines differently.
+//! - `$DARWIN_EXTSN`: forms that differ from POSIX.
 
 use super::{
     attribute_lists, by_name, clones, flags, names, refused, renames, spawn, streams, temporary,
@@ -30,10 +30,10 @@ struct Pair {
     original: *const (),
 }
 
-// SAFETY: only dyld uses the addresses, and only reads them.
+// SAFETY: dyld only reads the addresses.
 unsafe impl Sync for Pair {}
 
-/// Defines tables, which the linker joins.
+/// Defines tables, which the linker places one after another.
 macro_rules! interpose {
     ($($(#[$condition:meta])* $table:ident { $($original:literal => $hook:expr;)* })*) => {$(
         $(#[$condition])*
@@ -211,7 +211,7 @@ interpose! {
         "syscall" => refused::syscall;
     }
 
-    // Functions that libSystem's parts call among each other but export.
+    // Exported functions that libSystem's parts call among each other.
     INTERNAL {
         "__open" => open::jp_open;
         "__open_nocancel" => open::jp_open;

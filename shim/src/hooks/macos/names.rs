@@ -1,4 +1,4 @@
-//! Hooks of functions that differ from others in a detail.
+//! Hooks for entry points that differ from others in a detail.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -13,8 +13,8 @@ pub(super) extern "C" fn opendir2(path: *const c_char, _flags: c_int) -> *mut c_
     directories::opendir(path)
 }
 
-/// `open_dprotected_np(2)`. The C entry point extracts the variable argument. The two numbers name protection classes,
-/// which a Mac does not keep.
+/// `open_dprotected_np(2)`, without its variable argument. A Mac does not store the protection classes that the two
+/// numbers name.
 #[unsafe(no_mangle)]
 extern "C" fn jp_open_protected(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
     open(c"open_dprotected_np", path, flags, mode)
@@ -35,7 +35,7 @@ pub(super) struct Endpoints {
     to_len: libc::socklen_t,
 }
 
-/// connectx(2). Denied for a path: unix sockets do not support its additions.
+/// connectx(2). Its additional features do not apply to Unix sockets, and it does not connect to a path.
 pub(super) extern "C" fn connectx(
     fd: c_int,
     endpoints: *const Endpoints,
@@ -71,7 +71,7 @@ pub(super) extern "C" fn connectx(
             }
         });
     match judged {
-        // SAFETY: passes the program's own arguments.
+        // SAFETY: these are the program's own arguments.
         Ok(()) => unsafe {
             original(fd, endpoints, association, flags, parts, count, sent, connection)
         },

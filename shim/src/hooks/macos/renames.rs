@@ -1,4 +1,4 @@
-//! Hooks that rename with flags or exchange.
+//! Hooks for renaming with flags, and for exchanging.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_ulong};
 
@@ -7,9 +7,9 @@ use crate::hooks::entries::Argument;
 use crate::hooks::renames::move_entry;
 use crate::sys;
 
-/// Rejects unknown flags and those that change which entries are meant.
+/// Rejects flags that change which entries are meant, and unknown flags.
 fn rename(call: &CStr, from: Argument, to: Argument, flags: c_uint) -> Result<(), Errno> {
-    /// `RENAME_NOFOLLOW_ANY` (sys/stdio.h). Always fulfilled: no symlink is followed from a pinned directory.
+    /// `RENAME_NOFOLLOW_ANY` (sys/stdio.h): holds anyway, because no symlink is followed from a pinned directory.
     const NOFOLLOW_ANY: c_uint = 0x10;
     let flags = flags & !NOFOLLOW_ANY;
     if flags & !(sys::RENAME_EXCHANGE | sys::RENAME_NOREPLACE) != 0 {
@@ -37,7 +37,7 @@ pub(super) extern "C" fn renameatx_np(
     rename(c"renameatx_np", from, Argument { dirfd: to_dirfd, path: to }, flags).reply()
 }
 
-/// exchangedata(2): exchanges the contents. Checked and performed as an exchange of the entries.
+/// exchangedata(2): exchanges the contents. Judged as if the entries changed places.
 pub(super) extern "C" fn exchangedata(
     first: *const c_char,
     second: *const c_char,

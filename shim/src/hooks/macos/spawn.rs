@@ -1,6 +1,6 @@
-//! Hooks of `posix_spawn(2)`, a system call on macOS, and of functions that start a shell inside libSystem.
+//! Hooks for `posix_spawn(2)`, which is a system call here, and for functions that start a shell inside libSystem.
 //!
-//! The kernel performs the file actions. So the hooks check the files of an action when the program adds it.
+//! The kernel performs the file actions, so the files that they open are judged when the actions are added.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -47,7 +47,7 @@ mod bare {
     }
 }
 
-/// The arguments of `posix_spawn(2)`, without the program.
+/// The arguments of `posix_spawn(2)` except for the program.
 #[derive(Clone, Copy)]
 struct Start {
     pid: *mut c_int,
@@ -69,13 +69,13 @@ impl Start {
             }
             let path = absolute.c_str(0).as_ptr();
             let Self { pid, actions, attributes, .. } = self;
-            // SAFETY: passes the program's arguments, except for a path and an environment of the library's.
+            // SAFETY: the program's arguments, except for the library's path and environment.
             Errno(unsafe { bare::posix_spawn(pid, path, actions, attributes, argv, envp) })
         })
     }
 }
 
-/// Puts the path into `to`, made absolute.
+/// Stores the path in `to` as an absolute one.
 fn spell_out(path: &CStr, to: &mut PathBuffer) -> Result<(), Errno> {
     if path.to_bytes().first() != Some(&b'/') {
         crate::places::of_directory(libc::AT_FDCWD, to)?;
@@ -107,7 +107,7 @@ pub(super) extern "C" fn posix_spawnp(
     search::along_path(file, |path| request.start(c"posix_spawnp", path)).0
 }
 
-/// Checks an open that the kernel will perform in the child. Puts the canonical path of the file into `place`.
+/// Judges an open that the kernel will perform in the child. Stores the canonical path of its object.
 fn judge_open(path: *const c_char, how: How, place: &mut PathBuffer) -> Result<(), Errno> {
     const CALL: &CStr = c"posix_spawn_file_actions_addopen";
     let image = session::image()?;
@@ -155,7 +155,7 @@ pub(super) extern "C" fn posix_spawn_file_actions_addchdir_np(
     path: *const c_char,
 ) -> c_int {
     match metadata::visible(libc::AT_FDCWD, path) {
-        // SAFETY: passes the program's own arguments.
+        // SAFETY: these are the program's own arguments.
         Ok(()) => unsafe { bare::posix_spawn_file_actions_addchdir_np(actions, path) },
         Err(errno) => errno.0,
     }
@@ -175,9 +175,9 @@ fn shell_is_confined(call: &CStr, command: *const c_char) -> Result<(), Errno> {
 
 pub(super) extern "C" fn system(command: *const c_char) -> c_int {
     match shell_is_confined(c"system", command) {
-        // SAFETY: passes the program's own argument.
+        // SAFETY: this is the program's own argument.
         Ok(()) => unsafe { bare::system(command) },
-        // Answers that there is no shell.
+        // The answer for "no shell".
         Err(_) if command.is_null() => 0,
         Err(errno) => Err::<c_int, _>(errno).reply(),
     }
@@ -185,7 +185,7 @@ pub(super) extern "C" fn system(command: *const c_char) -> c_int {
 
 pub(super) extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void {
     match shell_is_confined(c"popen", command) {
-        // SAFETY: passes the program's own arguments.
+        // SAFETY: these are the program's own arguments.
         Ok(()) => unsafe { bare::popen(command, mode) },
         Err(errno) => Err::<*mut c_void, _>(errno).reply(),
     }

@@ -1,4 +1,4 @@
-//! Hook of tmpfile(3). Uses the run's temporary directory, while libSystem's own would use `/tmp`.
+//! Hook for tmpfile(3), with the file in the run's own temporary directory. libSystem's would be in `/tmp`.
 
 use core::ffi::c_void;
 

@@ -1,4 +1,4 @@
-//! Hooks that create temporary files and directories in the directory of a descriptor (mkstemp(3)).
+//! Hooks that create temporary files and directories relative to a descriptor (mkstemp(3)).
 
 use core::ffi::{c_char, c_int};
 

@@ -1,5 +1,5 @@
-//! Hooks for extended attributes, with libSystem's two extra arguments. A change needs `update`. Reading an attribute's
-//! content needs `read`, unless it is one of the system's, which describe the file (spec §5.2).
+//! Hooks for extended attributes, with libSystem's two additional arguments. Changes need `update`. Reading a value
+//! needs `read`, except for the system's attributes, which describe the file (spec §5.2).
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -11,11 +11,11 @@ use crate::hooks::{metadata, object};
 use crate::memory;
 use crate::sys::{self, Fd};
 
-/// `XATTR_NOFOLLOW` (sys/xattr.h). Not allowed among flags for a descriptor.
+/// `XATTR_NOFOLLOW` (sys/xattr.h). Calls on a descriptor do not accept it.
 const NOFOLLOW: c_int = 1;
 const UPDATE: Capabilities = Capabilities::UPDATE;
 
-/// Opens the object for a call that takes a descriptor, if the policy grants `need` on it.
+/// Opens the object for a call on its descriptor, if `need` is granted on it.
 fn opened(
     call: &CStr,
     path: *const c_char,

@@ -1,5 +1,5 @@
-//! Opens files through their pinned directory. Checks its canonical path and the name that it stores for the entry, and
-//! follows no symlink there.
+//! Opens files relative to their pinned directory. The policy judges the directory's canonical path plus the entry's
+//! own name, and no symlink is followed there.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -13,20 +13,20 @@ use crate::path::Spelling;
 use crate::report::Subject;
 use crate::{resolve, sys};
 
-/// The flags that keep a final symlink from being followed.
+/// The flags that prevent following a symlink at the end of the path.
 pub(super) const STOPS_AT_LINK: c_int = libc::O_NOFOLLOW | libc::O_NOFOLLOW_ANY | libc::O_SYMLINK;
 
-/// Keeps all flags: the kernel knows which have an effect.
+/// Keeps all flags, because the kernel knows their meaning.
 pub(super) const fn known(flags: c_int) -> c_int {
     flags
 }
 
-/// Always false: every descriptor on macOS gives access to its object.
+/// Always false: macOS has no descriptors without access to the object.
 pub(super) const fn is_bare(_how: How) -> bool {
     false
 }
 
-/// Opens a name. Fails with `ELOOP` if the path contains a symlink. With `O_SYMLINK`, opens the symlink itself.
+/// Opens a name. Fails with `ELOOP` if a symlink is on the way. With `O_SYMLINK`, opens a symlink at the end itself.
 pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<sys::Fd, Errno> {
     let flags = if how.has(libc::O_SYMLINK) {
         how.flags & !(libc::O_NOFOLLOW | libc::O_NOFOLLOW_ANY)
@@ -36,7 +36,7 @@ pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<
     sys::openat(dirfd, path, flags, how.mode)
 }
 
-/// Calls `judged`: on macOS only the library checks.
+/// Only the library judges opens on macOS.
 pub(super) fn open_as_held(
     _image: &Image<'_>,
     _dirfd: c_int,
@@ -47,10 +47,10 @@ pub(super) fn open_as_held(
     judged()
 }
 
-/// As [`open_at`](super::open_at), for a path already read.
+/// Like [`open_at`](super::open_at), for a path that has been read.
 ///
 /// # Errors
-/// As for [`open_at`](super::open_at).
+/// As [`open_at`](super::open_at).
 pub(crate) fn open_spelled(
     image: &Image<'_>,
     call: &CStr,
@@ -83,7 +83,7 @@ fn must_be_directory(spelling: &Spelling) -> bool {
     spelling.wants_directory() || !spelling.split().ordinary
 }
 
-/// Whether the path to the entry contains a symlink.
+/// Whether a symlink is on the way to the entry.
 fn has_links(spelling: &mut Spelling) -> bool {
     let (dirfd, start, end) = (spelling.dirfd(), spelling.tail(), spelling.split().name_at);
     let flags = sys::HOLD_DIRECTORY | libc::O_NOFOLLOW_ANY;
@@ -94,7 +94,7 @@ fn has_links(spelling: &mut Spelling) -> bool {
     held.is_err_and(|errno| errno == Errno::ELOOP)
 }
 
-/// Opens `.`, `..`, the root, or a path with a trailing slash. The kernel follows symlinks in front of the slash.
+/// Opens `.`, `..` or the root, or a path with a trailing slash. Symlinks before the slash are followed.
 fn open_directory(
     image: &Image<'_>,
     call: &CStr,

@@ -1,6 +1,6 @@
-//! Applies `fs.protected_regular` and `fs.protected_fifos` (`proc_sys_fs(5)`) to files that others left in a directory
-//! that everybody may write. An open that would have created a file may find such a file. The kernel checks that by the
-//! directory, but a pinned object has none.
+//! Protects against files that others left in directories where everybody may create files (`fs.protected_regular`,
+//! `fs.protected_fifos`, `proc_sys_fs(5)`). An open that would have created a file may find theirs. The kernel checks
+//! that by the directory, but an open through a pinned object has none, so this module checks instead.
 
 use core::ffi::CStr;
 
@@ -14,13 +14,13 @@ use crate::path::Spelling;
 use crate::resolve::{self, LINK_BUDGET};
 use crate::sys;
 
-/// The strictest level of the settings.
+/// The level that denies the most.
 const STRICTEST: u32 = 2;
 
-/// Checks whether an open with `O_CREAT` may open the existing object that `spelling` leads to, even another user's.
+/// Checks an existing object that the open would otherwise have created, and that may be another user's.
 ///
 /// # Errors
-/// `EACCES` if it may not, or if that is unknown.
+/// `EACCES` if the open is not allowed or the check fails.
 #[inline(never)]
 pub(super) fn check(
     image: &Image<'_>,
@@ -42,12 +42,12 @@ pub(super) fn check(
         directory_mode: directory.st_mode,
         directory_owner: directory.st_uid,
     };
-    // Reads the setting only if it can matter.
+    // Reads the setting only if it may matter.
     let is_kept = left.is_kept(STRICTEST) && left.is_kept(level(setting));
     if is_kept { Err(Errno::EACCES) } else { Ok(()) }
 }
 
-/// The directory of the entry through which the object is reached. `None` for a symlink of `/proc`.
+/// The directory whose entry leads to the object. `None` for a link in `/proc`.
 fn directory_of(image: &Image<'_>, spelling: &mut Spelling) -> Result<Option<libc::stat>, Errno> {
     let mut target = Far::<PathBuffer>::blank()?;
     for _ in 0..LINK_BUDGET {
@@ -65,7 +65,7 @@ fn directory_of(image: &Image<'_>, spelling: &mut Spelling) -> Result<Option<lib
     Err(Errno::EACCES)
 }
 
-/// The level of a setting, one digit. If it cannot be read, the level of most machines.
+/// The level of a setting, a single digit. If it cannot be read, the level of most machines.
 fn level(setting: &CStr) -> u32 {
     let mut text = [b'1'];
     let file = sys::open_canonical(setting, libc::O_RDONLY | libc::O_CLOEXEC);

@@ -7,10 +7,10 @@ use crate::libc_functions;
 /// `GLOB_ABORTED`.
 pub(crate) const ABORTED: c_int = 2;
 
-/// `GLOB_ALTDIRFUNC`: the table holds the functions that list directories.
+/// `GLOB_ALTDIRFUNC`: the table holds the functions for listing directories.
 pub(crate) const OWN_FUNCTIONS: c_int = 1 << 9;
 
-/// `glob_t`. The fields before the functions are those of POSIX and the flags.
+/// `glob_t`. The fields before the functions are POSIX's and the flags.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct GlobTable {
@@ -25,7 +25,7 @@ pub(crate) struct GlobTable {
     pub(crate) stat: *const c_void,
 }
 
-/// Whether the program's libc uses this table. musl's table has no such functions.
+/// Whether the program's libc uses this table. musl's has no such functions.
 pub(crate) fn has_known_table() -> bool {
     libc_functions::is_glibc()
 }

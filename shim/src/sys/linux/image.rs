@@ -1,5 +1,5 @@
-//! Keeps the policy's image in memory that nobody can change, a sealed memfd (`memfd_create(2)`). Also maps the page
-//! that the processes of a run share.
+//! Stores the policy's image in memory that nobody can change, a sealed memfd (`memfd_create(2)`). Also maps the page
+//! that the run's processes share.
 
 use core::ffi::{CStr, c_int};
 
@@ -11,7 +11,7 @@ use crate::errno::Errno;
 use crate::sys::Fd;
 use crate::sys::process::FileSize;
 
-/// A memfd without these seals could still be changed.
+/// The seals that a memfd needs to be unchangeable.
 const SEALS: c_int =
     libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE;
 
@@ -26,15 +26,15 @@ pub(crate) fn is_unchangeable(fd: c_int) -> bool {
     fcntl(fd, libc::F_GET_SEALS, 0).is_ok_and(|seals| seals & SEALS == SEALS)
 }
 
-/// A sealed copy of the image.
+/// Creates a sealed copy of the image.
 ///
 /// # Errors
-/// `EMFILE`, `ENFILE` or `ENOMEM`. `EFBIG` if the process's file size limit is too low.
+/// `EMFILE`, `ENFILE` or `ENOMEM`; `EFBIG` if the process may not write files of that length.
 #[cold]
 pub(crate) fn remake(image: &Image<'_>) -> Result<Fd, Errno> {
     let file = sealable_file(c"jp-confine")?;
     let mut rest = image.as_bytes();
-    // The limit also holds for files in memory. Writing beyond it kills the process.
+    // The limit applies to files in memory, too, and kills a process that writes beyond it.
     let _limit = FileSize::allow(rest.len())?;
     while !rest.is_empty() {
         match write(file.raw(), rest) {
@@ -44,19 +44,19 @@ pub(crate) fn remake(image: &Image<'_>) -> Result<Fd, Errno> {
         }
     }
     fcntl(file.raw(), libc::F_ADD_SEALS, SEALS)?;
-    // A descriptor limit below that number is no reason to fail.
+    // If the descriptor limit is below that number, the low descriptor stays in use.
     Ok(fcntl(file.raw(), libc::F_DUPFD, HIGH).map_or(file, Fd::adopt))
 }
 
-/// `memfd_create(2)` of a sealable file that survives exec.
+/// Creates a file with `memfd_create(2)` that can be sealed and survives exec.
 fn sealable_file(name: &CStr) -> Result<Fd, Errno> {
     let flags = libc::MFD_ALLOW_SEALING as usize;
     let args = [name.as_ptr().expose_provenance(), flags, 0, 0, 0, 0];
     call(libc::SYS_memfd_create, args).map(|fd| Fd::adopt(int(fd)))
 }
 
-/// Maps the page that the run's processes share. Also returns its descriptor. If a parent closed it, opens the page
-/// anew and returns -1.
+/// Maps the page that the run's processes share. Returns its descriptor as well, or -1 if a parent had closed that and
+/// the page was opened again.
 pub(crate) fn shared_page(image: &Image<'_>, fd: c_int) -> Option<(*mut u8, c_int)> {
     let map = |fd| map(fd, PAGE, libc::PROT_READ | libc::PROT_WRITE);
     if fd >= 0 {

@@ -1,14 +1,14 @@
-//! Finds the next definition of a function: libc's own, behind a hook of the same name.
+//! Finds the next definition of a function: libc's own, which a hook replaces. Used by hooks that call libc's function.
 //!
-//! Walks the loader's list of objects itself, because `dlsym` takes locks and may allocate. The loader wrote all of
-//! this data before the program's first instruction ran. glibc and musl agree on it: `<link.h>`, elf(5), System V gABI
-//! "Dynamic Linking". Objects loaded later are only appended.
+//! This walks the loader's list of objects itself, because `dlsym` takes locks and may allocate. The loader wrote
+//! everything read here before the program's first instruction. glibc's and musl's formats agree (`<link.h>`, elf(5),
+//! System V gABI "Dynamic Linking"). Objects that are loaded later only follow behind those.
 
 use core::ffi::{CStr, c_ulong};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 unsafe extern "C" {
-    /// The library's own dynamic section, defined by the linker.
+    /// The library's own dynamic section, which the linker defines.
     static _DYNAMIC: [u64; 2];
     /// getauxval(3), called through `c/process.c`.
     safe fn jp_auxiliary(entry: c_ulong) -> c_ulong;
@@ -30,11 +30,11 @@ const NOT_DEFAULT: u16 = 0x8000;
 const STT_FUNC: u8 = 2;
 const STT_GNU_IFUNC: u8 = 10;
 
-/// The function behind the hook of the same name, looked up once.
+/// The function that the library's own one of the same name replaces. Looked up once.
 #[derive(Debug)]
 pub(crate) struct Original {
     name: &'static CStr,
-    /// Zero until found. Two threads, or a `vfork` child, may look it up at the same time. They find the same address.
+    /// Zero until found. Two threads, or a `vfork` child, may find it at the same time, with the same address.
     address: AtomicUsize,
 }
 
@@ -43,7 +43,7 @@ impl Original {
         Self { name, address: AtomicUsize::new(0) }
     }
 
-    /// The address of the function. `None` if this process's libc does not define it.
+    /// The address of the function, or `None` if this process's libc lacks it.
     pub(crate) fn address(&self) -> Option<usize> {
         let known = self.address.load(Ordering::Relaxed);
         if known != 0 {
@@ -55,16 +55,16 @@ impl Original {
     }
 }
 
-/// Selects a version of a function.
+/// The wanted version of a function.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     Default,
-    /// Any version. Some functions have no default version and exist only for old programs.
+    /// Any version. Some functions have no default one, and exist only for old programs.
     Any,
     At(usize),
 }
 
-/// The first definition of `name` in the objects that were loaded after the library.
+/// The first definition of the function `name` in the objects that were loaded after the library.
 pub(crate) fn next(name: &CStr) -> Option<usize> {
     find_next(name, Wanted::Default).or_else(|| find_next(name, Wanted::Any))
 }
@@ -86,8 +86,8 @@ pub(crate) fn own(name: &CStr) -> Option<usize> {
     Object::new(&peek(own_object()?))?.find(name, Wanted::Default)
 }
 
-/// Whether the function at `address` is a version of `name` in an object between the library and libc, libc included.
-/// Objects behind libc may be unloaded at any time.
+/// Whether the function at `address` is a definition of `name`, in any version, in an object from the library up to
+/// libc. Objects after libc may be unloaded at any time.
 pub(crate) fn is_original(name: &CStr, address: usize) -> bool {
     const ONLY_IN_LIBC: &CStr = c"__libc_start_main";
     let mut at = own_object().map_or(0, |own| peek::<LinkMap>(own).next);
@@ -120,11 +120,11 @@ fn own_object() -> Option<usize> {
     None
 }
 
-/// Reads data of the loader at `address`.
+/// Reads a structure of the loader at `address`.
 fn peek<T: Copy>(address: usize) -> T {
     let place = core::ptr::with_exposed_provenance::<T>(address);
-    // SAFETY: addresses come only from the loader's structures, which stay mapped, and every `T` used in this file is
-    // valid for any bytes.
+    // SAFETY: addresses come only from the loader's structures, which stay mapped. Every `T` used in this file is valid
+    // with any bytes.
     unsafe { place.read_unaligned() }
 }
 
@@ -168,7 +168,7 @@ fn auxiliary(entry: c_ulong) -> usize {
     usize::try_from(jp_auxiliary(entry)).unwrap_or(0)
 }
 
-/// The head of the loader's list, through the `DT_DEBUG` entry that it fills in for debuggers.
+/// The head of the loader's list, from the `DT_DEBUG` entry that it fills in for debuggers.
 fn first_object() -> Option<usize> {
     /// Offset of `r_map` in `struct r_debug`.
     const MAP: usize = 8;
@@ -205,7 +205,7 @@ fn entry(dynamic: usize, tag: u64) -> Option<usize> {
     }
 }
 
-/// The tables of one loaded object that a look-up needs.
+/// The tables of one loaded object that a lookup needs.
 struct Object {
     base: usize,
     symbols: usize,
@@ -224,7 +224,7 @@ impl Object {
         if map.dynamic == 0 {
             return None;
         }
-        // glibc relocates these entries in place. musl does not.
+        // glibc relocates these entries in place; musl does not.
         let table = |tag| {
             entry(map.dynamic, tag)
                 .map(|value| if value < map.base { value.wrapping_add(map.base) } else { value })
@@ -239,7 +239,7 @@ impl Object {
         })
     }
 
-    /// The wanted version of the function `name`, if the object defines it.
+    /// The function `name` in the `wanted` version, if the object defines it.
     fn find(&self, name: &CStr, wanted: Wanted) -> Option<usize> {
         match self.index {
             Index::Gnu(table) => self.find_gnu(table, name, wanted),
@@ -247,7 +247,7 @@ impl Object {
         }
     }
 
-    /// `DT_GNU_HASH`: symbols of one bucket are adjacent. An odd hash marks the last one.
+    /// Searches `DT_GNU_HASH`. Symbols of a bucket are adjacent, and an odd hash marks the last.
     fn find_gnu(&self, table: usize, name: &CStr, wanted: Wanted) -> Option<usize> {
         let [buckets, first, bloom, _]: [u32; 4] = peek(table);
         let hash = name
@@ -277,7 +277,7 @@ impl Object {
         }
     }
 
-    /// `DT_HASH`: symbols of one bucket form a list.
+    /// Searches `DT_HASH`. Symbols of a bucket form a list.
     fn find_system_v(&self, table: usize, name: &CStr, wanted: Wanted) -> Option<usize> {
         let [buckets, _]: [u32; 2] = peek(table);
         let hash = name.to_bytes().iter().fold(0_u32, |hash, &byte| {
@@ -296,7 +296,7 @@ impl Object {
         None
     }
 
-    /// The address of symbol `index`, if it defines the wanted version of the function `name`.
+    /// The address of symbol `index`, if it defines a function `name` in the `wanted` version.
     fn definition(&self, index: u32, name: &CStr, wanted: Wanted) -> Option<usize> {
         let symbol: Symbol = element(self.symbols, index as usize);
         let kind = symbol.info & 0xf;
@@ -325,7 +325,7 @@ impl Object {
     }
 }
 
-/// Calls an indirect function's resolver, which returns the implementation for this processor.
+/// Calls an indirect function's resolver, which chooses the implementation for this processor.
 #[cfg(target_arch = "x86_64")]
 fn choose(resolver: usize) -> usize {
     type Resolver = extern "C" fn() -> usize;
@@ -334,7 +334,7 @@ fn choose(resolver: usize) -> usize {
     resolver()
 }
 
-/// As on x86-64, but the resolver takes the processor's features (`<sys/ifunc.h>`).
+/// Like the x86-64 form, but the resolver gets the processor's features (`<sys/ifunc.h>`).
 #[cfg(target_arch = "aarch64")]
 fn choose(resolver: usize) -> usize {
     type Resolver = extern "C" fn(u64, *const [u64; 3]) -> usize;

@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_void};
 /// `GLOB_ABORTED`.
 pub(crate) const ABORTED: c_int = -2;
 
-/// `GLOB_ALTDIRFUNC`: the table holds the functions that list directories.
+/// `GLOB_ALTDIRFUNC`: the table holds the functions for listing directories.
 pub(crate) const OWN_FUNCTIONS: c_int = 0x40;
 
 /// `glob_t`.

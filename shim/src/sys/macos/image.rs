@@ -1,5 +1,5 @@
-//! Keeps the policy's image in a file that has no name any more and that no process has open for writing. macOS has no
-//! seals, and nothing can ask who has a file open. The launcher guarantees that there is no writer.
+//! Stores the policy's image in a file without a name that nobody has open for writing. macOS has no seals: the
+//! launcher ensures that there is no writer, and nobody can verify it.
 
 use core::ffi::c_int;
 
@@ -13,17 +13,17 @@ use crate::sys::Fd;
 /// Lowest descriptor number that is out of a program's way.
 const HIGH: c_int = 200;
 
-/// Random letters in a generated name.
+/// How many letters of a file's name are generated.
 const LETTERS: usize = 16;
 
-/// Whether the descriptor is read-only and its file cannot be reopened by name.
+/// Whether the descriptor is read-only and the file has no name by which it could be opened again.
 pub(crate) fn is_unchangeable(fd: c_int) -> bool {
     fcntl(fd, libc::F_GETFL, 0).is_ok_and(|flags| flags & libc::O_ACCMODE == libc::O_RDONLY)
         && fstat(fd)
             .is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFREG && stat.st_nlink == 0)
 }
 
-/// A copy of the image.
+/// Creates a copy of the image.
 ///
 /// # Errors
 /// The kernel's.
@@ -54,12 +54,12 @@ pub(crate) fn remake(image: &Image<'_>) -> Result<Fd, Errno> {
             Err(errno) => return Err(errno),
         }
     }
-    // A descriptor limit below that number is no reason to fail.
+    // If the descriptor limit is below that number, the low descriptor stays in use.
     Ok(fcntl(reader.raw(), libc::F_DUPFD, HIGH).map_or(reader, Fd::adopt))
 }
 
-/// Always `None`. Every program of the run could write such a page, so each could truncate it, and the others would
-/// crash. So nothing is remembered between calls.
+/// Always `None`. Any program of the run could truncate a page that all of them can write, and the others would crash.
+/// So nothing is remembered between calls.
 pub(crate) const fn shared_page(_image: &Image<'_>, _fd: c_int) -> Option<(*mut u8, c_int)> {
     None
 }

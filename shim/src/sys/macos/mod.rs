@@ -1,5 +1,5 @@
-//! macOS: the functions of libSystem that are one system call each. They bypass the library's own hooks: dyld does not
-//! interpose calls of the image that holds the table.
+//! macOS: the functions of libSystem that are one system call each. dyld leaves out the image that holds the table, so
+//! this library's calls never go to its own hooks.
 
 mod calls;
 pub(crate) mod ftw;

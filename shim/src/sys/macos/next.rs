@@ -1,5 +1,5 @@
-//! Finds libSystem's own functions behind the hooks of the same name. A plain reference is enough, as dyld leaves the
-//! references of this library alone.
+//! libSystem's own functions that the hooks replace. Here a plain reference to them suffices, because dyld does not
+//! change this library's references.
 
 use core::ffi::CStr;
 
@@ -9,7 +9,7 @@ pub(crate) struct Original {
     name: &'static CStr,
 }
 
-/// The functions, under their symbol names on this processor.
+/// The functions, in the form for this processor.
 macro_rules! functions {
     ($($name:literal: $x86_64:literal, $aarch64:literal;)*) => {
         [$((

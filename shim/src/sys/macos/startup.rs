@@ -1,4 +1,4 @@
-//! Reads the environment and the stack that a program starts with.
+//! Reads the environment and stack bounds that a program starts with.
 
 use core::ffi::c_char;
 
@@ -12,24 +12,24 @@ pub(crate) struct Startup {
 }
 
 unsafe extern "C" {
-    /// Returns the address of `environ` (environ(7)), which libSystem sets before any other code runs.
+    /// The location of `environ` in libSystem (environ(7)), valid before any other code runs.
     safe fn _NSGetEnviron() -> *const Strings;
 }
 
 impl Startup {
-    /// From the third argument of a constructor.
+    /// Takes the third argument of a constructor.
     #[expect(clippy::unnecessary_wraps, reason = "elsewhere constructors may get none")]
     pub(crate) const fn of_constructor(environment: Strings) -> Option<Self> {
         Some(Self { environment })
     }
 
-    /// libSystem's current environment, for a hook that runs before the constructor.
+    /// libSystem's environment, for a hook that runs before the constructor.
     fn current() -> Self {
-        // SAFETY: reads libSystem's own variable.
+        // SAFETY: this is libSystem's own variable.
         Self { environment: unsafe { _NSGetEnviron().read() } }
     }
 
-    /// Passes the value of a variable that the program inherited to `parse`.
+    /// Calls `parse` with the value of a variable that was passed to the program.
     pub(crate) fn inherited<T>(
         startup: Option<Self>,
         name: &[u8],
@@ -40,16 +40,16 @@ impl Startup {
 
     /// The value of a variable; `name` ends in `=`.
     fn variable(self, name: &[u8]) -> Option<&'static [u8]> {
-        // SAFETY: the environment is the loader's.
+        // SAFETY: the loader passed this environment.
         unsafe { environment::variable(self.environment, name) }
     }
 
-    /// The end of the main stack. Constructors run on that stack.
+    /// The end of the main stack, where constructors run.
     #[expect(clippy::unused_self, reason = "elsewhere it stands in the start-up block")]
     pub(crate) fn stack_top(self) -> Option<usize> {
-        // SAFETY: takes no arguments.
+        // SAFETY: the call has no arguments.
         let thread = unsafe { libc::pthread_self() };
-        // SAFETY: the argument is the calling thread.
+        // SAFETY: this is the calling thread.
         let top = unsafe { libc::pthread_get_stackaddr_np(thread) };
         Some(top.addr()).filter(|&top| top != 0)
     }
