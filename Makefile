@@ -3,7 +3,7 @@ CARGO ?= cargo
 
 .PHONY: setup build run test layers control race html transparency lint bench fuzz cross install
 
-# What a build needs beyond a C compiler and make: the tool chain that rust-toolchain.toml names.
+# A build needs only a C compiler, make, and the tool chain that rust-toolchain.toml names.
 setup:
 	@command -v $(CARGO) > /dev/null || { echo "Rust is missing: see https://rustup.rs"; exit 1; }
 	@command -v cc > /dev/null || { echo "a C compiler is missing"; exit 1; }
@@ -15,20 +15,20 @@ build: setup
 run: build
 	sh samples/run.sh "$$($(CARGO) metadata --format-version 1 --no-deps --offline | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/jp-confine"
 
-# The preload library has no test harness: it is tested through the programs it is loaded into.
+# The preload library has no test harness. It is tested through the programs that it is loaded into.
 test: setup
 	$(CARGO) test --locked --workspace --exclude jp-confine-shim
 
-# The same rows against each layer by itself: one table, and the same answers. These stages name the packages of
-# `make test`, whose builds they use then.
+# Runs the same rows against each layer by itself: one table, and the same answers. These stages name the packages of
+# `make test`, so that they use its builds.
 layers: setup
 	sh tests/layers.sh
 
-# The same tests with the mediation off: each that claims to prove confinement must fail.
+# Runs the same tests without confinement: each test that claims to prove confinement must fail.
 control: setup
 	sh tests/control.sh
 
-# Ten million attempts to be judged on one object and use another; `make test` makes some.
+# Ten million attempts to be judged on one object and use another. `make test` makes some.
 race: setup
 	JP_CONFINE_RACE=10000000 $(CARGO) test --locked --workspace --exclude jp-confine-shim --test integration -- \
 		--nocapture attacks_race
@@ -42,21 +42,21 @@ lint: setup
 	$(CARGO) clippy --locked --workspace --exclude jp-confine-shim --all-targets -- -D warnings
 	$(CARGO) clippy --locked --package jp-confine-shim -- -D warnings
 
-# Real test suites, bare and confined by turns: the differences.
+# Runs real test suites, bare and confined by turns, and shows the differences.
 transparency: build
 	tests/transparency/run --jp-confine "$$($(CARGO) metadata --format-version 1 --no-deps --offline | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/jp-confine"
 
 bench: setup
 	$(CARGO) bench --locked --bench programs
 
-# What reads images and what resolves paths, on generated input: SECONDS for each, and what was found
-# in fuzz/target/findings.
+# Runs what reads images and what resolves paths on generated input, for SECONDS each. Findings are in
+# fuzz/target/findings.
 SECONDS ?= 60
 fuzz: setup
 	sh fuzz/run.sh $(SECONDS)
 
-# The preload library for macOS: built with a tool chain for it (cargo-zigbuild here, or `make cross
-# BUILD=build` on a Mac), and looked at; it cannot be run elsewhere.
+# The preload library for macOS: built with a tool chain for it, and checked. It cannot run elsewhere. The tool chain is
+# cargo-zigbuild here. On a Mac, type `make cross BUILD=build`.
 BUILD ?= zigbuild
 APPLE = aarch64-apple-darwin x86_64-apple-darwin
 SHIMS = $(foreach target,$(APPLE),$(CURDIR)/target/cross/$(target)/shim/libjp_confine_shim.dylib)

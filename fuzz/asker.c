@@ -1,5 +1,5 @@
-/* Opens what it is told to, confined, and says where that led: `FLAGS PATH` on a line of input, a path
- * or the number of an error on a line of output. */
+/* Opens paths under confinement, and prints where each led. Used by src/asker.rs. A line of input is `FLAGS PATH`.
+ * A line of output is a path or an error number. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

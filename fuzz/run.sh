@@ -1,13 +1,13 @@
 #!/bin/sh
 # Runs each fuzz target for the given number of seconds: libFuzzer as cargo-fuzz builds it, with the
-# tool chain of the project. What is found is kept, and makes the exit status 1.
+# tool chain of the project. Findings are kept, and make the exit status 1.
 set -eu
 cd "$(dirname "$0")"
 seconds=${1:-60}
 output=$PWD/target
 mkdir -p "$output/findings"
 
-# The product that the target `library` runs, as it is, unless another build of it is named.
+# The target `library` runs the product, built from this checkout unless another build is named.
 if [ -z "${JP_CONFINE_PRODUCT-}" ]; then
     cargo build --locked --release --manifest-path ../Cargo.toml --target-dir "$output/product"
     export JP_CONFINE_PRODUCT="$output/product/release/jp-confine"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The product at its main job: builds a small crate confined, works on its files, and tries to get
+# Shows the product at its main job: builds a small crate confined, works on its files, and tries to get
 # out in three ways. Ends with an error if anything that should work does not, or the reverse.
 #
 #     sh samples/run.sh PATH/TO/jp-confine
@@ -16,14 +16,14 @@ cp -R "$sample/." "$scratch/workspace"
 rm -rf "$scratch/workspace/target"
 echo 'not for this workspace' > "$scratch/elsewhere/secret"
 cd "$scratch/workspace"
-# Which tool chain is the caller's business, not that of a file in the scratch folder's parents.
+# The caller chooses the tool chain, and not a file in a directory above the scratch directory.
 : "${RUSTUP_TOOLCHAIN:=$(sed -n 's/^channel = "\(.*\)"/\1/p' "$sample/../../rust-toolchain.toml")}"
 export RUSTUP_TOOLCHAIN
 unset CARGO_TARGET_DIR
 
 if [ -t 1 ]; then bold='\033[1m' plain='\033[0m'; else bold='' plain=''; fi
 say() { printf "\n$bold%s$plain\n" "$*"; }
-# The command as one would type it.
+# The command as a person would type it.
 typed() {
     printf '$ jp-confine --'
     for word; do
@@ -34,7 +34,7 @@ typed() {
 confined() { typed "$@"; "$product" -- "$@"; }
 fail() { say "UNEXPECTED: $*"; exit 1; }
 
-# A forbidden act: it must fail, and the forbidden file must be neither seen nor changed.
+# Tries a forbidden act, which must fail. The forbidden file must be neither seen nor changed.
 refused() {
     typed "$@"
     if "$product" -- "$@" > "$scratch/output" 2>&1; then

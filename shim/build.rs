@@ -1,25 +1,25 @@
-//! Compiles the C half of the shim and sets how it is linked.
+//! Compiles the C half of the library and sets its linker options.
 
 use std::env;
 
-/// How the library is linked on Linux.
+/// Linker options on Linux.
 const LINUX: [&str; 9] = [
-    // The same file must load into programs of any libc: it needs no library by name.
+    // The same file must load into programs of any libc, so it names no needed library.
     "-nostartfiles",
     "-nostdlib",
     "-Wl,--as-needed",
-    // Symbols are bound when the library is loaded: lazy binding would run the loader in a hook.
+    // Binds symbols when the library is loaded. Lazy binding would run the loader in a hook.
     "-Wl,-z,now",
-    // The library calls its own functions, also where the program has one of the same name.
+    // The library calls its own functions, even if the program has one of the same name.
     "-Wl,-Bsymbolic",
-    // Every process pays for each mapping.
+    // Saves mappings, because every process pays for each.
     "-Wl,-z,norelro",
     "-Wl,--build-id=none",
     "-Wl,--hash-style=gnu",
     "-Wl,-soname,libjp_confine.so",
 ];
 
-/// And on macOS, where libSystem is in every program, and nothing else is needed.
+/// Linker options on macOS. Every program has libSystem, and the library needs nothing else.
 const MACOS: [&str; 2] = ["-Wl,-dead_strip_dylibs", "-Wl,-install_name,libjp_confine.dylib"];
 
 fn main() {
@@ -44,15 +44,15 @@ fn main() {
         // A thread that is cancelled in a hook unwinds through it.
         .flag("-fasynchronous-unwind-tables")
         .flag("-U_FORTIFY_SOURCE")
-        // Else gcc sees what the loops of memory.c are for, and has each call itself; clang takes
-        // `-ffreestanding` for an answer.
+        // Otherwise gcc recognizes the loops of memory.c and makes each call itself. clang is satisfied with
+        // `-ffreestanding`.
         .flag_if_supported("-mno-outline-atomics")
         .flag_if_supported("-fno-tree-loop-distribute-patterns")
         .compile("jp_confine_shim_c");
     for argument in arguments {
         println!("cargo::rustc-cdylib-link-arg={argument}");
     }
-    // Every process pays for each mapping. Zig's linker does the first unasked, and knows no option for it.
+    // Every process pays for each mapping. Zig's linker omits separate code by itself and has no option for it.
     if system == "linux" && !env::var("RUSTC_LINKER").is_ok_and(|linker| linker.contains("zig")) {
         let flat = concat!(env!("CARGO_MANIFEST_DIR"), "/flat.ld");
         println!("cargo::rustc-cdylib-link-arg=-Wl,-z,noseparate-code,-T,{flat}");

@@ -1,13 +1,13 @@
 #!/bin/sh
-# A check that cannot fail is a defect: with the mediation off, every test that proves confinement
-# must fail. Lists those that do not, and the ones that could not run here. And the race must be lost
-# by a library that judges objects and then uses their names.
+# A check that cannot fail is a defect: without confinement, every test that proves confinement must fail. Lists the
+# tests that do not fail, and those that could not run here. The race must be lost, too, by a library that judges
+# objects and then uses their names.
 set -eu
 cd "$(dirname "$0")/.."
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# Nobody reads where hundreds of tests fail that are to.
+# No backtraces: hundreds of tests are meant to fail, and nobody reads where.
 export RUST_BACKTRACE=0
 JP_CONFINE_TEST_BARE=1 cargo test --locked --workspace --exclude jp-confine-shim --test integration -- \
     attacks_ policy_ programs_ runs_ > "$log" 2>&1 || true

@@ -23,7 +23,7 @@ echo x > 'dir/a"b'
 "$product" -q learn --html ../report.html -o - -- \
     sh -c 'cat "$1" dir/*; cat /srv/none; exit 0' sh "$evil" > policy.toml 2> /dev/null
 
-# What the page is once its script has run, with the words after `#` searched for.
+# Prints the page as it is once its script has run, with the words after `#` searched for.
 page() {
     "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" \
         --virtual-time-budget=2000 --dump-dom "file://$work/report.html#$1" 2> "$work/log"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The rows of the tests against each holder: the preload library alone, the supervisor and Landlock without
-# it (a static program), and layers that believe nobody. Each row must come out as in every other column,
-# but for those in tests/layers/differences.txt, which must not. Prints the counts.
+# Runs the rows of the tests against each holder: the preload library alone, the supervisor and Landlock without
+# it (a static program), and layers that believe nobody. Each row must come out as in every other column. Only
+# the rows in tests/layers/differences.txt must differ. Prints the counts.
 #
 #   layers.sh [FILTER...]     other rows than all that there are
 set -eu
@@ -10,7 +10,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 [ $# -gt 0 ] || set -- answers:: attacks_ policy_ layers::
 
-# About the machine, or about the library alone.
+# These are about the machine, or about the library alone.
 skipped="--skip attacks_race --skip attacks_faults --skip attacks_machines"
 failed=0
 printf '%-12s %6s %8s %8s %7s\n' holder rows differ skipped failed

@@ -1,4 +1,4 @@
-//! What is measured, and the files that it is measured on.
+//! Lists the benchmark cases and creates the files that they run on. Used by `main`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::measure::{Case, Clock};
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/workspace");
 
-/// How much is done: enough to measure, or just enough to see that it works.
+/// How much to run: enough to measure, or just enough to see that everything works.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     /// Calls in one loop.
@@ -20,12 +20,12 @@ pub(crate) struct Size {
     pub(crate) programs: usize,
     /// Programs started in a row.
     pub(crate) execs: usize,
-    /// Folders of ten files.
+    /// Directories of ten files.
     pub(crate) folders: usize,
 }
 
 impl Size {
-    /// For numbers.
+    /// For measuring.
     pub(crate) const FULL: Self =
         Self { calls: 20_000, loops: 41, programs: 15, execs: 500, folders: 2000 };
     /// For continuous integration.
@@ -44,7 +44,7 @@ fn shell(folder: &Path, script: &str) {
     assert!(status.expect("sh").success(), "cannot prepare: {script}");
 }
 
-/// Fills `folder` with everything that the cases run on.
+/// Fills `folder` with every file that the cases use.
 pub(crate) fn prepare(folder: &Path, size: Size) {
     for n in 0..size.folders {
         let dir = folder.join(format!("tree/{}/{n}", n % 10));
@@ -81,7 +81,7 @@ pub(crate) fn prepare(folder: &Path, size: Size) {
     }
 }
 
-/// A policy of `count` rules that grants the whole folder.
+/// A policy of `count` rules that grants the whole directory.
 fn rules(count: usize) -> String {
     let mut text =
         "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n".to_owned();
@@ -112,7 +112,8 @@ pub(crate) fn cases(folder: &Path, size: Size) -> Vec<Case> {
         ("rename, folder a link", "rename", absolute("linked/er")),
     ];
     let in_loops = |kind: &str, path: &str| {
-        // What is unlinked has to be made first, which takes longer than all the rest.
+        // Each file must be created before it is unlinked, which takes longer than all the rest. So these loops are
+        // shorter.
         let calls = if kind == "unlink" { size.calls.div_ceil(10) } else { size.calls };
         [&absolute("loops"), kind, &calls.to_string(), path].map(str::to_owned).to_vec()
     };
@@ -146,7 +147,7 @@ pub(crate) fn cases(folder: &Path, size: Size) -> Vec<Case> {
     };
     script(&format!("{} execs", size.execs), "sh", "", &execs);
     script("find and cat", "find", "", "find tree -type f -exec cat {} + > /dev/null");
-    // It would end at the first match, where nobody reads what it says.
+    // The word must not occur. After a match, `grep` would stop, because nobody reads its output.
     script("grep -r", "grep", "", "! grep -r 'of no file' tree");
     script(
         "git status and log",

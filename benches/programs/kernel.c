@@ -1,5 +1,5 @@
-/* Holds a program by the kernel's layers alone, as little as they can cost: a Landlock domain that allows
- * everything below a few places, and a filter that refuses one call. What jp-confine costs beyond this is its own.
+/* Confines a program by the kernel's layers alone, at their least cost. A Landlock domain allows everything below a
+ * few places, and a filter denies one call. Any further cost of jp-confine is its own.
  *
  *   kernel [OPTION OF JP-CONFINE]... -- PROGRAM [ARGUMENT]...
  */

@@ -3,8 +3,8 @@
  *   loops KIND COUNT PATH
  *   loops least-KIND COUNT PATH
  *
- * The second makes the least system calls by which a library can act on what it judged and on nothing else, without a
- * judgement: what a mediated call costs beyond these is the library's own.
+ * The second form makes the fewest system calls by which a library can act on what it judged and on nothing else. It
+ * does not judge. Any further cost of a mediated call is the library's own.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,14 +38,14 @@ static int plain_open(const char *path)
     return open(path, O_RDONLY);
 }
 
-/* How it is opened that no link may be on the way, or that the way may not leave the folder. */
+/* Opens so that no symlink may be on the way, or so that the way may not leave the directory. */
 static int open_how(int dirfd, const char *path, int flags, unsigned long long resolve)
 {
     struct open_how how = { .flags = (unsigned)(flags | O_CLOEXEC), .resolve = resolve };
     return (int)syscall(SYS_openat2, dirfd, path, &how, sizeof how);
 }
 
-/* The folder of `path`, held; the last name. */
+/* Holds the directory of `path`, and sets `name` to the last name. */
 static int hold(const char *path, const char **name)
 {
     char folder[4096];
@@ -58,7 +58,8 @@ static int hold(const char *path, const char **name)
     return held;
 }
 
-/* No link may be on the way that was judged. Where one is, which is remembered, the kernel is kept below its folder. */
+/* No symlink may be on the way that was judged. If one is, which is remembered, the kernel must stay below the
+   directory. */
 static int least_open(const char *path)
 {
     static int is_by_link;
@@ -84,7 +85,7 @@ static int least_unlink(const char *path)
     return failed;
 }
 
-/* Both names are in one folder. */
+/* Both names are in one directory. */
 static int least_rename(const char *from, const char *to)
 {
     const char *name;

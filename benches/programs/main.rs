@@ -1,10 +1,11 @@
-//! What confinement costs: the same programs bare and confined, by turns, medians and quartiles.
+//! Measures what confinement costs: runs the same programs bare and confined, by turns, and prints medians and
+//! quartiles.
 //!
-//! `cargo bench --bench programs -- [--smoke] [WORD]`: `--smoke` does everything once and says
-//! nothing about time; with a word, only the cases whose name has it.
-//! `JP_CONFINE_BENCH` is another line to confine by: `bwrap --dev-bind / /`, this program with options, or
-//! `./kernel`, which is what the kernel's layers cost by themselves. Cases called "the least" run no sandbox: the
-//! fewest system calls that use what was judged and nothing else.
+//! `cargo bench --bench programs -- [--smoke] [WORD]`: `--smoke` runs everything once and reports no times. `WORD`
+//! selects the cases whose name contains it.
+//! `JP_CONFINE_BENCH` names another command to confine with: `bwrap --dev-bind / /`, this program with options, or
+//! `./kernel`, which measures the kernel's layers by themselves. Cases called "the least" run no sandbox. They make the
+//! fewest system calls that act on the object that was judged, and no others.
 
 mod cases;
 mod measure;

@@ -1,20 +1,21 @@
-//! Bare and confined by turns, so that whatever else the machine does falls on both alike.
+//! Runs a case bare and confined by turns, so that other load on the machine affects both alike. Used by `cases` and
+//! `main`.
 
 use std::fmt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// The program whose price is measured.
+/// The program whose cost is measured.
 const PRODUCT: &str = env!("CARGO_BIN_EXE_jp-confine");
 
-/// Ordinary programs first: a version chooser in somebody's home is slower than what it chooses.
+/// Puts the system's programs first: a version chooser in the home is slower than the program that it chooses.
 fn path() -> String {
     format!("/usr/local/bin:/usr/bin:/bin:{}", std::env::var("PATH").unwrap_or_default())
 }
 
-/// The program and its options: the words of `JP_CONFINE_BENCH`, which may be another sandbox, or
-/// `./kernel` in `folder`.
+/// The command to confine with: the words of `JP_CONFINE_BENCH`. They may name another sandbox, or `./kernel` in
+/// `folder`.
 fn confined_by(folder: &Path) -> Vec<String> {
     let words = std::env::var("JP_CONFINE_BENCH").unwrap_or_else(|_| PRODUCT.to_owned());
     let mut words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
@@ -24,31 +25,31 @@ fn confined_by(folder: &Path) -> Vec<String> {
     words
 }
 
-/// What one run of a case is measured by.
+/// How a run of a case is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clock {
-    /// The time from its start to its end, in milliseconds.
+    /// Wall-clock time of the run, in milliseconds.
     Wall,
-    /// The number that it prints, in nanoseconds.
+    /// The number that the program prints, in nanoseconds.
     Own,
 }
 
 /// Something to run again and again.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
-    /// What the table calls it.
+    /// Name in the table.
     pub(crate) name: String,
-    /// A shell script that runs before each run, on no clock.
+    /// A shell script that runs before each run and is not timed.
     pub(crate) before: String,
     /// The program and its arguments.
     pub(crate) line: Vec<String>,
     /// Options of `jp-confine`.
     pub(crate) options: Vec<String>,
-    /// What is compared with it in place of itself, confined.
+    /// A command to compare with, in place of the same command confined.
     pub(crate) instead: Option<Vec<String>>,
-    /// What is read.
+    /// Which clock to read.
     pub(crate) clock: Clock,
-    /// How many pairs of runs.
+    /// Number of pairs of runs.
     pub(crate) rounds: usize,
 }
 
@@ -63,7 +64,7 @@ pub(crate) struct Result {
 }
 
 impl Case {
-    /// Runs all pairs in `folder`, each time beginning with the other one.
+    /// Runs all pairs in `folder`. The bare and the confined run take turns in going first.
     pub(crate) fn measure(&self, folder: &Path) -> Result {
         let confined_line = self.instead.clone().unwrap_or_else(|| self.confined(folder));
         let (mut bare, mut confined) = (Vec::new(), Vec::new());

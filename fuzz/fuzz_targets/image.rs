@@ -1,5 +1,5 @@
-//! Fuzzes the reader of images and the evaluator: no bytes make them panic, hang or contradict
-//! themselves, and damage that nobody repaired changes no answer.
+//! Fuzzes the reader of images and the evaluator. No bytes may make them panic, hang or contradict themselves, and
+//! damage without a repaired checksum must change no answer.
 
 #![no_main]
 
@@ -58,14 +58,14 @@ fn judge(u: &mut Unstructured<'_>) -> Result<()> {
             let request = Request::canonical(path);
             let found = decide::lookup(&damaged, &request);
             assert_eq!(decide::lookup(&intact, &request), found);
-            // Two tables say what is hidden, and agree as the writer writes them.
+            // Two tables say what is hidden. In the form that the writer writes, they agree.
             assert_eq!(decide::metadata(&damaged, &request) != Verdict::Allow, found.hidden);
         }
     }
     Ok(())
 }
 
-/// What happens to an image before it is read.
+/// The damage to an image before it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Damage {
     None,
@@ -73,11 +73,11 @@ enum Damage {
     Plain,
     /// Bytes are replaced, and the checksum agrees with them.
     Repaired,
-    /// It never was an image.
+    /// The bytes were never an image.
     Raw,
 }
 
-/// A path: mostly through what there are grants on, sometimes any bytes.
+/// A path, mostly through places with grants, sometimes of any bytes.
 fn path(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     if u.ratio(1, 8)? {
         let length = u.int_in_range(0..=32)?;
@@ -98,7 +98,7 @@ fn repair(bytes: &mut [u8]) {
     bytes[CHECKSUM..CHECKSUM + 8].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Whatever the bytes are, every question has one answer.
+/// Every question must have one answer, for any bytes.
 fn check(bytes: &[u8], paths: &[Vec<u8>; 2]) {
     let Ok(image) = Image::parse(bytes) else { return };
     assert_eq!(image.as_bytes(), &bytes[..image.as_bytes().len()]);
@@ -127,7 +127,7 @@ fn check(bytes: &[u8], paths: &[Vec<u8>; 2]) {
     }
 }
 
-/// Any bytes may be the path of a program, what it is called, an argument, and the name of a variable.
+/// Any bytes may be the path of a program, its name, an argument, or the name of a variable.
 fn check_beyond(image: &Image<'_>, one: &[u8], two: &[u8]) {
     for arguments in 0..3 {
         let invocation = Invocation { program: one, called: two, arguments };

@@ -1,5 +1,5 @@
-//! The preload library against the kernel's own answer, on generated trees: what is opened is what the
-//! kernel would have opened, or refused, and refused exactly where the policy says so.
+//! Fuzzes the preload library against the kernel, on generated trees. It must open the file that the kernel would have
+//! opened, fail where the kernel fails, and deny exactly where the policy does.
 
 #![no_main]
 
@@ -40,7 +40,7 @@ fuzz_target!(|case: (Tree, [Spelling; 4])| {
     });
 });
 
-/// Where the kernel arrives with no library in between.
+/// The file that the kernel opens without the library.
 fn bare(path: &Path, flags: OFlags) -> Result<PathBuf, Errno> {
     use std::os::fd::AsRawFd as _;
     let fd = open(path, flags | OFlags::CLOEXEC, Mode::from(0o600))?;
@@ -57,18 +57,18 @@ fn compare(asker: &mut Asker, folder: &Path, asked: &Path, flags: OFlags) {
         (Ok(place), ours) => match place.strip_prefix(folder) {
             Ok(place) if is_granted(place, reads) => *ours == theirs,
             Ok(_) => *ours == Err(Errno::ACCESS),
-            // Outside it is for the baseline to say.
+            // Outside the workspace the baseline decides.
             Err(_) => *ours == theirs || *ours == Err(Errno::ACCESS),
         },
         (Err(_), Err(Errno::ACCESS)) => true,
-        // The library may walk in two parts, and count the links of each.
+        // The library may walk in two parts, and count the symlinks of each.
         (Err(Errno::LOOP), Err(_)) => true,
         (Err(_), ours) => *ours == theirs,
     };
     assert!(agree, "{asked:?} {flags:?}: {ours:?}, but the kernel: {theirs:?} at {arrived:?}");
 }
 
-/// Makes a file confined, or sees that it is made where none may be.
+/// Creates a file under confinement, or checks that it is created only where allowed.
 fn create(asker: &mut Asker, folder: &Path, asked: &Path) {
     let flags = OFlags::WRONLY | OFlags::CREATE;
     let existed = bare(asked, OFlags::PATH).is_ok();

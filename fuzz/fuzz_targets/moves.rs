@@ -1,5 +1,5 @@
-//! Moves of folders: whatever may go elsewhere, nothing in it is had there that was not had before, nor with
-//! less of a question (spec §4.2, R5). Nor is there a name that may be created here and may not be there (R31).
+//! Fuzzes moves of directories. No allowed move may give a file in the directory more rights, or the same with less of
+//! a prompt (spec §4.2, R5). Nor may a name appear that may be created at the source and not at the destination (R31).
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::moves::{Ends, Kind, Move, Plan, plan};
 use libfuzzer_sys::fuzz_target;
 
-/// Folders that move, and where they go.
+/// Directories that move, and their destinations.
 const FOLDERS: [&str; 16] = [
     "/w/a",
     "/w/p",
@@ -30,7 +30,7 @@ const FOLDERS: [&str; 16] = [
     "/w/.ssh",
 ];
 
-/// What may be in a folder.
+/// Names in a directory.
 const NAMES: [&str; 12] = [
     "",
     "/k",
@@ -54,7 +54,7 @@ const NEEDS: [Capabilities; 5] = [
     Capabilities::EXECUTE,
 ];
 
-/// A folder is there, and nothing where it is to go.
+/// A directory exists at the source, and nothing at the destination.
 struct Folder;
 
 impl Ends for Folder {
@@ -99,7 +99,7 @@ fn compare(image: &Image<'_>, from: &str, to: &str, name: &str) {
     }
 }
 
-/// How much of it there is: nothing, after a question, or without one.
+/// How freely it is granted: not at all, after a prompt, or without one.
 fn rank(image: &Image<'_>, path: &str, need: Capabilities) -> u8 {
     match decide::access(image, &Request::canonical(path.as_bytes()), need) {
         Verdict::Allow => 2,

@@ -1,4 +1,4 @@
-//! The resolver of rules and tool inputs against the kernel's own answer, on generated trees.
+//! Fuzzes the resolver of rules and tool inputs against the kernel's own answer, on generated trees.
 
 #![no_main]
 
@@ -21,7 +21,7 @@ fuzz_target!(|case: (Tree, [Spelling; 4])| {
     for spelling in spellings {
         let asked = spelling.within(folder);
         if asked.as_os_str().is_empty() {
-            continue; // refused before anything is resolved (spec §3)
+            continue; // denied before anything is resolved (spec §3)
         }
         compare(folder, &asked, Op::Content);
         compare(folder, &asked, Op::Entry);
@@ -30,19 +30,19 @@ fuzz_target!(|case: (Tree, [Spelling; 4])| {
     clear(folder);
 });
 
-/// Where the kernel arrives.
+/// The path that the kernel reaches.
 fn arrival(path: &Path, flags: OFlags) -> Result<PathBuf, Errno> {
     use std::os::fd::AsRawFd as _;
     let fd = open(path, OFlags::PATH | OFlags::CLOEXEC | flags, Mode::empty())?;
     Ok(fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd())).expect("a path"))
 }
 
-/// So many links the kernel follows in any case (`MAXSYMLINKS`, in two walks).
+/// The fewest symlinks that the kernel always follows (`MAXSYMLINKS`, in two walks).
 const FEWEST_LINKS: usize = 20;
 
 fn compare(folder: &Path, asked: &Path, op: Op) {
     let ours = resolve(folder, asked, op);
-    // An entry operation never follows a final link, be there a slash behind it or not.
+    // An entry operation never follows a final symlink, with or without a slash after it.
     let (spelled, flags) = match op {
         Op::Content => (asked.to_owned(), OFlags::empty()),
         Op::Entry => (without_slashes(asked), OFlags::NOFOLLOW),
@@ -55,8 +55,8 @@ fn compare(folder: &Path, asked: &Path, op: Op) {
             Err(Errno::NOENT),
         ) => true,
         (Err(ResolveError::TooManyLinks { .. }), Err(Errno::LOOP)) => true,
-        // Where the kernel begins a walk again it goes on counting (`fs/namei.c`, `path_openat`), and may
-        // give up after half as many links.
+        // If the kernel restarts a walk, it continues counting (`fs/namei.c`, `path_openat`). So it may give up after
+        // half as many symlinks.
         (Ok(Resolved { steps, .. }), Err(Errno::LOOP)) => steps.len() > FEWEST_LINKS,
         (Err(ResolveError::NotADirectory { .. }), Err(Errno::NOTDIR)) => true,
         _ => false,
@@ -72,7 +72,7 @@ fn without_slashes(path: &Path) -> PathBuf {
     })
 }
 
-/// A file made through a spelling comes to be where the resolver said it would.
+/// A file created through a spelling must appear where the resolver said.
 fn create(folder: &Path, asked: &Path) {
     let Ok(Resolved { path, exists: false, .. }) = resolve(folder, asked, Op::Content) else {
         return;

@@ -1,4 +1,4 @@
-//! A confined program that opens paths on request.
+//! Runs a confined program that opens paths on request. Used by the target `library`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -8,16 +8,15 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-/// What the program may do: everything in the workspace, but for these.
+/// The policy of the program: everything in the workspace, with these exceptions.
 const POLICY: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n\
     [[access.fs]]\npath = 'c'\n[[access.fs]]\npath = 'a/b'\n\
     [[access.fs]]\npath = 'b/c'\nread = true\n";
 
-/// After so many questions a new program is started.
+/// Requests after which a new program is started.
 const QUESTIONS: u32 = 20_000;
 
-/// Whether the policy grants reading, or else changing and making, of what lies at `place` in the
-/// workspace.
+/// Whether the policy grants `place` in the workspace: for reading, or else for creating and updating.
 #[must_use]
 pub fn is_granted(place: &Path, reads: bool) -> bool {
     match place {
@@ -26,11 +25,11 @@ pub fn is_granted(place: &Path, reads: bool) -> bool {
     }
 }
 
-/// The program, and how many questions it was asked.
+/// The program, and the number of requests so far.
 #[derive(Debug)]
 pub struct Asker {
     folder: PathBuf,
-    /// Where program and policy are, out of the workspace.
+    /// The directory of the program and the policy, outside the workspace.
     tools: tempfile::TempDir,
     running: Running,
     asked: u32,
@@ -44,11 +43,10 @@ struct Running {
 }
 
 impl Asker {
-    /// Compiles the program and starts it in `folder`, confined to it by the product that
-    /// `JP_CONFINE_PRODUCT` names.
+    /// Compiles the program and starts it in `folder`, confined by the product that `JP_CONFINE_PRODUCT` names.
     ///
     /// # Panics
-    /// Where that is impossible.
+    /// If that is impossible.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         let tools = tempfile::tempdir().expect("a folder for the program");
@@ -64,11 +62,10 @@ impl Asker {
         Self { folder: folder.to_owned(), tools, running, asked: 0 }
     }
 
-    /// Starts a new program now and then, while the folder is empty: a run keeps the record of its
-    /// refusals.
+    /// Starts a new program now and then, while the directory is empty, because a run keeps the record of its denials.
     ///
     /// # Panics
-    /// When the program cannot be started again.
+    /// If the program cannot be started again.
     pub fn renew(&mut self) {
         if self.asked >= QUESTIONS {
             self.asked = 0;
@@ -80,13 +77,13 @@ impl Asker {
         }
     }
 
-    /// Where opening `path` led.
+    /// The path that opening `path` led to.
     ///
     /// # Errors
-    /// What open(2) gave.
+    /// The error of open(2).
     ///
     /// # Panics
-    /// When the program has ended.
+    /// If the program has ended.
     pub fn open(&mut self, path: &Path, flags: OFlags) -> Result<PathBuf, Errno> {
         self.asked += 1;
         self.running.ask(path, flags)
@@ -127,7 +124,7 @@ fn start(folder: &Path, tools: &Path) -> Running {
     let questions = child.stdin.take().expect("piped");
     let answers = BufReader::new(child.stdout.take().expect("piped"));
     let mut running = Running { child, questions, answers };
-    // Once it answers the policy is compiled, and the folder may change.
+    // Once it answers, the policy is compiled, and the directory may change.
     running.ask(Path::new("."), OFlags::RDONLY).expect("the workspace");
     running
 }

@@ -1,7 +1,7 @@
-//! What the fuzz targets generate: small trees of folders, files and links, spellings of paths that
+//! Generates the inputs of the fuzz targets: small trees of directories, files and symlinks, spellings of paths that
 //! lead through them, and grants on them.
 //!
-//! There are few names, so that spellings meet what exists.
+//! Names are few, so that spellings often match existing entries.
 
 pub mod asker;
 pub mod policy;

@@ -1,4 +1,4 @@
-//! Random policies.
+//! Generates random policies.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use jp_confine_policy::tiers::Tiers;
 
 use crate::tree::name;
 
-/// Patterns of tiers, on the names of a tree in `/w`.
+/// Patterns of tiers, with the names of a tree in `/w`.
 const PATTERNS: [&str; 10] = [
     "/w/a/**",
     "**/b",
@@ -28,11 +28,11 @@ const PATTERNS: [&str; 10] = [
     "/w/*/**/c{,/b}",
 ];
 
-/// Words that rules about variables and programs are made of.
+/// Words for rules about variables and programs.
 const WORDS: [&str; 6] = ["/w/a", "a", "b", "/w/a/b", "ab", ""];
 
-/// Up to eight grants on the names of a tree and above it, with relative anchors; tiers; and rules about
-/// variables and programs.
+/// Up to eight grants on the names of a tree and above it, with relative anchors. Also tiers, and rules about variables
+/// and programs.
 #[derive(Debug)]
 pub struct Policy {
     grants: Vec<Grant>,
@@ -99,10 +99,10 @@ fn grant(u: &mut Unstructured<'_>) -> Result<Grant> {
 }
 
 impl Policy {
-    /// The image of this policy, its anchors below `folder`. `alias` is a link known beforehand.
+    /// The image of this policy, with its anchors below `folder`. `alias` is a symlink known beforehand.
     ///
     /// # Panics
-    /// Where an anchor is not canonical, which generated ones are.
+    /// If an anchor is not canonical. Generated ones are.
     #[must_use]
     pub fn image(&self, folder: &Path, alias: Option<(PathBuf, PathBuf)>) -> Vec<u8> {
         let absolute = |grant: &Grant| {

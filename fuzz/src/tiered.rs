@@ -1,4 +1,4 @@
-//! Random policies of all kinds of rules, with tiers and sensitive paths, on a few fixed folders.
+//! Generates random policies with all kinds of rules, tiers and sensitive paths, on a few fixed directories.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
 
-/// Where rules stand: in the workspace `/w`, outside, and in the home `/h`.
+/// Anchors of rules: in the workspace `/w`, outside, and in the home `/h`.
 const ANCHORS: [&str; 14] = [
     "/w",
     "/w/p",
@@ -28,7 +28,7 @@ const ANCHORS: [&str; 14] = [
     "/h/all/a/d",
 ];
 
-/// Patterns of tiers, of which some match what is sensitive, or a folder and nothing in it.
+/// Patterns of tiers. Some match sensitive paths, or a directory and nothing in it.
 const PATTERNS: [&str; 16] = [
     "**/*.pem",
     "**/k",
@@ -48,10 +48,10 @@ const PATTERNS: [&str; 16] = [
     "/tmp/run/*",
 ];
 
-/// What rules exclude of themselves.
+/// Exclusions of rules.
 const EXCLUDED: [&str; 5] = ["k", "*/k", "a/*", "a", "*/*.pem"];
 
-/// A policy whose places and patterns are those of this module.
+/// A policy with the anchors and patterns of this module.
 #[derive(Debug)]
 pub struct Tiered {
     grants: Vec<Grant>,
@@ -114,7 +114,7 @@ impl Tiered {
     /// The image of this policy.
     ///
     /// # Panics
-    /// Where an anchor is not canonical or a pattern is none, which those here are.
+    /// If an anchor is not canonical or a pattern is invalid. Those here are neither.
     #[must_use]
     pub fn image(&self) -> Vec<u8> {
         let (workspace, nowhere) = (Path::new("/w"), Path::new("/nowhere"));

@@ -1,4 +1,4 @@
-//! Small trees on disk.
+//! Generates small trees and puts them on disk.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 
-/// Where a spelling begins; `@` stands for the folder that the tree grows in.
+/// The beginning of a spelling. `@` stands for the directory of the tree.
 const STARTS: [&str; 12] = [
     "",
     "",
@@ -28,7 +28,7 @@ const COMPONENTS: [&str; 10] = ["a", "b", "c", "a", "b", "c", "..", "..", ".", "
 pub struct Spelling(String);
 
 impl Spelling {
-    /// The spelling in a tree that grows in `folder`.
+    /// The spelling in a tree in `folder`.
     #[must_use]
     pub fn within(&self, folder: &Path) -> PathBuf {
         PathBuf::from(self.0.replace('@', folder.to_str().expect("a UTF-8 folder")))
@@ -49,7 +49,7 @@ impl Arbitrary<'_> for Spelling {
     }
 }
 
-/// What stands at a name.
+/// The kind of entry at a name.
 #[derive(Clone, Debug)]
 enum Entry {
     Directory,
@@ -67,7 +67,7 @@ impl Arbitrary<'_> for Entry {
     }
 }
 
-/// Names and what shall stand there, in the order of their making.
+/// Names and their entries, in the order of creation.
 #[derive(Clone, Debug)]
 pub struct Tree(Vec<(String, Entry)>);
 
@@ -82,7 +82,7 @@ impl Arbitrary<'_> for Tree {
 /// A name of one to three components, none of them special.
 ///
 /// # Errors
-/// Those of [`Unstructured`].
+/// The errors of [`Unstructured`].
 pub fn name(u: &mut Unstructured<'_>) -> Result<String> {
     let depth = u.int_in_range(1..=3)?;
     let components = (0..depth).map(|_| Ok(*u.choose(&["a", "b", "c"])?));
@@ -90,8 +90,8 @@ pub fn name(u: &mut Unstructured<'_>) -> Result<String> {
 }
 
 impl Tree {
-    /// Puts the entries below the empty `folder`, those that can be put there: nothing is made by way of
-    /// links, which lead anywhere.
+    /// Creates those entries below the empty `folder` that can be created. Nothing is created through symlinks, because
+    /// they may lead anywhere.
     pub fn grow(&self, folder: &Path) {
         for (name, entry) in &self.0 {
             let path = folder.join(name);
@@ -107,7 +107,7 @@ impl Tree {
     }
 }
 
-/// Whether what there is on the way to `path` is in the folder.
+/// Whether the existing part of the way to `path` is in the directory.
 fn stays_within(folder: &Path, path: &Path) -> bool {
     let mut ancestors = path.ancestors().skip(1);
     let existing = ancestors.find(|ancestor| fs::symlink_metadata(ancestor).is_ok());
@@ -116,10 +116,10 @@ fn stays_within(folder: &Path, path: &Path) -> bool {
     place.zip(within).is_some_and(|(place, folder)| place.starts_with(folder))
 }
 
-/// An empty folder in memory, where the system has such a place.
+/// An empty directory in memory, if the system has a place for that.
 ///
 /// # Panics
-/// Where there is no room for a folder.
+/// If no directory can be created.
 #[must_use]
 pub fn folder() -> tempfile::TempDir {
     let builder = tempfile::Builder::new().prefix("jp-fuzz-").to_owned();
@@ -129,7 +129,7 @@ pub fn folder() -> tempfile::TempDir {
 /// Removes everything in `folder`.
 ///
 /// # Panics
-/// Where something cannot be removed: the next tree would not be what was generated.
+/// If an entry cannot be removed, because the next tree would not be the generated one.
 pub fn clear(folder: &Path) {
     for entry in fs::read_dir(folder).expect("the scratch folder").flatten() {
         let removed = match entry.file_type() {

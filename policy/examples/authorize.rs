@@ -1,5 +1,4 @@
-//! A host of tools in small: it reads requests, one a line, and does what the policy of the folder
-//! that it is given allows.
+//! A small host of tools. It reads requests, one a line, and does what the policy of the given directory allows.
 //!
 //! ```sh
 //! echo "read $PWD/README.md" | cargo run -p jp-confine-policy --example authorize -- "$PWD"
@@ -13,7 +12,7 @@ use jp_confine_policy::approvals::ApprovedTargets;
 use jp_confine_policy::authorize::Authorizer;
 use jp_confine_policy::model::Policy;
 
-/// Everything may be read, and only drafts written.
+/// Everything may be read, and only drafts may be written.
 const POLICY: &str = r#"{"access": {"fs": [
     {"path": ".", "read": true},
     {"path": "drafts", "read": true, "write": true}
@@ -25,20 +24,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     for request in io::stdin().lock().lines() {
         match answer(&host, &request?) {
             Ok(text) => writeln!(io::stdout(), "{text}")?,
-            // A refusal is for the one who asked: it says what is granted, and how to get more.
+            // A denial is for the caller: it says what is granted, and how to get more.
             Err(refusal) => writeln!(io::stdout(), "error: {refusal}")?,
         }
     }
     Ok(())
 }
 
-/// A host for one folder. Nothing is known to be approved: external rules would be denials.
+/// A host for one directory. It has no approvals, so external rules deny.
 fn host(folder: &Path) -> Result<Authorizer, Box<dyn Error>> {
     let policy: Policy = serde_json::from_str(POLICY)?;
     Ok(Authorizer::new().with_folder(folder, &policy, &ApprovedTargets::default())?)
 }
 
-/// Does what `request` asks for: `read PATH` or `write PATH TEXT`, the path absolute.
+/// Does what `request` says: `read PATH` or `write PATH TEXT`, with an absolute path.
 fn answer(host: &Authorizer, request: &str) -> Result<String, Box<dyn Error>> {
     let mut words = request.splitn(3, ' ');
     match (words.next(), words.next(), words.next()) {
@@ -55,7 +54,7 @@ fn answer(host: &Authorizer, request: &str) -> Result<String, Box<dyn Error>> {
     }
 }
 
-/// Run with the other tests of the library.
+/// Runs with the other tests of the crate.
 #[cfg(test)]
 pub(crate) fn answers(folder: &Path, requests: &[&str]) -> Vec<String> {
     let host = host(folder).unwrap();

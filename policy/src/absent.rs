@@ -1,4 +1,5 @@
-//! Directories that are not there, each looked for once. Used by whoever looks at many places of a policy.
+//! Remembers directories that do not exist, so that each is looked for once. Used by code that looks at many paths of a
+//! policy.
 
 use std::borrow::ToOwned as _;
 use std::path::{Path, PathBuf};
@@ -8,18 +9,18 @@ use rustix::io::Errno;
 
 use crate::canonical;
 
-/// The last directory that was found missing: of paths that come in order it answers for all that would be in it.
+/// The last directory that was found missing. If paths come in order, it answers for all that would be in it.
 #[derive(Debug, Default)]
 pub struct Absent(Option<PathBuf>);
 
 impl Absent {
-    /// Whether the canonical path is that of the missing directory, or below it.
+    /// Whether the canonical path is the missing directory or below it.
     #[must_use]
     pub fn has(&self, path: &Path) -> bool {
         self.0.as_deref().is_some_and(|missing| canonical::below(missing, path).is_some())
     }
 
-    /// Notes that nothing is at the canonical path. Looks at the disk, for what else is missing on the way there.
+    /// Notes that nothing exists at the canonical path. Looks at the disk for the outermost missing directory.
     pub fn note(&mut self, path: &Path) {
         let is_missing = |directory: &&Path| {
             matches!(statat(CWD, *directory, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))

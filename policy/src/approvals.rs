@@ -1,27 +1,27 @@
-//! Which external targets a person approved, as compilation needs to know it (spec §8).
+//! Which external targets a person approved. Compilation reads it (spec §8).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::string::String;
 
-/// What is known about an external rule and the target it leads to now (spec §8.1).
+/// The approval of an external rule, compared with the target it leads to now (spec §8.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approval {
     /// This target was approved for this rule.
     Approved,
-    /// Another target was.
+    /// Another target was approved for this rule.
     Retargeted {
-        /// The approved one, absolute and canonical.
+        /// The approved target, absolute and canonical.
         previous: PathBuf,
     },
-    /// None was.
+    /// No target was approved for this rule.
     Unknown,
 }
 
-/// Who knows which external targets a person approved.
+/// Knows which external targets a person approved.
 pub trait Approvals {
-    /// Looks up `rule_path`, workspace-relative and normalised, against its present `target`,
-    /// absolute and canonical; both are compared exactly.
+    /// Looks up `rule_path` against its present `target`, and compares both exactly. `rule_path` is workspace-relative
+    /// and normalised, `target` is absolute and canonical.
     fn lookup(&self, rule_path: &str, target: &Path) -> Approval;
 }
 
@@ -30,7 +30,7 @@ pub trait Approvals {
 pub struct ApprovedTargets(BTreeMap<String, PathBuf>);
 
 impl ApprovedTargets {
-    /// Approves `target`, absolute and canonical, for `rule_path`, replacing what was approved.
+    /// Approves `target`, absolute and canonical, for `rule_path`, and replaces an earlier approval.
     pub fn approve(&mut self, rule_path: impl Into<String>, target: impl Into<PathBuf>) {
         self.0.insert(rule_path.into(), target.into());
     }

@@ -1,8 +1,8 @@
-//! Judges what comes into being below a place that a directory or a symlink is to take. Used by [`crate::moves`] and through
+//! Judges which names appear below a place when a directory or a symlink arrives there. Used by [`crate::moves`] and
 //! [`crate::decide`].
 //!
 //! A directory brings names along, and a symlink lends them. None may be a name that the policy denies to create, or
-//! asks about (spec §5.2, R31).
+//! that needs a prompt (spec §5.2, R31).
 
 use crate::automaton::Marks;
 use crate::autorun;
@@ -14,8 +14,8 @@ use crate::reaches::Reaches;
 use crate::tier::{Reach, Restraint, Tiers};
 use crate::walk::{leads_below, leads_to};
 
-/// Whether a directory may come from one place to another for the names that it brings along alone: below `to` none may
-/// be that the policy denies to create, or asks about, unless it does so below `from` too (R31).
+/// Whether a directory may move from `from` to `to`, as far as the names in it go. No name below `to` may be one that
+/// the policy denies to create or prompts about, unless it does so below `from` too (R31).
 #[must_use]
 pub fn admit_contents(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
     at_each_level(image, [from.path, to.path], |image| {
@@ -23,14 +23,15 @@ pub fn admit_contents(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -
     })
 }
 
-/// Whether a symlink may come to `to`, whatever its target: not where the policy is narrower below that name than below
+/// Whether a symlink with any target may be at `to`. It may not where the policy is narrower below that name than below
 /// an ordinary name in the workspace (R31).
 #[must_use]
 pub fn admit_symlink(image: &Image<'_>, to: &Request<'_>) -> Verdict {
     at_each_level(image, [to.path; 2], |image| admitted(image, to, admits_any_target(image, to)))
 }
 
-/// Whether a symlink may be created at `entry` (R31). Where that depends on its target, `text` says what it holds.
+/// Whether a symlink may be created at `entry` (R31). `text`, its target, is only asked for if the verdict depends on
+/// it.
 #[must_use]
 pub fn symlink<'t>(image: &Image<'_>, entry: &Request<'_>, text: impl Fn() -> &'t [u8]) -> Verdict {
     let created = access(image, entry, Capabilities::CREATE);
@@ -64,7 +65,7 @@ pub fn link_symlink(image: &Image<'_>, old: &Request<'_>, new: &Request<'_>) -> 
     ])
 }
 
-/// One end of the comparison: what the rules grant there, and the rule that does.
+/// One end of the comparison: what the rules grant there, and the rule that grants it.
 struct End<'a, 'p> {
     path: &'p [u8],
     granted: Lookup,
@@ -90,7 +91,7 @@ impl<'a, 'p> End<'a, 'p> {
         autorun::End { path: self.path, winner: self.winner }
     }
 
-    /// Whether a person is asked about auto-run files there that are listed by these marks.
+    /// Whether a person is asked about auto-run files there that have these marks.
     fn asks(&self, marks: Marks) -> bool {
         marks.intersects(Marks::AUTORUN)
             && !marks.intersects(Marks::RELEASED)
@@ -103,13 +104,13 @@ impl<'a, 'p> End<'a, 'p> {
     }
 }
 
-/// Whether everything that may be below a directory at `from` may also come into being below `to`: the policy lets it
-/// be created there, or denies that at both places alike. Of this image alone.
+/// Whether everything that may be below a directory at `from` may also appear below `to`. The policy must let it be
+/// created there, or deny that at both places alike. Judges this image alone.
 ///
-/// Where that takes too much to know, the answer is no.
+/// If the comparison would take too much, the answer is no.
 fn admits_contents(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> bool {
     let (from, to) = (End::of(image, &Request { consented: false, ..*from }), End::of(image, to));
-    // Without the right to create at either place, nothing of the run's is in the directory.
+    // Without the right to create at either place, the run put nothing in the directory.
     let neither_creates = from.reach().is_some()
         && !to.grants(Capabilities::CREATE)
         && !from.grants(Capabilities::CREATE)
@@ -122,8 +123,8 @@ fn admits_contents(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> b
         && image.tiers().is_none_or(|tiers| patterns_admit(tiers, &from, &to))
 }
 
-/// Whether a symlink may be at `to`, whatever it leads to: below that name patterns deny nothing but what they deny below
-/// every name, and no rule is narrower there. Of this image alone.
+/// Whether a symlink may be at `to`, wherever it leads. Patterns must deny nothing below that name that they do not
+/// deny below every name, and no rule may be narrower there. Judges this image alone.
 fn admits_any_target(image: &Image<'_>, to: &Request<'_>) -> bool {
     let to = End::of(image, to);
     let asks_more = || !to.consented && autorun::asks_more_at(image, to.autorun(), None);
@@ -143,10 +144,10 @@ fn admits_any_target(image: &Image<'_>, to: &Request<'_>) -> bool {
     ordinary.into_iter().all(is_lacking_below)
 }
 
-/// A name that no pattern means alone, behind its separator.
+/// A name that no pattern is about specifically, after its separator.
 const ORDINARY: &[u8] = b"/\x01";
 
-/// What patterns leave of `granted` at a path of these marks below `end`.
+/// The capabilities that patterns leave of `granted` at a path with these marks below `end`.
 fn left(tiers: &Tiers<'_>, end: &End<'_, '_>, granted: Lookup, marks: Marks) -> Capabilities {
     if end.asks(marks) {
         return Capabilities::NONE;
@@ -155,7 +156,7 @@ fn left(tiers: &Tiers<'_>, end: &End<'_, '_>, granted: Lookup, marks: Marks) -> 
     found.caps.union(if end.consented { found.asks } else { Capabilities::NONE })
 }
 
-/// As [`admits_contents`], as far as patterns go.
+/// Like [`admits_contents`], for patterns alone.
 fn patterns_admit(tiers: &Tiers<'_>, from: &End<'_, '_>, to: &End<'_, '_>) -> bool {
     let reaches = [from, to].map(End::reach);
     if to.reach() == Some(Reach::Own) {
@@ -166,7 +167,7 @@ fn patterns_admit(tiers: &Tiers<'_>, from: &End<'_, '_>, to: &End<'_, '_>) -> bo
     {
         return false;
     }
-    // Patterns alone are compared: what the rules say was judged.
+    // Only patterns are compared here. The rules were judged before.
     let free = |end: &End<'_, '_>| Lookup {
         caps: if end.reach().is_some() { Capabilities::ALL } else { Capabilities::NONE },
         ..end.granted
@@ -179,7 +180,7 @@ fn patterns_admit(tiers: &Tiers<'_>, from: &End<'_, '_>, to: &End<'_, '_>) -> bo
 }
 
 /// Whether a rule or an exclusion strictly below `to` denies creation, and does not do the same below `from`.
-#[inline(never)] // what these need of the stack is not to add up
+#[inline(never)] // keeps the stack use of these from adding up
 fn narrows_by_rule(image: &Image<'_>, to: &End<'_, '_>, from: Option<&End<'_, '_>>) -> bool {
     if !to.granted.below_all.contains(Capabilities::CREATE) {
         return true;
@@ -199,11 +200,11 @@ fn depth(path: &[u8]) -> usize {
     path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).count()
 }
 
-/// Whether a symlink may be at `to` whose `text` is an absolute path in the workspace, or one name beside it, below which
-/// the policy denies at least as much. Of this image alone.
+/// Whether a symlink with this `text` may be at `to`. The text must be an absolute path in the workspace, or one name
+/// beside `to`. The policy must deny at least as much below that. Judges this image alone.
 ///
-/// Names in `text` may be symlinks. Each was judged when it was created, so the text alone is enough. Any other relative
-/// text counts as unknown.
+/// Names in `text` may be symlinks. Each was judged when it was created, so the text alone is enough. Any other
+/// relative text counts as unknown.
 #[cold]
 #[inline(never)]
 fn admits_target(image: &Image<'_>, to: &Request<'_>, text: &[u8]) -> bool {
@@ -216,17 +217,17 @@ fn admits_target(image: &Image<'_>, to: &Request<'_>, text: &[u8]) -> bool {
         && admits_contents(image, &Request::canonical(text), to)
 }
 
-/// The longest path of a sibling that is judged.
+/// The longest path of a sibling that is judged, in bytes.
 pub(crate) const LONGEST: usize = 1024;
 
-/// As [`admits_target`], of a name in the directory of `to`.
+/// Like [`admits_target`], for a name in the directory of `to`.
 fn admits_sibling(image: &Image<'_>, to: &Request<'_>, name: &[u8]) -> bool {
     let mut room = [0; LONGEST];
     let Some(path) = sibling(&mut room, to.path, name) else { return false };
     !matches!(name, b"" | b"." | b"..") && admits_contents(image, &Request::canonical(path), to)
 }
 
-/// The path of another name in the directory of an entry, if there is room for it.
+/// The path of another name in the directory of an entry, if it fits into `room`.
 pub(crate) fn sibling<'r>(
     room: &'r mut [u8; LONGEST],
     path: &[u8],
@@ -241,7 +242,7 @@ pub(crate) fn sibling<'r>(
     Some(sibling)
 }
 
-/// Whether two paths are of entries of one directory: a relative target means the same at both.
+/// Whether two paths are in the same directory: then a relative target means the same at both.
 pub(crate) fn are_siblings(one: &[u8], other: &[u8]) -> bool {
     let directory = |path: &[u8]| path.iter().rposition(|&byte| byte == b'/');
     let [here, there] = [directory(one), directory(other)];

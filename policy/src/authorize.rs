@@ -1,5 +1,5 @@
-//! Authorising absolute paths, as a host of tools does for each of their operations (spec §15): the
-//! answer is a path and a hold on it, or a refusal that the tool must pass on.
+//! Authorises absolute paths. A host of tools uses it for each of their operations (spec §15). The answer is a path and
+//! a pinned descriptor for it, or a denial that the tool must pass on.
 
 mod answer;
 
@@ -21,9 +21,9 @@ use crate::workspace::{OpenError, Workspace};
 use self::answer::No;
 pub use self::answer::{Authorized, Refusal, RefusalReason};
 
-/// The folders of a workspace, each under its policy. A path must be in one of them, and every folder
-/// that it is in must grant it; one that it only leads through may withhold it. Without a folder nothing
-/// is authorised.
+/// The directories of a workspace, each under its policy. A path must be in one of them, and every directory that it is
+/// in must grant it. A directory that the path only leads through may withhold it. Without a directory nothing is
+/// authorised.
 ///
 /// ```
 /// use jp_confine_policy::approvals::ApprovedTargets;
@@ -55,13 +55,13 @@ pub struct Authorizer {
 
 #[derive(Debug)]
 struct Folder {
-    /// Absolute, `.` and `..` resolved by the letter.
+    /// Absolute, with `.` and `..` resolved lexically.
     spelled: PathBuf,
-    /// `None` where it cannot be resolved: it proves nothing then (spec §13).
+    /// `None` if the directory cannot be resolved. It proves nothing then (spec §13).
     workspace: Option<Workspace>,
 }
 
-/// What a tool wants to do.
+/// How a tool wants to use a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     Read,
@@ -69,14 +69,13 @@ enum Access {
 }
 
 impl Authorizer {
-    /// No folder yet.
+    /// Starts without any directory.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds the folder at `path`, absolute, under `policy`. One that cannot be resolved stays without
-    /// effect.
+    /// Adds the directory at `path`, absolute, under `policy`. A directory that cannot be resolved has no effect.
     ///
     /// # Errors
     /// [`OpenError`] for a policy that cannot be compiled.
@@ -93,8 +92,8 @@ impl Authorizer {
         }
     }
 
-    /// Adds a folder that is spelled `path`, absolute, and was opened as `workspace`; `None` where it
-    /// cannot be resolved.
+    /// Adds a directory that is spelled `path`, absolute, and was opened as `workspace`. `None` means that it cannot be
+    /// resolved.
     #[must_use]
     pub fn with_workspace(mut self, path: &Path, workspace: Option<Workspace>) -> Self {
         let spelled = by_the_letter(path).unwrap_or_else(|_| path.to_owned());
@@ -102,17 +101,16 @@ impl Authorizer {
         self
     }
 
-    /// Whether links in the workspace may lead out of it: then the spelling of a path decides, and
-    /// the rules on it. Off unless it is known to be wanted: `None` is for a setting that could not
-    /// be read. Runs have no such option (R30).
+    /// Whether symlinks in the workspace may lead out of it. If so, the spelling of a path and the rules on it decide.
+    /// `None` is for a setting that could not be read, and leaves this off. Runs have no such option (R30).
     #[must_use]
     pub fn allow_symlinks_outside_workspace(mut self, setting: Option<bool>) -> Self {
         self.links_may_leave = setting == Some(true);
         self
     }
 
-    /// Whether the tool named `source` may read `requested`, absolute: the content of a file, or the
-    /// names in a directory.
+    /// Whether the tool named `source` may read `requested`, absolute: the content of a file, or the names in a
+    /// directory.
     ///
     /// # Errors
     /// [`Refusal`], which the tool must pass on.
@@ -120,8 +118,7 @@ impl Authorizer {
         self.authorize(Access::Read, requested, source)
     }
 
-    /// Whether the tool named `source` may write `requested`, absolute: create it, or update it if it
-    /// exists.
+    /// Whether the tool named `source` may write `requested`, absolute: create it, or update it if it exists.
     ///
     /// # Errors
     /// [`Refusal`], which the tool must pass on.
@@ -140,7 +137,7 @@ impl Authorizer {
         judged.map(authorized).map_err(|no| no.told(requested, source))
     }
 
-    /// The judgement, in the order of spec §15.
+    /// Judges in the order of spec §15.
     fn judge(&self, access: Access, requested: &Path) -> Result<Pin, No> {
         if requested.as_os_str().is_empty() {
             return Err(No::Words(Reason::ResolutionFailed, answer::EMPTY));
@@ -159,8 +156,8 @@ impl Authorizer {
         Pin::hold(&resolved.path, capability).map_err(|error| No::Because(Reason::of(&error)))
     }
 
-    /// Inside some folder, and granted by each that it is inside of, and withheld by none on the way.
-    /// Where links may leave it is enough to be spelled as if in some folder.
+    /// Whether the path is inside some directory, granted by each that it is inside of, and withheld by none on the
+    /// way. If symlinks may leave, it is enough that the path is spelled as if in some directory.
     fn contain(&self, asked: &Asked<'_>) -> Result<(), No> {
         let opened: Vec<_> = self.opened().collect();
         let is_held = opened.iter().any(|(_, context)| context.reaches(asked.real()));
@@ -192,21 +189,21 @@ impl Authorizer {
     }
 }
 
-/// A path to judge, and what for.
+/// A path to judge, and the capability to judge it for.
 struct Asked<'a> {
-    /// Absolute, `.` and `..` resolved by the letter.
+    /// Absolute, with `.` and `..` resolved lexically.
     spelled: &'a Path,
     resolved: &'a Resolved,
     capability: Capability,
 }
 
 impl Asked<'_> {
-    /// Where it leads, canonical.
+    /// The canonical path that it leads to.
     fn real(&self) -> &Path {
         &self.resolved.path
     }
 
-    /// What a policy withholds of that, to which a link leads from `route`, as far as it reaches.
+    /// Judges the path that a symlink leads to from `route`. `reach` says how far patterns count.
     fn judge_real(&self, context: &Context<'_>, route: &Path, reach: Reach) -> Result<(), No> {
         let ends = (self.real(), route);
         allowed(context.judge_led(self.spelled, ends, self.capability, reach))
@@ -218,27 +215,26 @@ impl Folder {
         self.workspace.as_ref().map(Workspace::context)
     }
 
-    /// The way from the folder to `spelled`, by the letter.
+    /// The way from the directory to `spelled`, lexically.
     fn below<'p>(&self, spelled: &'p Path) -> Option<&'p Path> {
         let root = self.workspace.as_ref().map(|workspace| workspace.root().as_path());
         let by = |dir| spelled.strip_prefix(dir).ok();
         by(self.spelled.as_path()).or_else(|| root.and_then(by))
     }
 
-    /// `spelled` from the canonical root; `None` where it is spelled as if elsewhere.
+    /// `spelled` below the canonical root. `None` if it is spelled as if elsewhere.
     fn route(&self, context: &Context<'_>, spelled: &Path) -> Option<PathBuf> {
         Some(context.root().as_path().join(self.below(spelled)?).components().collect())
     }
 
-    /// What the policy says of a way through the folder to a place that it does not hold.
+    /// Judges a way through the directory to a place that the directory does not contain.
     ///
-    /// Where another folder holds that (`is_held`) nothing need be granted here, and what this policy
-    /// withholds counts as far as it was written of the way or of the place: rules, and patterns (spec
-    /// §9.1). A `default` and the list of sensitive paths are about what this policy grants.
-    ///
-    /// Where none does the way must be granted, and all that is withheld counts, because nobody else is
-    /// asked: also by a `default`, which is about every place that no pattern is about. Where nothing
-    /// is written the spelling decides.
+    /// - If another directory contains the place (`is_held`), nothing need be granted here. Denials by this policy's
+    ///   rules and patterns count if they are about the way or the place (spec §9.1). A `default` and the list of
+    ///   sensitive paths are only about what this policy grants.
+    /// - If none contains it, the way must be granted, and everything that is withheld counts, because no other policy
+    ///   is asked. That includes a `default`, which is about every place that no pattern is about. If nothing is
+    ///   written, the spelling decides.
     fn let_out(&self, context: &Context<'_>, asked: &Asked<'_>, is_held: bool) -> Result<(), No> {
         let links = asked.resolved.steps.iter().map(|step| step.link.as_path());
         let links = links.filter(|link| context.reaches(link));
@@ -253,7 +249,7 @@ impl Folder {
         })
     }
 
-    /// What the policy says about `place`, canonical.
+    /// Judges `place`, canonical, by this policy.
     fn judge(&self, context: &Context<'_>, asked: &Asked<'_>, place: &Path) -> Result<(), No> {
         let route = self.route(context, asked.spelled);
         let route = route.as_deref().unwrap_or(asked.spelled);
@@ -262,7 +258,7 @@ impl Folder {
 }
 
 impl Access {
-    /// Writing what exists changes it, writing what does not creates it.
+    /// Writing updates a file that exists, and creates one that does not.
     const fn capability(self, resolved: &Resolved) -> Capability {
         match self {
             Self::Read => Capability::Read,
@@ -276,8 +272,7 @@ fn allowed(result: CheckResult) -> Result<(), No> {
     if result.is_allowed() { Ok(()) } else { Err(No::Denied(Box::new(result))) }
 }
 
-/// The normal form of an absolute path: `.` and `..` resolved by the letter, as of every tool input
-/// (R1). No I/O.
+/// The normal form of an absolute path: `.` and `..` are resolved lexically, as in every tool input (R1). No I/O.
 fn by_the_letter(path: &Path) -> Result<PathBuf, Reason> {
     if !path.is_absolute() {
         return Err(Reason::ResolutionFailed);

@@ -1,9 +1,8 @@
-//! Many patterns as one table, which tells of a path at the price of one step for each byte, however
-//! many patterns there are.
+//! Holds many patterns as one table. Looking up a path takes one step for each byte, however many patterns there are.
 //!
-//! The table is a deterministic automaton over bytes, made by [`crate::build`], or several whose states stand one behind
-//! the other: then a path goes through each, and what they say of it is united. As everywhere in an
-//! image, every index read is checked where it is used; what leads outside denies.
+//! The table is a deterministic automaton over bytes, built by [`crate::build`]. It may also be several automata with
+//! their states one after the other: a path then goes through each, and their answers are united. As everywhere in an
+//! image, every index is checked where it is used, and an index out of range denies.
 
 #[cfg(feature = "std")]
 use std::{collections::BTreeSet, vec::Vec};
@@ -14,9 +13,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::tier::Tier;
 use crate::volume::Folds;
 
-/// Which lists have a pattern that matches: a bit for each tier, one for the sensitive paths,
-/// two for questions and limits that open nothing, one for what opens sensitive paths by their names, and two for
-/// auto-run files that somebody added, or allowed this run to change.
+/// Which lists have a pattern that matches. Each tier has a bit, and so have the sensitive paths. Two bits are for
+/// prompts and limits that grant nothing, and one is for patterns that name sensitive paths. Two more are for auto-run
+/// files that somebody added, or that this run may change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Marks(u16);
 
@@ -26,16 +25,16 @@ impl Marks {
     pub(crate) const PROMPT: Self = Self::of(Tier::Prompt);
     pub(crate) const WRITE: Self = Self::of(Tier::Write);
     pub(crate) const SENSITIVE: Self = Self(1 << Tier::ALL.len());
-    /// A person is asked about what is granted; nothing is opened.
+    /// A person is asked about granted capabilities; grants nothing.
     pub(crate) const ASK: Self = Self(1 << (Tier::ALL.len() + 1));
 
-    /// A pattern that opens names what is sensitive.
+    /// A pattern that grants also names the sensitive path.
     pub(crate) const OUTSPOKEN: Self = Self(1 << (Tier::ALL.len() + 2));
-    /// What is granted is left for reading; nothing is opened.
+    /// Of the granted capabilities only reading is left; grants nothing.
     pub(crate) const LIMIT: Self = Self(1 << (Tier::ALL.len() + 3));
     /// A person is asked about changes.
     pub(crate) const AUTORUN: Self = Self(1 << (Tier::ALL.len() + 4));
-    /// Nobody is asked about changes of what is an auto-run file.
+    /// No prompt is needed to change an auto-run file.
     pub(crate) const RELEASED: Self = Self(1 << (Tier::ALL.len() + 5));
 
     pub(crate) const fn of(tier: Tier) -> Self {
@@ -59,7 +58,7 @@ impl Marks {
         self.0 & other.0 != 0
     }
 
-    /// Whether these take away nothing that `other` does not, and open all that it opens.
+    /// Whether these marks withhold nothing that `other` does not, and grant all that it grants.
     pub(crate) const fn takes_no_more_than(self, other: Self) -> bool {
         let opens = Self::WRITE.union(Self::OUTSPOKEN).union(Self::RELEASED);
         let takes = opens.complement();
@@ -71,29 +70,29 @@ impl Marks {
     }
 }
 
-/// What holds in one state.
+/// The marks in one state.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct State {
     /// The marks of a path that ends here.
     pub(crate) here: U16,
-    /// Those of all longer ones.
+    /// The marks of all longer paths.
     pub(crate) ahead: U16,
 }
 
-/// What is known of a path.
+/// The patterns' answer for a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) here: Marks,
-    /// What patterns say somewhere below the path.
+    /// The marks of patterns that match somewhere below the path.
     pub(crate) ahead: Marks,
 }
 
 impl Seen {
-    /// What no pattern says.
+    /// No pattern matches.
     #[cfg(feature = "std")]
     pub(crate) const NOTHING: Self = Self { here: Marks::NONE, ahead: Marks::NONE };
-    /// What a broken table says.
+    /// The answer of a broken table: every mark.
     const EVERYTHING: Self = Self { here: Marks(u16::MAX), ahead: Marks(u16::MAX) };
 
     const fn union(self, other: Self) -> Self {
@@ -101,11 +100,11 @@ impl Seen {
     }
 }
 
-/// So many pairs of states are compared, for which there is room on a stack.
+/// Most pairs of states that are compared. They fit on a stack.
 const PAIRS: usize = 224;
 
-/// Pairs of states that one path leads to in two places, and whether its last byte is a separator: with as little of the
-/// stack as that takes.
+/// Pairs of states that one path leads to in two places, and whether its last byte is a separator. Uses as little stack
+/// as possible.
 struct Pairs {
     states: [[u16; 2]; PAIRS],
     behind_slash: [u128; 2],
@@ -123,7 +122,7 @@ impl Pairs {
         Some((*states, bits.wrapping_shr(Self::place(at)) & 1 != 0))
     }
 
-    /// Where in its number a bit is.
+    /// The position of a bit in its number.
     fn place(at: usize) -> u32 {
         u32::try_from(at % 128).unwrap_or(0)
     }
@@ -133,7 +132,7 @@ impl Pairs {
         (0..self.count).any(|at| self.states.get(at) == Some(&states) && self.get(at) == pair)
     }
 
-    /// Takes in one more, if there is room.
+    /// Adds a pair, if there is room.
     fn add(&mut self, states: [u16; 2], is_behind_slash: bool) -> Option<()> {
         *self.states.get_mut(self.count)? = states;
         let bits = self.behind_slash.get_mut(self.count / 128)?;
@@ -154,18 +153,18 @@ pub(crate) struct Automaton<'a> {
     pub(crate) edges: &'a [U16],
     /// Where every path begins in the other automata, if there are any.
     pub(crate) starts: &'a [U16],
-    /// What names become before the automata see them, if they are of folded ones.
+    /// How names are folded before the automata see them, if the automata are of folded names.
     pub(crate) folds: Option<Folds<'a>>,
 }
 
 impl Automaton<'_> {
-    /// What the patterns say of an absolute canonical path.
+    /// The patterns' answer for an absolute canonical path.
     pub(crate) fn look(&self, path: &[u8]) -> Seen {
         self.look_below(0, path, path)
     }
 
-    /// The same of a `path` that is `rest` below a directory, its separator first: `state` is what
-    /// [`Self::state_behind`] says of the directory.
+    /// As [`Self::look`], for a `path` that is `rest` below a directory, with the separator first. `state` is the
+    /// answer of [`Self::state_behind`] for the directory.
     pub(crate) fn look_below(&self, state: u32, rest: &[u8], path: &[u8]) -> Seen {
         let first = u16::try_from(state).ok().and_then(|at| self.seen(at, rest));
         let others = self.starts.iter().map(|start| self.seen(start.get(), path));
@@ -179,8 +178,9 @@ impl Automaton<'_> {
         is_alike(0) && self.starts.iter().all(|start| is_alike(start.get()))
     }
 
-    /// Whether `holds` of what the patterns say of each name below one canonical directory, and of the same name below
-    /// another. Where it takes more to know it does not. If `is_like` it holds wherever they say the same at both.
+    /// Whether `holds` is true of each name below one canonical directory and the same name below the other. It gets
+    /// the marks at both. If that takes too much to find out, the answer is no. If `is_like`, places with the same
+    /// marks need no check.
     pub(crate) fn all_below(
         &self,
         [one, other]: [&[u8]; 2],
@@ -195,8 +195,8 @@ impl Automaton<'_> {
         self.starts.is_empty() && ends().and_then(walk).is_some()
     }
 
-    /// As [`Self::all_below`], of directories whose paths are given in parts. With several automata it holds if `is_like`
-    /// and each of them says no more below the first that takes away, and no less that opens.
+    /// As [`Self::all_below`], for directories whose paths are given in parts. With several automata, each must
+    /// withhold no more below the first directory and grant no less there, and `is_like` must be set.
     pub(crate) fn all_below_parts(
         &self,
         parts: [&[&[u8]]; 2],
@@ -220,7 +220,7 @@ impl Automaton<'_> {
         is_like && starts().all(|start| is_same(start) || ends(start).and_then(walk).is_some())
     }
 
-    /// As [`Self::all_below`], by the pairs of states that the same bytes lead to. None where it does not hold.
+    /// As [`Self::all_below`], by the pairs of states that the same bytes lead to. `None` if it does not hold.
     #[cold]
     fn walk_pairs(
         &self,
@@ -249,7 +249,7 @@ impl Automaton<'_> {
         Some(())
     }
 
-    /// Where the first automaton stands behind the canonical path of a directory.
+    /// The state of the first automaton after the canonical path of a directory.
     #[cfg(feature = "std")]
     pub(crate) fn state_behind(&self, directory: &[u8]) -> u32 {
         let directory = if directory == b"/" { b"" } else { directory };
@@ -265,8 +265,8 @@ impl Automaton<'_> {
         })
     }
 
-    /// Whether the marks of some longer path than that of a directory are as wanted. With several automata this may say
-    /// so where no single path has what each of them says of one.
+    /// Whether some path below a directory has marks that are wanted. With several automata the answer may be yes
+    /// although no single path has all these marks at once.
     #[cfg(feature = "std")]
     pub(crate) fn any_below(&self, directory: &[u8], is_wanted: impl Fn(Marks) -> bool) -> bool {
         let mut others = BTreeSet::from([0]);
@@ -283,7 +283,7 @@ impl Automaton<'_> {
         self.walk_below(0, directory, is_any_wanted)
     }
 
-    /// Whether the marks of some longer path than that of a directory are wanted in the automaton that begins here.
+    /// Whether some path below a directory has marks that are wanted, in the automaton that begins at `start`.
     #[cfg(feature = "std")]
     fn walk_below(
         &self,
@@ -306,20 +306,20 @@ impl Automaton<'_> {
         false
     }
 
-    /// Where the automaton that begins at `start` stands inside a canonical directory.
+    /// The state of the automaton that begins at `start`, inside a canonical directory.
     fn inside(&self, start: u16, directory: &[u8]) -> Option<u16> {
         let directory = if directory == b"/" { b"" } else { directory };
         self.run(self.run(start, directory)?, b"/")
     }
 
-    /// As [`Self::inside`], of a directory whose path is in parts.
-    #[inline(never)] // what it needs of the stack is not to add up with what compares
+    /// As [`Self::inside`], for a directory whose path is in parts.
+    #[inline(never)] // keeps its stack use apart from that of the comparison
     fn inside_parts(&self, start: u16, parts: &[&[u8]]) -> Option<u16> {
         let run = |at, &part: &&[u8]| self.run(at, if part == b"/" { b"" } else { part });
         self.run(parts.iter().try_fold(start, run)?, b"/")
     }
 
-    /// The class of a byte that has one of its own.
+    /// The class of a byte, if no other byte is in it.
     fn sole_class(&self, byte: u8) -> Option<usize> {
         let class = self.classes.get(usize::from(byte))?;
         let mut bytes = self.classes.iter().filter(|one| *one == class);
@@ -345,7 +345,7 @@ impl Automaton<'_> {
         path.iter().try_fold(from, |at, &byte| self.step(stride, at, byte))
     }
 
-    /// As [`Self::run`], along what the path becomes.
+    /// As [`Self::run`], along the folded path.
     #[cold]
     #[inline(never)]
     fn run_folded(&self, folds: &Folds<'_>, from: u16, path: &[u8]) -> Option<u16> {
@@ -358,7 +358,7 @@ impl Automaton<'_> {
         Some(at)
     }
 
-    /// The state behind one more byte, where each state has so many edges.
+    /// The state after one more byte, if each state has `stride` edges.
     fn step(&self, stride: usize, at: u16, byte: u8) -> Option<u16> {
         let class = usize::from(*self.classes.get(usize::from(byte))?);
         // No index overflows: it is below 2^16 times 2^8.

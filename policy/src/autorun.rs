@@ -1,8 +1,8 @@
-//! Auto-run files: what programs outside a run obey without anybody starting the project's code (spec §10.1). A change
-//! of one is a question, whatever is granted. The evaluator asks here, and only where something is to be changed.
+//! Auto-run files: files that programs outside a run obey without anybody starting the project's code (spec §10.1).
+//! Changing one takes a prompt, whatever is granted. The evaluator asks here, and only about changes.
 //!
-//! The list is part of the program, not of an image: an image says where its patterns begin. So they cost nothing at the
-//! start of a run, and a look at a path costs a comparison with each beginning.
+//! The list is part of the program. An image only says where the list's patterns begin. So the list costs nothing when
+//! a run starts, and looking at a path takes one comparison per beginning.
 
 mod ahead;
 #[cfg(feature = "std")]
@@ -29,31 +29,32 @@ use crate::tier::{Reach, Restraint};
 #[cfg(feature = "std")]
 use crate::volume::Names;
 
-/// The entry of the built-in list that the canonical path is of, whether or not anybody names it. Of this image alone.
+/// The entry of the built-in list that the canonical path belongs to, whether or not a rule names the path. Judges this
+/// image alone.
 #[must_use]
 pub fn entry(image: &Image<'_>, path: &[u8]) -> Option<&'static Entry> {
     stands(image, path, winner(image, path)).find_map(Stand::entry)
 }
 
-/// Whether the path is a configuration of git of which ordinary changes are harmless, in this run or one around it.
+/// Whether the path is a configuration of git, of which ordinary changes are harmless, in this run or one around it.
 #[must_use]
 pub fn is_git_config(image: &Image<'_>, path: &[u8]) -> bool {
     image.levels().any(|image| entry(image, path).is_some_and(|entry| entry.is_git_config))
 }
 
-/// Whether the path has a name by which git goes to a repository elsewhere.
+/// Whether the path has a name through which git finds a repository elsewhere.
 #[must_use]
 pub fn may_be_git_link(path: &[u8]) -> bool {
     path.ends_with(b"/.git") || path.ends_with(b"/commondir")
 }
 
-/// Whether nobody is asked about auto-run files that this rule grants.
+/// Whether no prompt is needed for auto-run files that this rule grants.
 pub(crate) fn is_free(rule: &Rule) -> bool {
     rule.names_autorun != 0 || Reach::of(rule) == Reach::Own
 }
 
-/// Leaves of `found` what takes no question: of an auto-run file nothing that changes it. `winner` is the rule that
-/// decides, and what of the path follows its anchor.
+/// Reduces `found` to the capabilities that need no prompt: of an auto-run file, none that changes it. `winner` is the
+/// rule that decides, and the part of the path after its anchor.
 pub(crate) fn restrain(
     image: &Image<'_>,
     request: &Request<'_>,
@@ -91,7 +92,8 @@ fn asked(image: &Image<'_>, request: &Request<'_>, winner: Winner<'_, '_>) -> Ca
     if asked.is_empty() || is_released(image, request) { Capabilities::NONE } else { asked }
 }
 
-/// The changes that are a question at the path, be it a spelling, by the built-in list or by patterns that somebody added.
+/// The changes that need a prompt at the path, which may be a spelling. Looks at the built-in list and the patterns
+/// that somebody added.
 fn listed(image: &Image<'_>, path: &[u8], winner: Winner<'_, '_>) -> Capabilities {
     let mut asked = asked_by_anchor(image, path, winner);
     for (place, base) in image.bases(path) {
@@ -102,7 +104,7 @@ fn listed(image: &Image<'_>, path: &[u8], winner: Winner<'_, '_>) -> Capabilitie
     asked.with_if(has_mark(image, path, Marks::AUTORUN), Capabilities::WRITE)
 }
 
-#[inline(never)] // what it needs of the stack is not to add up with the rest
+#[inline(never)] // keeps its stack use from adding up with the rest
 fn asked_by_anchor(image: &Image<'_>, path: &[u8], winner: Winner<'_, '_>) -> Capabilities {
     stand::by_anchor(image, path, winner).map_or(Capabilities::NONE, Stand::asked)
 }
@@ -118,7 +120,7 @@ fn has_mark(image: &Image<'_>, path: &[u8], mark: Marks) -> bool {
     image.tiers().is_some_and(|tiers| tiers.automaton.look(path).here.intersects(mark))
 }
 
-/// The entry that the canonical path is of where the list begins at these `bases`, and its place.
+/// The entry that the canonical path belongs to, and its place, if the list begins at these `bases`.
 #[cfg(feature = "std")]
 pub(crate) fn entry_below(
     bases: &[(Place, std::path::PathBuf)],
@@ -130,7 +132,7 @@ pub(crate) fn entry_below(
     bases.find_map(|(place, base)| placed(Stand::of(place, exact.below(base, path)?, exact)))
 }
 
-/// The entry that the path is of in whatever directory a rule stands on: for messages.
+/// The entry that the path belongs to in any directory that a rule may stand on. For messages.
 #[cfg(feature = "std")]
 pub(crate) fn entry_somewhere(path: &[u8]) -> Option<(Place, &'static Entry)> {
     let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');

@@ -1,4 +1,4 @@
-//! The writer of images: compiled grants in, one flat piece of memory out.
+//! Writes images: compiled grants in, one flat piece of memory out.
 
 pub(crate) mod automaton;
 mod beyond;
@@ -35,19 +35,19 @@ use crate::image::{
 use crate::tier::{ASKS, Tier};
 use crate::tiers::Tiers;
 
-/// One compiled rule, whoever declared it.
+/// One compiled rule, from any source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// Canonical absolute path that the grant stands on: bytes, no `.` or `..` components.
     pub anchor: PathBuf,
-    /// What it grants there and below.
+    /// The capabilities that it grants there and below.
     pub caps: Capabilities,
-    /// What sort of grant it is.
+    /// The kind of grant.
     pub kind: GrantKind,
-    /// Who declared it.
+    /// The source that declared it.
     pub origin: Origin,
-    /// Patterns relative to the anchor, `*` matching within one component: each excludes what it
-    /// matches, with all below, from the grant.
+    /// Patterns relative to the anchor, with `*` matching within one component. The grant excludes everything at or
+    /// below a path that matches one.
     pub carve_outs: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl Grant {
     }
 }
 
-/// What sort of grant it is.
+/// The kinds of grants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum GrantKind {
@@ -70,37 +70,37 @@ pub enum GrantKind {
         /// The rule's own path, workspace-relative and normalised.
         lexical_path: String,
     },
-    /// What a dropped rule leaves behind: it denies everything (spec §6.4).
+    /// Replaces a dropped rule, and denies everything (spec §6.4).
     Tombstone {
-        /// Of one outside the workspace, where routes tell rules apart (spec §5.1): the rule's
-        /// own path, as an external rule has it.
+        /// For a rule outside the workspace, where routes tell rules apart (spec §5.1): the rule's own path, as in an
+        /// external rule.
         #[serde(skip_serializing_if = "Option::is_none")]
         lexical_path: Option<String>,
     },
-    /// Deny-all on the workspace root: rules were declared, whatever became of them.
+    /// Denies everything at the workspace root, because rules were declared, even if all were dropped.
     Sentinel,
-    /// The home directory: what no deeper grant covers looks absent (spec §12.1).
+    /// The home directory: paths that no deeper grant covers look absent (spec §12.1).
     Hidden,
     /// The whole workspace, because no rules were declared.
     Workspace,
-    /// A file or folder of the launcher's own: never writable, whatever the rules say (spec §8.1).
+    /// A file or directory of the launcher's own: never writable, whatever the rules say (spec §8.1).
     Control,
 }
 
 /// Everything an image is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageSpec<'a> {
-    /// In declared order: of grants on one anchor the last wins.
+    /// In declared order. Of several grants on one anchor the last wins.
     pub grants: &'a [Grant],
     /// The tier layer, if there is one.
     pub tiers: Option<&'a Tiers>,
     /// The rules about other things than files.
     pub beyond: Beyond<'a>,
-    /// Canonical workspace root; external rules' routes are below it.
+    /// Canonical workspace root. The routes of external rules are below it.
     pub workspace: &'a Path,
-    /// Where names are equal that differ in case.
+    /// Directories in which names that differ in case are equal.
     pub volumes: &'a [Volume],
-    /// Links known when the policy was compiled: absolute spelling, canonical absolute target.
+    /// Symlinks known when the policy was compiled: absolute spelling, canonical absolute target.
     pub aliases: &'a [(PathBuf, PathBuf)],
     /// A random number for this run.
     pub session: u64,
@@ -117,8 +117,8 @@ pub struct ImageSpec<'a> {
 }
 
 impl<'a> ImageSpec<'a> {
-    /// An image that no program is started with, and that is only asked: of the grants in the canonical
-    /// `workspace`, and nothing else.
+    /// An image that no program is started with, for queries only. It has the grants in the canonical `workspace` and
+    /// nothing else.
     #[must_use]
     pub fn to_ask(grants: &'a [Grant], workspace: &'a Path) -> Self {
         let nowhere = Path::new("/");
@@ -145,7 +145,7 @@ pub enum BuildError {
     /// An anchor or alias is not absolute and canonical.
     #[error("`{}` is not an absolute path without `.` and `..`", .0.display())]
     NotCanonical(PathBuf),
-    /// To tell the patterns apart takes too much.
+    /// Telling the patterns apart takes too much.
     #[error(
         "the patterns of file_policy are too intricate together: fewer `*` and `?` in one part take less, and where \
          `**` is in the middle of many, so do `<workspace>/folder/**/*.pem` for `**/folder/**/*.pem` and one with \
@@ -158,18 +158,17 @@ pub enum BuildError {
          in the folder by its name"
     )]
     TooManyPatterns,
-    /// No name of variables.
+    /// Not a valid name of variables.
     #[error("`{0}` is no name of variables")]
     Variable(String),
-    /// More than 4 GiB of policy.
+    /// The policy is larger than 4 GiB.
     #[error("the policy is too large")]
     TooLarge,
 }
 
 /// The image of `spec`, as the launcher seals it.
 ///
-/// Control entries keep what would be granted there, less every way to change it, and nothing
-/// below them opens up again.
+/// A control entry keeps the grants of its place, except every way to change it. Nothing below it grants more.
 ///
 /// # Errors
 /// [`BuildError`] where a path is not canonical or a table would not fit.
@@ -232,7 +231,7 @@ struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// Adds the next grant. One that a control entry covers only counts for what the entry keeps.
+    /// Adds the next grant. If a control entry covers it, it only counts for the capabilities that the entry keeps.
     fn add(&mut self, grant: &'a Grant, workspace: &Path) -> Result<(), BuildError> {
         let id = self.rules.len();
         let mut rule = self.rule(grant, workspace)?;
@@ -279,8 +278,8 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// Whether somebody lets an auto-run file be changed by naming it, or a link to it. What is ready-made names what
-    /// programs need, and options above it may widen that.
+    /// Whether somebody allows changes of an auto-run file by naming it, or a symlink to it. Ready-made grants do not
+    /// count: they name files that programs need, and options may widen a grant above them.
     fn names_autorun(&self, id: usize, grant: &Grant, workspace: &Path) -> bool {
         let exact = self.ground.map(|ground| ground.exact);
         let grant = exact.and_then(|exact| exact.grants.get(id)).unwrap_or(grant);
@@ -298,7 +297,7 @@ impl<'a> Tables<'a> {
         tiers.is_autorun(&grant.anchor) || spelled.is_some_and(|path| tiers.is_autorun(&path))
     }
 
-    /// Leaves the control entry `id` what is held there, but for changing it.
+    /// Gives the control entry `id` the grants of its place, except every way to change it.
     fn mask(&mut self, id: usize, control: &'a Grant) -> Result<(), BuildError> {
         let at = self.trie.place(&control.anchor)?.at;
         let holder = self.trie.holder(at).map(|held| self.rules[held]);
@@ -392,7 +391,7 @@ impl<'a> Tables<'a> {
         Ok(image)
     }
 
-    /// Those first that paths in the workspace can be about.
+    /// Puts those first that can concern paths in the workspace.
     fn bases(&mut self, workspace: &Path) -> Result<Vec<Base>, BuildError> {
         let bytes = &mut self.bytes;
         let bases = self.tiers.map(Tiers::bases).unwrap_or_default();
@@ -418,11 +417,11 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Writes into `image`, which [`build`] made, what stands behind the preload library: that is planned
-/// when the image can be asked what it grants.
+/// Writes into `image`, built by [`build`], which layers back up the preload library. They are planned once the image
+/// can be asked for its grants.
 ///
 /// # Errors
-/// The reader's, where it is no image.
+/// The reader's error, if `image` is not an image.
 pub fn set_behind(image: &mut [u8], behind: Behind) -> Result<(), ImageError> {
     Image::parse(image)?;
     let (mut header, _) = Header::read_from_prefix(image).map_err(|_| ImageError::Truncated)?;

@@ -1,8 +1,8 @@
-//! Where a path leads on disk (spec §4): the one resolver of rules, tool inputs and explanations.
+//! Finds where a path leads on disk (spec §4): the one resolver of rules, tool inputs and explanations.
 //!
-//! Resolution is physical, as the kernel does it. Tool inputs and rule paths are normalised
-//! lexically before ([`crate::lexical`]); what a system call would be given is resolved as it is
-//! (R1). Nothing is opened, and nothing is remembered but in [`Lookups`].
+//! Resolution is physical, as in the kernel. Tool inputs and rule paths are normalised lexically first
+//! ([`crate::lexical`]). A system call's argument is resolved as it is (R1). Nothing is opened, and only [`Lookups`]
+//! remembers anything.
 
 mod root;
 
@@ -17,44 +17,44 @@ use std::vec::Vec;
 
 pub use root::Root;
 
-/// Links followed before a path counts as a loop: the kernel's own number, `path_resolution(7)`.
+/// Symlinks followed before a path counts as a loop: the kernel's own number, `path_resolution(7)`.
 const LINK_BUDGET: usize = 40;
 
-/// Whether an operation acts on what a final link points to or on the link itself.
+/// Whether an operation acts on the target of a final symlink or on the symlink itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
-    /// Opening, reading, writing, running: a final link is followed.
+    /// Opening, reading, writing, running: follows a final symlink.
     Content,
-    /// Removing, renaming, making a link: the final entry itself is meant.
+    /// Removing, renaming, linking: acts on the final entry itself.
     Entry,
 }
 
-/// A link that was followed on the way.
+/// A symlink that was followed on the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Where the link stands, canonical.
+    /// The canonical path of the symlink.
     pub link: PathBuf,
-    /// What it says.
+    /// Its text.
     pub text: PathBuf,
 }
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// Canonical and absolute. Of a name that does not exist yet: where it would come to be.
+    /// Canonical and absolute. For a name that does not exist yet: where it would be created.
     pub path: PathBuf,
-    /// Whether something is there.
+    /// Whether something exists there.
     pub exists: bool,
-    /// The links followed, in order.
+    /// The symlinks followed, in order.
     pub steps: Vec<Step>,
     /// The directories that a `..` led out of, canonical, in order.
     pub left: Vec<PathBuf>,
 }
 
-/// Why it cannot be said where a path leads; such a path is denied (spec §4.1.6).
+/// Why a path cannot be resolved. Such a path is denied (spec §4.1.6).
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    /// The kernel refused to look at a component.
+    /// The kernel denied access to a component.
     #[error("cannot look at {}: {error}", path.display())]
     Io {
         /// The component.
@@ -63,10 +63,10 @@ pub enum ResolveError {
         #[source]
         error: io::Error,
     },
-    /// More links than the kernel would follow.
+    /// More symlinks than the kernel would follow.
     #[error("too many symbolic links at {}", path.display())]
     TooManyLinks {
-        /// The link that was one too many.
+        /// The symlink that was one too many.
         path: PathBuf,
     },
     /// A component that has others after it is not a directory.
@@ -75,32 +75,32 @@ pub enum ResolveError {
         /// The component.
         path: PathBuf,
     },
-    /// `..` after a name that does not exist: the kernel refuses it, and a guess could be wrong.
+    /// `..` after a name that does not exist. The kernel denies it, and a guess could be wrong.
     #[error("`..` follows {}, which does not exist", path.display())]
     ParentOfMissing {
         /// The missing name.
         path: PathBuf,
     },
-    /// A link below `/proc` that denotes no path, such as a pipe.
+    /// A symlink below `/proc` that denotes no path, such as a pipe.
     #[error("{} is {}, which has no path", link.display(), text.display())]
     NotAPath {
-        /// The link.
+        /// The symlink.
         link: PathBuf,
-        /// What it says.
+        /// Its text.
         text: PathBuf,
     },
 }
 
 impl ResolveError {
-    /// Whether the kernel refused for lack of permission.
+    /// Whether the kernel denied it for lack of permission.
     #[must_use]
     pub fn is_permission(&self) -> bool {
         matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::PermissionDenied)
     }
 }
 
-/// The way from `dir` to `path`, which is it or below it; both canonical. Of such paths the bytes say
-/// it all, and are compared in a fraction of the time that components take.
+/// The way from `dir` to `path`, if `path` is `dir` or below it; both canonical. Canonical paths can be compared by
+/// their bytes, which takes a fraction of the time that components take.
 #[must_use]
 pub fn below<'p>(dir: &Path, path: &'p Path) -> Option<&'p Path> {
     let rest = path.as_os_str().as_bytes().strip_prefix(dir.as_os_str().as_bytes())?;
@@ -112,15 +112,14 @@ pub fn below<'p>(dir: &Path, path: &'p Path) -> Option<&'p Path> {
     Some(Path::new(OsStr::from_bytes(rest)))
 }
 
-/// Where `path` leads from the directory `base`, which must be absolute, as the kernel would
-/// resolve it (spec §4.2): `..` is physical, at most 40 links are followed, and what does not
-/// exist is appended unresolved.
+/// Where `path` leads from the directory `base`, which must be absolute. Resolves it as the kernel would (spec §4.2).
+/// `..` is physical, and at most 40 symlinks are followed. Names that do not exist are appended unresolved.
 ///
-/// Magic links below `/proc` lead where they say, seen from this process; one that denotes no
-/// path, such as a pipe, is an error.
+/// Magic links below `/proc` lead where their text says, seen from this process. One that denotes no path, such as a
+/// pipe, is an error.
 ///
 /// # Errors
-/// [`ResolveError`]: whatever cannot be bounded. There is no fallback to the spelling.
+/// [`ResolveError`] if the result cannot be bounded. There is no fallback to the spelling.
 pub fn resolve(base: &Path, path: &Path, op: Op) -> Result<Resolved, ResolveError> {
     let mut lookups = Lookups::default();
     let mut walk = Walk::new(Path::new("/"), path.as_os_str().len(), &mut lookups);
@@ -131,17 +130,17 @@ pub fn resolve(base: &Path, path: &Path, op: Op) -> Result<Resolved, ResolveErro
     walk.finish(op)
 }
 
-/// What resolutions have seen of the disk: a name that several paths lead through is looked at
-/// once. It lives as long as one compilation, because nothing tells when the disk changes.
+/// Everything that resolutions have seen of the disk, so that a name on the way to several paths is looked at once. It
+/// lives as long as one compilation, because nothing reports changes of the disk.
 #[derive(Debug, Default)]
 pub struct Lookups {
     entries: HashMap<OsString, Entry>,
-    /// What links say.
+    /// The texts of symlinks.
     texts: HashMap<OsString, PathBuf>,
 }
 
 impl Lookups {
-    /// What [`resolve`] finds for `path` from the root, which is canonical already.
+    /// Resolves `path` as [`resolve`] does, from the root, which is canonical already.
     ///
     /// # Errors
     /// [`ResolveError`], as there.
@@ -155,8 +154,8 @@ impl Lookups {
         walk.finish(op)
     }
 
-    /// What stands at `path`, canonical up to its last name. Only names with others after them are
-    /// kept: few paths share their last one.
+    /// The kind of entry at `path`, which is canonical up to its last name. Only names with others after them are kept,
+    /// because few paths share their last one.
     fn entry(&mut self, path: &Path, is_final: bool) -> io::Result<Entry> {
         if let Some(&known) = self.entries.get(path.as_os_str()) {
             return Ok(known);
@@ -174,7 +173,7 @@ impl Lookups {
         Ok(entry)
     }
 
-    /// What the link at `path` says.
+    /// The text of the symlink at `path`.
     fn text(&mut self, path: &Path) -> io::Result<PathBuf> {
         if let Some(known) = self.texts.get(path.as_os_str()) {
             return Ok(known.clone());
@@ -185,17 +184,17 @@ impl Lookups {
     }
 }
 
-/// What stands at a name, `lstat(2)`.
+/// The kind of entry at a name, `lstat(2)`.
 #[derive(Debug, Clone, Copy)]
 enum Entry {
     Directory,
     Link,
-    /// A file, or whatever else has nothing below it.
+    /// A file, or anything else that has nothing below it.
     Other,
     Missing,
 }
 
-/// A trailing slash asks the kernel to follow a final link, which an entry operation never does.
+/// Removes trailing slashes. They ask the kernel to follow a final symlink, which an entry operation never does.
 fn without_trailing_slashes(path: &OsStr) -> &OsStr {
     let bytes = path.as_bytes();
     let kept = bytes.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
@@ -208,13 +207,12 @@ fn names(path: &OsStr) -> impl DoubleEndedIterator<Item = &OsStr> {
     names.map(OsStr::from_bytes)
 }
 
-/// How far a resolution got.
+/// The state of a resolution.
 struct Walk<'a> {
     /// Canonical so far.
     at: PathBuf,
     is_dir: bool,
-    /// How many bytes of that lead to the first name that does not exist: nothing after it can be
-    /// resolved.
+    /// How many bytes of `at` lead to the first name that does not exist. Nothing after it can be resolved.
     missing: Option<usize>,
     /// Components still to come, the next one last.
     pending: Vec<Cow<'a, OsStr>>,
@@ -224,7 +222,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk from the canonical directory `start`, which probably leads `further` bytes on.
+    /// A walk from the canonical directory `start`. The result is probably `further` bytes longer.
     fn new(start: &Path, further: usize, lookups: &'a mut Lookups) -> Self {
         let mut at = PathBuf::with_capacity(start.as_os_str().len() + 1 + further);
         at.push(start);
@@ -240,7 +238,7 @@ impl<'a> Walk<'a> {
         Ok(Resolved { path: at, exists: missing.is_none(), steps, left })
     }
 
-    /// Puts the components of the path that was asked for before those still to come.
+    /// Puts the components of the requested path before those still to come.
     fn queue_asked(&mut self, path: &'a Path, op: Op) {
         let path = match op {
             Op::Content => path.as_os_str(),
@@ -249,8 +247,8 @@ impl<'a> Walk<'a> {
         self.queue(Cow::Borrowed(path));
     }
 
-    /// Puts the components of `path` before those still to come. A trailing slash is kept as `.`:
-    /// both demand a directory.
+    /// Puts the components of `path` before those still to come. Keeps a trailing slash as `.`, because both demand a
+    /// directory.
     fn queue(&mut self, path: Cow<'a, OsStr>) {
         if path.as_bytes().last() == Some(&b'/') {
             self.pending.push(Cow::Borrowed(OsStr::new(".")));
@@ -292,7 +290,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Enters the entry `name` of the current directory, through it if it is a link.
+    /// Enters the entry `name` of the current directory, and follows it if it is a symlink.
     fn descend(&mut self, name: &OsStr, op: Op) -> Result<(), ResolveError> {
         self.at.push(name);
         let is_final = self.pending.is_empty();
@@ -310,7 +308,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Goes on where the link that was just entered leads.
+    /// Continues at the target of the symlink that was just entered.
     fn follow(&mut self) -> Result<(), ResolveError> {
         let link = self.at.clone();
         if self.steps.len() == LINK_BUDGET {
@@ -333,8 +331,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether a link is one whose text the kernel makes up, `proc(5)`: `cwd`, `root`, `exe` and the
-/// entries of `fd`, `ns` and `map_files` of a process or thread.
+/// Whether the kernel generates the text of this link, `proc(5)`: `cwd`, `root`, `exe` and the entries of `fd`, `ns`
+/// and `map_files` of a process or thread.
 fn is_magic(link: &Path) -> bool {
     let Ok(inside) = link.strip_prefix("/proc") else { return false };
     let names: Vec<&[u8]> = inside

@@ -8,9 +8,9 @@ use core::fmt;
 pub enum Capability {
     /// Read a file's contents, list a directory.
     Read = 1,
-    /// Bring a new entry into being.
+    /// Create a new entry.
     Create = 2,
-    /// Change what exists: contents, mode, owner, times, attributes.
+    /// Change an existing file: contents, mode, owner, times, attributes.
     Update = 4,
     /// Remove an entry.
     Delete = 8,
@@ -19,7 +19,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// All five, in the order in which people are shown them.
+    /// All five, in the order in which people see them.
     pub const ALL: [Self; 5] =
         [Self::Read, Self::Create, Self::Update, Self::Delete, Self::Execute];
 
@@ -35,7 +35,7 @@ impl Capability {
         }
     }
 
-    /// The capability of that name, or `None`; `write` is an alias of three and so is none.
+    /// The capability of that name, or `None`. `write` is an alias of three and so is none.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|capability| capability.as_str() == name)
@@ -65,7 +65,7 @@ impl Capabilities {
     pub const DELETE: Self = Self(Capability::Delete as u8);
     /// The set of [`Capability::Execute`] alone.
     pub const EXECUTE: Self = Self(Capability::Execute as u8);
-    /// What the `write` alias stands for: create, update and delete.
+    /// The meaning of the `write` alias: create, update and delete.
     pub const WRITE: Self = Self::CREATE.union(Self::UPDATE).union(Self::DELETE);
     /// Every capability.
     pub const ALL: Self = Self::READ.union(Self::WRITE).union(Self::EXECUTE);

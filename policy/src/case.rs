@@ -1,7 +1,7 @@
-//! Finds out where names are equal that differ in case. Used where an image is built.
+//! Finds the directories in which names that differ in case are equal. Used where an image is built.
 //!
-//! A directory is asked about one of its own entries, under its name with other case. Types of file systems are
-//! consulted only for an empty one.
+//! A check looks up one of a directory's entries, or the directory itself, under its name in the other case. The type
+//! of the file system decides only if that says nothing.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr};
@@ -19,11 +19,11 @@ use crate::absent::Absent;
 use crate::build::{Grant, GrantKind, Origin, Volume};
 use crate::tiers::Tiers;
 
-/// `FS_CASEFOLD_FL`: the directory ignores case, whatever others of the file system do.
+/// `FS_CASEFOLD_FL`: the directory ignores case, whatever the rest of the file system does.
 const CASEFOLD: u32 = 0x4000_0000;
-/// So many entries are tried.
+/// Most entries tried.
 const TRIES: usize = 64;
-/// The types of file systems on which an empty directory without [`CASEFOLD`] minds case (`statfs(2)`).
+/// Types of file systems on which an empty directory without [`CASEFOLD`] is case-sensitive (`statfs(2)`).
 const MINDING: [u32; 11] = [
     0xEF53,
     0x5846_5342,
@@ -37,11 +37,11 @@ const MINDING: [u32; 11] = [
     0xCA45_1A4E,
     0x6969,
 ];
-/// Those which know a name by its spellings alone, where they ignore case.
+/// Those that know a name by its spellings alone, where they ignore case.
 const WITHOUT_ALIASES: [u32; 5] = [0xEF53, 0x0102_1994, 0xF2F5_2010, 0xCA45_1A4E, 0x794C_7630];
 
-/// The directories that a policy is about in which names are equal that differ in case, outermost first. Of `mounts`
-/// those are asked which are below something granted. Looks at the disk.
+/// The directories that a policy is about in which names that differ in case are equal, outermost first. Of `mounts`
+/// only those below something granted are checked. Looks at the disk.
 #[must_use]
 pub fn volumes<'p>(
     grants: &'p [Grant],
@@ -72,8 +72,7 @@ pub fn volumes<'p>(
     volumes
 }
 
-/// Whether names are equal that differ in case where the path is: in the nearest directory above it that exists. Looks at
-/// the disk.
+/// Whether names that differ in case are equal in the nearest existing directory above the path. Looks at the disk.
 #[must_use]
 pub fn is_ignored_around(path: &Path) -> bool {
     let mut above = path.ancestors().skip(1);
@@ -81,8 +80,8 @@ pub fn is_ignored_around(path: &Path) -> bool {
     nearest.is_some_and(|(held, directory)| Known::default().ignores_case(&held, directory))
 }
 
-/// The directories to ask, outermost first: where something is granted that a person chose, and those on the way from
-/// there to what is denied. Ready-made grants are of the system's own folders.
+/// The directories to check, outermost first: those that a person granted, and those on the way from there to a denied
+/// path. Ready-made grants are left out, because they are for the system's own directories.
 fn directories<'p>(
     grants: &'p [Grant],
     tiers: Option<&Tiers>,
@@ -121,7 +120,7 @@ fn directories<'p>(
 struct Ways<'p>(HashMap<&'p OsStr, bool>);
 
 impl<'p> Ways<'p> {
-    /// Notes a directory, and those around it that are not known.
+    /// Notes a directory, and those around it that are not known yet.
     fn note(&mut self, directory: &'p Path) -> bool {
         if let Some(known) = self.0.get(directory.as_os_str()) {
             return *known;
@@ -132,7 +131,7 @@ impl<'p> Ways<'p> {
     }
 }
 
-/// The file systems on which a directory was asked, and what it said.
+/// The file systems on which a directory was checked, and the result.
 #[derive(Default)]
 struct Known(Vec<(u64, bool)>);
 
@@ -162,14 +161,14 @@ fn open(directory: &Path) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// What the first entry says whose name has a letter.
+/// The result for the first entry whose name has a letter.
 fn by_entries(directory: &OwnedFd) -> Option<bool> {
     let entries = Dir::read_from(directory).ok()?;
     let entries = entries.map_while(Result::ok).take(TRIES);
     entries.into_iter().find_map(|entry| is_known_otherwise(directory, entry.file_name(), None))
 }
 
-/// What the directory around says of the name of this one, if it is of the same file system.
+/// The result for this directory's own name in its parent, if that is on the same file system.
 fn by_own_name(own: &Stat, path: &Path) -> Option<bool> {
     let name = CString::new(path.file_name()?.as_bytes()).ok()?;
     let parent = open(path.parent()?).ok()?;
@@ -177,7 +176,7 @@ fn by_own_name(own: &Stat, path: &Path) -> Option<bool> {
     is_same_system.then(|| is_known_otherwise(&parent, &name, Some(own)))?
 }
 
-/// Whether an entry is found by its name with other case, too. None where that does not say anything.
+/// Whether an entry is also found by its name in the other case. `None` if that proves nothing.
 fn is_known_otherwise(
     directory: impl AsFd + Copy,
     name: &CStr,
@@ -193,7 +192,7 @@ fn is_known_otherwise(
     match found {
         Err(Errno::NOENT) => Some(false),
         Ok(found) if (found.st_dev, found.st_ino) != (same.st_dev, same.st_ino) => Some(false),
-        // Or there are two hard links, of a file that has several.
+        // Otherwise there may be two hard links, if the file has several.
         Ok(found) => (found.st_nlink < 2 || is_directory(&found)).then_some(true),
         Err(_) => None,
     }
@@ -203,7 +202,7 @@ fn is_directory(found: &Stat) -> bool {
     rustix::fs::FileType::from_raw_mode(found.st_mode) == rustix::fs::FileType::Directory
 }
 
-/// The name with each letter of ASCII in the other case; `None` where it has none.
+/// The name with each ASCII letter in the other case. `None` if it has none.
 fn with_other_case(name: &CStr) -> Option<CString> {
     let other = |byte: &u8| {
         if byte.is_ascii_lowercase() {
@@ -219,6 +218,6 @@ fn with_other_case(name: &CStr) -> Option<CString> {
 /// The type of the file system.
 fn magic(directory: &OwnedFd) -> Option<u32> {
     let found = fstatfs(directory).ok()?;
-    // Some systems have it signed.
+    // The field is signed on some systems.
     u32::try_from(found.f_type & 0xFFFF_FFFF).ok()
 }

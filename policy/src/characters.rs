@@ -1,8 +1,9 @@
-//! What one character of a path is: one of valid UTF-8, else one byte (spec §9.1). Used by patterns.
+//! Defines one character of a path: one of valid UTF-8, else one byte (spec §9.1). Used by patterns.
 //!
-//! Expressions go over *encoded* paths, in which a byte of no valid character has a form that no character has: a byte of
-//! [`LEADS`], and one like those that follow in characters. So an expression of one character never begins within
-//! another. The table of patterns goes over plain paths: [`Decoder`] tells when its bytes are characters.
+//! Expressions match *encoded* paths. There, a byte of no valid character becomes a pair that no character has. The
+//! pair is a byte from 0xF8 to 0xFF, and one like those that continue a character. So an expression for one character
+//! never begins within another. The table of patterns matches plain paths, and [`Decoder`] finds the characters in
+//! their bytes.
 
 use std::borrow::Cow;
 use std::vec::Vec;
@@ -10,10 +11,10 @@ use std::vec::Vec;
 /// The expression of a byte that belongs to no valid character, encoded.
 pub(crate) const INVALID: &str = r"[\xF8-\xFF][\x80-\x8F]";
 
-/// What begins the expression of a character of valid UTF-8.
+/// Begins the expression of a character of valid UTF-8.
 pub(crate) const CHARACTER: &str = "(?u:";
 
-/// The path as expressions have it.
+/// The path in the encoding that expressions match.
 pub(crate) fn encoded(path: &[u8]) -> Cow<'_, [u8]> {
     if core::str::from_utf8(path).is_ok() {
         return Cow::Borrowed(path);
@@ -31,24 +32,24 @@ pub(crate) const fn encoded_byte(byte: u8) -> [u8; 2] {
     [0xF8 | byte >> 4 & 7, 0x80 | byte & 0xF]
 }
 
-/// What bytes may go on with the character that has begun.
+/// The bytes that may continue a character that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Decoder {
     /// How many are missing.
     missing: u8,
-    /// The least and the greatest that the next may be.
+    /// The least and the greatest next byte.
     next: (u8, u8),
 }
 
 impl Decoder {
     const ANY: (u8, u8) = (0x80, 0xBF);
 
-    /// Behind a byte that begins a character of several; `None` behind any other.
+    /// The decoder after a byte that begins a character of several bytes. `None` after any other.
     pub(crate) const fn begin(byte: u8) -> Option<Self> {
         let (missing, next) = match byte {
             0xC2..=0xDF => (1, Self::ANY),
             0xE0 => (2, (0xA0, 0xBF)),
-            // Those of surrogates are none.
+            // Surrogates are not characters.
             0xED => (2, (0x80, 0x9F)),
             0xE1..=0xEF => (2, Self::ANY),
             0xF0 => (3, (0x90, 0xBF)),
@@ -64,7 +65,7 @@ impl Decoder {
         self.next.0 <= byte && byte <= self.next.1
     }
 
-    /// Behind a byte that it accepts; `None` where that ends the character.
+    /// The decoder after a byte that it accepts. `None` if that byte ends the character.
     pub(crate) const fn advance(self) -> Option<Self> {
         if self.missing == 1 {
             return None;
@@ -72,7 +73,7 @@ impl Decoder {
         Some(Self { missing: self.missing - 1, next: Self::ANY })
     }
 
-    /// A number that bytes share which no decoder tells apart.
+    /// The class of a byte. No decoder tells bytes of one class apart.
     pub(crate) const fn kind(byte: u8) -> u8 {
         match byte {
             0x00..=0x7F => 0,

@@ -1,4 +1,4 @@
-//! Verdicts on workspace-relative input, as tools give it (spec §1, §4.1, §18 `check`).
+//! Judges workspace-relative input, as tools give it (spec §1, §4.1, §18 `check`).
 
 use std::ffi::OsStr;
 use std::format;
@@ -33,9 +33,9 @@ pub use crate::denial::Reason;
 pub struct Context<'a> {
     root: &'a Root,
     grants: &'a [Grant],
-    /// `None` when it is not usable, which denies everything (spec §13).
+    /// `None` if it is not usable. That denies everything (spec §13).
     image: Option<Image<'a>>,
-    /// To name their patterns.
+    /// Names the patterns in messages.
     tiers: Option<&'a Tiers>,
 }
 
@@ -46,15 +46,15 @@ impl<'a> Context<'a> {
         Self { root, grants, image: Image::read(image).ok(), tiers: None }
     }
 
-    /// Which names the patterns of `tiers`, those that the image was built with, where they decide, not their lists
-    /// alone.
+    /// Lets messages name the deciding pattern and not only its list. `tiers` must be those that the image was built
+    /// with.
     #[must_use]
     pub const fn naming(self, tiers: &'a Tiers) -> Self {
         Self { tiers: Some(tiers), ..self }
     }
 
-    /// Whether `input`, workspace-relative, may be used for `capability`. Deleting is about the
-    /// entry, everything else about what a final link leads to. Nothing on disk is changed.
+    /// Whether `input`, workspace-relative, may be used for `capability`. Deletion concerns the entry itself,
+    /// everything else the target of a final symlink. Changes nothing on disk.
     #[must_use]
     pub fn check(&self, input: &[u8], capability: Capability) -> CheckResult {
         let mut result = self.check_to_use(input, capability);
@@ -64,15 +64,15 @@ impl<'a> Context<'a> {
         result
     }
 
-    /// As [`Self::check`], in less time: what else grants the capability is only found out where this
-    /// input is refused.
+    /// As [`Self::check`], in less time. It only finds the other paths that grant the capability if this input is
+    /// denied.
     #[must_use]
     pub fn check_to_use(&self, input: &[u8], capability: Capability) -> CheckResult {
         let op = if capability == Capability::Delete { Op::Entry } else { Op::Content };
         self.check_as(input, capability, op)
     }
 
-    /// As [`Self::check_to_use`], and says whether a final link is followed.
+    /// As [`Self::check_to_use`], with `op` saying whether a final symlink is followed.
     #[must_use]
     pub fn check_as(&self, input: &[u8], capability: Capability, op: Op) -> CheckResult {
         let mut result = CheckResult::new(String::from_utf8_lossy(input).into_owned(), capability);
@@ -87,7 +87,7 @@ impl<'a> Context<'a> {
         result.concluded(judgement)
     }
 
-    /// The verdict on `path`, which is absolute and canonical, as on input that leads there.
+    /// The verdict on `path`, which is absolute and canonical, as for input that leads there.
     #[must_use]
     pub fn check_canonical(&self, path: &Path, capability: Capability) -> CheckResult {
         if !self.reaches(path) {
@@ -99,7 +99,8 @@ impl<'a> Context<'a> {
         result
     }
 
-    /// As [`Self::check_canonical`], of creating a directory there: of an auto-run file nobody obeys the name alone.
+    /// As [`Self::check_canonical`], for creating a directory there. No program obeys the name of an auto-run file
+    /// alone.
     #[must_use]
     pub fn check_new_directory(&self, path: &Path) -> CheckResult {
         let result = self.check_canonical(path, Capability::Create);
@@ -112,10 +113,10 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// As [`Self::check`], and holds what was judged, to be used instead of the path.
+    /// As [`Self::check`], and pins the path that was judged. Use the pin instead of the path.
     ///
     /// # Errors
-    /// Where it may not be used, or not be held: something may have taken its place.
+    /// [`FsAccessError`] if the path may not be used or cannot be pinned: something may have taken its place.
     ///
     /// ```
     /// # use jp_confine_policy::{Capability, approvals::ApprovedTargets, model::Policy, workspace::Workspace};
@@ -138,8 +139,8 @@ impl<'a> Context<'a> {
         held.map_err(|error| FsAccessError::new(result.concluded(Err(Reason::of(&error)))))
     }
 
-    /// The verdict on the canonical `path`, which was reached by `route` and is shown as `asked`.
-    /// Whether it is within the boundary is the caller's to know.
+    /// The verdict on the canonical `path`, which was reached by `route` and is shown as `asked`. The caller must know
+    /// whether it is within the boundary.
     pub(crate) fn judge(
         &self,
         asked: &Path,
@@ -157,8 +158,8 @@ impl<'a> Context<'a> {
         result.concluded(judgement)
     }
 
-    /// The verdict on the canonical `path`, to which a link leads by `route`, and which nobody need grant: as far
-    /// as the policy withholds it there. How far patterns do says `reach`.
+    /// The verdict on the canonical `path`, to which a symlink leads by `route`, and which no rule need grant. It is
+    /// denied as far as the policy withholds it there. `reach` says how far patterns count.
     #[cfg(target_os = "linux")]
     pub(crate) fn judge_led(
         &self,
@@ -178,10 +179,9 @@ impl<'a> Context<'a> {
         result.concluded(judgement)
     }
 
-    /// Whether tool input may lead to the canonical `path`: inside the workspace, or where a person
-    /// let it lead, an approved external target, a path typed as a flag, or one of a profile of
-    /// that person's that was named (spec §1.3, §7, §18). The baseline and the other profiles are
-    /// for programs, not for tool input.
+    /// Whether tool input may lead to the canonical `path`. It may inside the workspace. Outside, a person must have
+    /// allowed it (spec §1.3, §7, §18): by approving an external target, typing a flag, or naming a profile of their
+    /// own. The baseline and the other profiles are for programs, not for tool input.
     pub(crate) fn reaches(&self, path: &Path) -> bool {
         let covers = |grant: &&Grant| path.starts_with(&grant.anchor);
         self.root.contains(path)
@@ -199,7 +199,7 @@ impl<'a> Context<'a> {
         self.image.as_ref().ok_or(Reason::PolicyUnavailable)
     }
 
-    /// The judgement of tool input, in the order of precedence of spec §1.
+    /// Judges tool input, in the order of precedence of spec §1.
     pub(crate) fn judge_input(
         &self,
         image: &Image<'_>,
@@ -226,7 +226,7 @@ impl<'a> Context<'a> {
         self.decide(image, &resolved.path, &route, result)
     }
 
-    /// What the evaluator says.
+    /// The evaluator's answer.
     fn decide(
         &self,
         image: &Image<'_>,
@@ -236,7 +236,7 @@ impl<'a> Context<'a> {
     ) -> Result<(), Reason> {
         let request = Request::by_route(bytes(path), bytes(route));
         let found = decide::lookup(image, &request);
-        // Which name their lists.
+        // Without `tiers`, messages name the lists alone.
         let nobodys = Tiers::default();
         let tiers = self.tiers.unwrap_or(&nobodys);
         result.rule_id = found.rule;
@@ -268,7 +268,7 @@ impl<'a> Context<'a> {
         Err(reason)
     }
 
-    /// What withholds it beside the rules, so that no rule alone allows it.
+    /// The reason besides the rules why the path is withheld, so that no rule alone allows it.
     fn beside_rules(
         &self,
         image: &Image<'_>,
@@ -292,15 +292,15 @@ impl<'a> Context<'a> {
             .filter(|detail| matches!(detail, Detail::Keeps { what: Some(_), .. }))
     }
 
-    /// Whether the launcher's own word decided, which nothing outweighs.
+    /// Whether a control entry of the launcher decided, which nothing overrides.
     fn control(&self, result: &CheckResult) -> Option<Detail> {
         let winner = result.rule_id?.index();
         let decider = build::decider(self.grants, winner, result.capability.into())?;
         (decider.kind == GrantKind::Control).then_some(Detail::Control)
     }
 
-    /// Whether the user denied the canonical `path`, or what it is in: in the workspace that outweighs its rules,
-    /// outside where the `winner` says so.
+    /// Whether the user denied the canonical `path` or a directory above it. In the workspace that overrides its rules.
+    /// Outside, it counts if it is the `winner`.
     fn user_denies(&self, path: &Path, winner: Option<RuleId>) -> bool {
         let is_users =
             |origin: &Origin| matches!(origin, Origin::Flag { .. } | Origin::Profile { .. });
@@ -313,7 +313,7 @@ impl<'a> Context<'a> {
         counting.any(|grant| path.starts_with(&grant.anchor))
     }
 
-    /// Why what may not be deleted stays although its own rule grants that.
+    /// Why an entry stays although its own rule grants deletion.
     pub(crate) fn stays(
         &self,
         image: &Image<'_>,
@@ -326,7 +326,7 @@ impl<'a> Context<'a> {
         is_granted.then(|| granting::keeper(self, image, path, true))
     }
 
-    /// Within the boundary, or how it was left.
+    /// Checks that the path is within the boundary, or says how it left.
     fn within_boundary(&self, resolved: &Resolved, spelled: &Path) -> Result<(), Reason> {
         if self.reaches(&resolved.path) {
             return Ok(());
@@ -344,7 +344,7 @@ impl<'a> Context<'a> {
         Err(if entered { Reason::NestedEscape } else { Reason::Escape })
     }
 
-    /// The external rule on what is spelled so that was left out, if there is one.
+    /// The dropped external rule on this spelling, if there is one.
     fn unapproved(&self, spelled: &Path) -> Option<String> {
         let is_it = |grant: &&Grant| match &grant.kind {
             GrantKind::Tombstone { lexical_path } => {
@@ -359,8 +359,8 @@ impl<'a> Context<'a> {
         path.strip_prefix(self.root.as_path()).unwrap_or(path)
     }
 
-    /// The workspace-relative form of what is meant; outside it the spelling, because the real
-    /// place of an external target is nobody's business but its owner's (RFD D43).
+    /// The workspace-relative path. Outside the workspace it is the spelling, because the real place of an external
+    /// target concerns its owner alone (RFD D43).
     fn target(&self, resolved: &Path, spelled: &Path) -> String {
         let inside = resolved.strip_prefix(self.root.as_path()).ok();
         let spelled = shown(spelled);
@@ -383,21 +383,20 @@ impl<'a> Context<'a> {
         self.grants
     }
 
-    /// Whether a grant is what holds in the workspace where nothing was written.
+    /// Whether a grant is the one that holds in the workspace where no rule was written.
     fn is_ground(&self, id: RuleId) -> bool {
         let kind = self.grants.get(id.index()).map(|grant| &grant.kind);
         matches!(kind, Some(GrantKind::Sentinel | GrantKind::Workspace))
     }
 
-    /// Who declared what decides about the capability where the rule `id` wins.
+    /// The source of the grant that decides about the capability if the rule `id` wins.
     pub(crate) fn origin(&self, id: RuleId, capability: Capability) -> Option<String> {
         let decided = build::decider(self.grants, id.index(), capability.into());
         decided.map(|grant| grant.origin.to_string())
     }
 }
 
-/// The evaluator's answer for one capability. What has something below it that must stay may not be
-/// removed (R5).
+/// The evaluator's answer for one capability. A directory may not be removed if something below it must stay (R5).
 pub(crate) fn verdict(
     image: &Image<'_>,
     request: &Request<'_>,
@@ -409,7 +408,7 @@ pub(crate) fn verdict(
     }
 }
 
-/// What a tier opens on the path, which no rule reaches (spec §9.6).
+/// The capabilities that a tier grants on the path, which no rule reaches (spec §9.6).
 fn opened(image: &Image<'_>, path: &Path) -> Capabilities {
     decide::lookup(image, &Request::canonical(bytes(path))).opened(image)
 }
@@ -424,7 +423,7 @@ fn leads_out(grant: &Grant) -> bool {
     by_person && !grant.caps.is_empty() || matches!(grant.kind, GrantKind::External { .. })
 }
 
-/// A workspace-relative path as people see it.
+/// A workspace-relative path as messages show it.
 pub(crate) fn shown(path: &Path) -> String {
     if path.as_os_str().is_empty() { ".".to_string() } else { path.to_string_lossy().into_owned() }
 }

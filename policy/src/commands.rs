@@ -16,16 +16,16 @@ use crate::model::RuleSource;
 /// As the last word of a pattern: any further arguments.
 pub const REST: &str = "**";
 
-/// What is allowed of one program (spec §2.4).
+/// A rule about one program (spec §2.4).
 ///
 /// Two rules are equal when they say the same, wherever they were written.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRule {
-    /// The patterns of which the arguments must match one; absent: any arguments.
+    /// The patterns of arguments, one of which must match. Absent: any arguments.
     #[serde(default)]
     pub args: Option<Vec<Vec<String>>>,
-    /// Names of variables that it may have of the environment, as in `access.env`.
+    /// Names of environment variables that the program may read, as in `access.env`.
     #[serde(default)]
     pub envs: Vec<String>,
     /// Where it was written.
@@ -42,10 +42,10 @@ impl PartialEq for CommandRule {
 impl Eq for CommandRule {}
 
 impl CommandRule {
-    /// The variables that it may have, ready to be asked.
+    /// The variables that the program may read, compiled.
     ///
     /// # Errors
-    /// [`EnvError`] for the first name that cannot stand.
+    /// [`EnvError`] for the first invalid name.
     pub fn variables(&self) -> Result<Env, EnvError> {
         Env::readable(&self.envs)
     }
@@ -54,16 +54,16 @@ impl CommandRule {
 /// A rule about a program whose file is known.
 #[derive(Debug, Clone)]
 pub struct Listed {
-    /// The key: what the program must be called, but for folders in it.
+    /// The key. Its last component is the name that the program must have.
     pub key: String,
     /// The canonical absolute path of the file.
     pub program: PathBuf,
-    /// What it may do.
+    /// The rule itself.
     pub rule: CommandRule,
 }
 
 impl Listed {
-    /// What the program must be called.
+    /// The name that the program must have.
     #[must_use]
     pub fn name(&self) -> &str {
         self.key.rsplit('/').next().unwrap_or_default()
@@ -76,7 +76,7 @@ impl Listed {
 pub struct Commands(pub BTreeMap<String, CommandRule>);
 
 impl Commands {
-    /// What the rule for `program` says of `args`.
+    /// The verdict of the rule for `program` on `args`.
     #[must_use]
     pub fn judge(&self, program: &str, args: &[String]) -> Coverage {
         let Some(rule) = self.0.get(program) else { return Coverage::Uncovered };
@@ -89,18 +89,18 @@ impl Commands {
         Coverage::of(rule.args.as_ref().is_none_or(&mut any))
     }
 
-    /// The names of variables that `program` may have.
+    /// The names of variables that `program` may read.
     #[must_use]
     pub fn envs(&self, program: &str) -> &[String] {
         self.0.get(program).map_or(&[], |rule| &rule.envs)
     }
 }
 
-/// More words are not to be read in a rule.
+/// Most words written into a rule. Longer ones are hard to read.
 const MOST: usize = 48;
 
-/// The narrowest pattern to write down that lets `count` arguments pass of which these are the first: themselves,
-/// unless they are too many, and [`REST`] for those that are left out.
+/// The narrowest pattern that allows `count` arguments, of which these are the first. It lists the arguments
+/// themselves, unless they are too many, and puts [`REST`] for those that are left out.
 #[must_use]
 pub fn pattern<'a>(first: impl Iterator<Item = &'a str>, count: usize) -> Vec<String> {
     let mut pattern: Vec<String> = first.take(MOST).map(ToOwned::to_owned).collect();
@@ -110,8 +110,7 @@ pub fn pattern<'a>(first: impl Iterator<Item = &'a str>, count: usize) -> Vec<St
     pattern
 }
 
-/// The words of a pattern, and whether more may follow: [`REST`] is something else than a word only at
-/// the end.
+/// The words of a pattern, and whether more may follow. [`REST`] is special only at the end.
 pub(crate) fn words(pattern: &[String]) -> (&[String], bool) {
     match pattern.split_last() {
         Some((last, words)) if last == REST => (words, true),

@@ -1,4 +1,4 @@
-//! From rules as written to grants on canonical paths (spec §6).
+//! Compiles rules as written to grants on canonical paths (spec §6).
 
 use std::borrow::ToOwned as _;
 use std::path::PathBuf;
@@ -18,22 +18,21 @@ use crate::model::{CompiledRule, FsRule, RuleSource};
 use crate::slips::{self, Earlier, Slip};
 use crate::warning::{DropReason, Warning};
 
-/// What the rules of a policy come to.
+/// The result of compiling the rules of a policy.
 #[derive(Debug)]
 pub struct Compiled {
     /// The grants of the workspace itself and of its rules, in declared order.
     pub grants: Vec<Grant>,
-    /// What dropped rules would grant were their targets approved: for messages.
+    /// The grants of dropped rules, as if their targets were approved. For messages.
     pub unapproved: Vec<Grant>,
-    /// The rules for tools that check themselves; empty exactly when nothing was declared.
+    /// The rules for tools that check themselves. Empty exactly if nothing was declared.
     pub rules: Vec<CompiledRule>,
-    /// What the person should know.
+    /// Warnings for the person.
     pub warnings: Vec<Warning>,
 }
 
 impl Compiled {
-    /// What the same rules come to for the file service, which without declared rules lets a tool read
-    /// and no more (R9).
+    /// The same rules for the file service. Without declared rules it lets a tool read and no more (R9).
     #[must_use]
     pub fn for_service(mut self) -> Self {
         for grant in &mut self.grants {
@@ -47,12 +46,11 @@ impl Compiled {
     }
 }
 
-/// Compiles the declared rules of a workspace; `None` stands for "nothing declared", an empty
-/// list for "declared, and nothing left", which denies everything. Reads the disk, changes
-/// nothing.
+/// Compiles the declared rules of a workspace. `None` stands for "nothing declared". An empty list stands for
+/// "declared, and nothing left", which denies everything. Reads the disk and changes nothing.
 ///
 /// # Errors
-/// [`CompileError`] for the first rule that cannot stand; no run may begin then.
+/// [`CompileError`] for the first invalid rule. No run may begin then.
 pub fn compile(
     root: &Root,
     declared: Option<&[FsRule]>,
@@ -80,7 +78,7 @@ pub fn compile(
     Ok(compiler.compiled)
 }
 
-/// What holds in the workspace where no rule does.
+/// The grant that holds in the workspace where no rule does.
 pub(crate) fn ground(root: &Root, declared: bool) -> Grant {
     let (caps, kind, why) = if declared {
         (Capabilities::NONE, GrantKind::Sentinel, "access.fs is declared, and no rule covers this")
@@ -119,7 +117,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Looks at a rule on a path that nothing has.
+    /// Checks a rule on a path that does not exist for likely mistakes.
     fn look_for_slips(&mut self, rule: &FsRule) -> Result<(), CompileError> {
         let slip = slips::of_missing(rule);
         if slip == Some(Slip::Pattern) && rule.capabilities().is_empty() {
@@ -193,8 +191,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Leaves denials where the rule was, so that no shorter rule takes its place (spec §6.4): at
-    /// its path, at the entry its path names on disk, and at its target.
+    /// Leaves denials where the rule was: at its path, at the entry that its path names on disk, and at its target. So
+    /// no shorter rule takes its place (spec §6.4).
     fn drop_rule(
         &mut self,
         rule: &FsRule,
@@ -230,7 +228,7 @@ impl Compiler<'_> {
         self.compiled.grants.push(grant(rule, anchor, caps, kind));
     }
 
-    /// A tool that reads an empty list would take it for "unrestricted".
+    /// Adds a rule that denies everything, because a tool that reads an empty list would take it for "unrestricted".
     fn deny_where_nothing_is_left(&mut self) {
         let left =
             |grant: &Grant| matches!(grant.kind, GrantKind::Plain | GrantKind::External { .. });

@@ -1,4 +1,4 @@
-//! Rules that no policy can be made of, and what would be right instead (spec §6.1).
+//! Errors for rules that cannot be compiled, with the corrected form (spec §6.1).
 
 use std::boxed::Box;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::canonical::ResolveError;
 use crate::lexical::LexicalError;
 use crate::model::{FsRule, RuleSource};
 
-/// A rule that no policy can be made of; the whole run is refused (spec §6.1).
+/// A rule that cannot be compiled. It denies the whole run (spec §6.1).
 #[derive(Debug, thiserror::Error)]
 #[error("{rule}: path `{path}` {problem}")]
 pub struct CompileError {
@@ -21,12 +21,12 @@ pub struct CompileError {
 }
 
 impl CompileError {
-    /// The refusal of a rule for its path.
+    /// The error for a rule's path.
     pub(crate) fn on_path(rule: &FsRule, problem: Problem) -> Self {
         Self::on("path", rule, problem)
     }
 
-    /// The refusal of a rule for saying `external = true`.
+    /// The error for a rule's `external = true`.
     pub(crate) fn on_external(rule: &FsRule, problem: Problem) -> Self {
         Self::on("external", rule, problem)
     }
@@ -54,41 +54,41 @@ impl CompileError {
         &self.path
     }
 
-    /// What is wrong with the value.
+    /// The problem with the value.
     #[must_use]
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
 
-    /// What would be right.
+    /// The correction.
     #[must_use]
     pub fn help(&self) -> String {
         self.problem.help(&self.path)
     }
 }
 
-/// What is wrong with a rule.
+/// The problem with a rule.
 #[derive(Debug)]
 pub enum Problem {
     /// The form of its path is wrong.
     Form(LexicalError),
     /// Its path cannot be resolved.
     Unresolvable(ResolveError),
-    /// It leads outside the workspace without saying `external = true`.
+    /// The path leads outside the workspace and the rule does not say `external = true`.
     Outside {
-        /// Where it leads.
+        /// The target of the path.
         target: PathBuf,
     },
-    /// It says `external = true` and stays inside.
+    /// The rule says `external = true`, and its path stays inside.
     ExternalInside {
-        /// Where it leads.
+        /// The target of the path.
         target: PathBuf,
     },
-    /// It has the form of a pattern, nothing has that name, and the rule grants nothing.
+    /// The path has the form of a pattern, nothing has that name, and the rule grants nothing.
     Pattern,
-    /// It leads to a name that the wire form, which is JSON, cannot carry.
+    /// The path leads to a name that the wire form, which is JSON, cannot carry.
     NotUtf8 {
-        /// Where it leads.
+        /// The target of the path.
         target: PathBuf,
     },
 }

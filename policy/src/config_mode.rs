@@ -1,5 +1,5 @@
-//! Which modes a configuration of git may get without a prompt. When git makes a repository it tries the right of the
-//! owner to execute the file, to learn whether the file system keeps that.
+//! Says which modes a configuration of git may get without a prompt. When git creates a repository, it tries to give
+//! the owner the right to execute the file. That shows whether the file system keeps modes.
 
 use crate::autorun;
 use crate::capability::Capabilities;
@@ -8,7 +8,7 @@ use crate::image::Image;
 use crate::lookup::Request;
 use crate::tier::Restraint;
 
-/// Whether it is a configuration of git, and the list of auto-run files is all that is in the way of a change: then [`is_harmless`] decides.
+/// Whether a git configuration is protected by the list of auto-run files alone. If so, [`is_harmless`] decides.
 #[must_use]
 pub fn is_kept_by_list_alone(image: &Image<'_>, request: &Request<'_>) -> bool {
     let is_question = |verdict| matches!(verdict, Verdict::Deny(denial) if denial.restraint == Some(Restraint::Autorun));
@@ -18,13 +18,13 @@ pub fn is_kept_by_list_alone(image: &Image<'_>, request: &Request<'_>) -> bool {
         && decide::access(image, &request.consented(), Capabilities::UPDATE) == Verdict::Allow
 }
 
-/// Whether modes differ by nothing but the owner's right to execute.
+/// Whether two modes differ by nothing but the owner's right to execute.
 #[must_use]
 pub const fn is_harmless(old: u32, new: u32) -> bool {
     (old ^ new) & 0o7777 & !0o100 == 0
 }
 
-/// Whether nothing is withheld at `request` but for the list of auto-run files, in this run and those around it.
+/// Whether only the list of auto-run files withholds anything at `request`, in this run and those around it.
 pub(crate) fn is_all_that_withholds(image: &Image<'_>, request: &Request<'_>) -> bool {
     image.levels().all(|image| {
         let found = decide::lookup(image, request);

@@ -1,5 +1,5 @@
-//! What decides what may be done, and which nothing that is held to a policy may change (spec §8.1): the policy
-//! file of a workspace, and the folders in which jp-confine keeps what a user configured and approved.
+//! The control files: they decide what is allowed, and nothing under a policy may change them (spec §8.1). They are the
+//! policy file of a workspace, and the directories in which jp-confine keeps configuration and approvals.
 
 use std::borrow::ToOwned as _;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use uzers::os::unix::UserExt as _;
 use crate::canonical::{self, Op, ResolveError, Resolved, Root};
 use crate::workspace::POLICY_FILE;
 
-/// A path that nobody may change, and what it is.
+/// A path that nobody may change, and a description of it.
 pub type Kept = (PathBuf, &'static str);
 
 const CONFIGURATION: &str = "the user's configuration, never writable from inside";
@@ -21,21 +21,21 @@ const CONFIGURATION: &str = "the user's configuration, never writable from insid
 const CONFIGURATION_OF: &str = "jp-confine's configuration";
 const DATA_OF: &str = "what jp-confine keeps for the user";
 
-/// Where they usually are, below the home.
+/// The usual places, below the home directory.
 const CONFIGURATIONS: &str = ".config";
 const DATA: &str = ".local/share";
 
-/// Kept in a directory that has nothing else to be kept and must stay where it is, there or not: the rest of it is as
-/// free as without.
+/// A name to keep in a directory that must stay in place, whether or not the name exists. Everything else in the
+/// directory stays free.
 const ANCHOR: &str = ".jp-confine";
 
-/// The directories of a user, absolute; `None` where nobody says.
+/// The directories of a user, absolute. `None` if nothing names one.
 #[derive(Debug, Clone, Default)]
 pub struct Homes {
-    /// `$HOME`, which `~` stands for; the password file is not consulted for that (spec §9.1).
+    /// `$HOME`, which `~` stands for. The password file is not consulted for that (spec §9.1).
     pub user: Option<PathBuf>,
-    /// What is protected as a home: `$HOME`, if that is an absolute path, and whatever the environment says the
-    /// directory that the password file has for the user.
+    /// Directories that are protected as a home: `$HOME`, if absolute, and always the directory that the password file
+    /// has for the user.
     pub protected: Vec<PathBuf>,
     /// The directory that the password file has for the user.
     pub account: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub struct Homes {
 }
 
 impl Homes {
-    /// Those that the environment of this process names.
+    /// The directories that the environment of this process names.
     #[must_use]
     pub fn of_environment() -> Self {
         let absolute =
@@ -62,8 +62,8 @@ impl Homes {
         Self { user, protected, account, config, data }
     }
 
-    /// Where the environment has the user's directories be: each with what is in it, and the variable that says so. Not
-    /// those below the home that the password file has: no run of this user's ever writes there.
+    /// The user's directories that the environment names, each with its content and the variable that names it. Leaves
+    /// out the usual ones below the home in the password file, because no run of this user ever writes there.
     pub fn named(&self) -> impl Iterator<Item = (&Path, &'static str, &'static str)> {
         let configuration = (&self.config, CONFIGURATIONS, CONFIGURATION_OF, "XDG_CONFIG_HOME");
         let data = (&self.data, DATA, DATA_OF, "XDG_DATA_HOME");
@@ -76,8 +76,8 @@ impl Homes {
         })
     }
 
-    /// The product's own folders in them, there or not, and what each is for; also those where they usually are, as
-    /// the next run may look for them there.
+    /// The product's own directories, whether or not they exist, and the purpose of each. Includes the usual places,
+    /// because the next run may look there.
     pub fn folders(&self) -> impl Iterator<Item = Kept> {
         let usual = |below| self.protected.iter().map(move |home| home.join(below));
         let of_configuration = folders_in(self.config.iter().cloned().chain(usual(CONFIGURATIONS)));
@@ -88,13 +88,14 @@ impl Homes {
             .chain(of_data.map(move |folder| (folder, why)))
     }
 
-    /// The file in which the user configured it, there or not.
+    /// The file with the user's configuration, whether or not it exists.
     #[must_use]
     pub fn configuration(&self) -> Option<PathBuf> {
         Some(self.config.as_ref()?.join("jp-confine/config.toml"))
     }
 
-    /// What nobody may change of the folders, and of that file, which may be kept elsewhere.
+    /// The paths that nobody may change, so that the directories and the configuration file stay. That file may be kept
+    /// elsewhere.
     #[must_use]
     pub fn kept(&self) -> Vec<Kept> {
         let mut kept: Vec<Kept> = Vec::new();
@@ -110,42 +111,44 @@ impl Homes {
     }
 }
 
-/// The directory as it is called without `..`, which only the kernel knows behind a link; one that is not there as it is.
+/// The directory's path without `..`, which only the kernel resolves correctly after a symlink. If it does not exist,
+/// the path is returned unchanged.
 fn without_parents(directory: PathBuf) -> PathBuf {
     let goes_back = directory.components().any(|part| part == Component::ParentDir);
     let found = goes_back.then(|| directory.canonicalize().ok()).flatten();
     found.unwrap_or(directory)
 }
 
-/// The product's own folders in these directories.
+/// The product's own directories below these.
 fn folders_in(homes: impl Iterator<Item = PathBuf>) -> impl Iterator<Item = PathBuf> {
     let mut known = BTreeSet::new();
     let folders = homes.map(|home| home.join("jp-confine"));
     folders.filter(move |folder| known.insert(folder.clone()))
 }
 
-/// The user's directory by the password file.
+/// The user's directory in the password file.
 fn of_account() -> Option<PathBuf> {
     let user = uzers::get_user_by_uid(rustix::process::geteuid().as_raw())?;
     Some(user.home_dir().to_owned()).filter(|home| home.is_absolute())
 }
 
-/// What nobody may change of the policy file of a workspace.
+/// The paths that nobody may change, so that the policy file of a workspace stays.
 pub fn policy_file(root: &Root) -> impl Iterator<Item = Kept> {
     let file = Path::new(POLICY_FILE);
     let kept = kept(&root.as_path().join(file), root.resolve(file, Op::Content));
     kept.into_iter().map(|path| (path, "the workspace's policy file, never writable from inside"))
 }
 
-/// What nobody may change of `place`, absolute: where it leads, canonical, and what holds every link on the way, and
-/// every directory that a `..` leads out of, because another one in its place would lead elsewhere.
+/// The paths that nobody may change, so that `place`, absolute, stays. They are its canonical target, each symlink on
+/// the way, and a name in each directory that a `..` leads out of. Another symlink or directory there would lead
+/// elsewhere.
 #[must_use]
 pub fn way(place: &Path) -> Vec<PathBuf> {
     kept(place, canonical::resolve(Path::new("/"), place, Op::Content))
 }
 
-/// What nobody may change so that something stays at `place`, absolute, its parent canonical: it itself, or of a
-/// directory that it is there.
+/// The path that nobody may change, so that an entry stays at `place`. `place` is absolute, and its parent is
+/// canonical. The path is `place` itself, or a name in it if it is a directory.
 #[must_use]
 pub fn standing(place: &Path) -> Option<PathBuf> {
     let there = place.symlink_metadata().ok()?;
@@ -157,7 +160,7 @@ fn kept(place: &Path, resolved: Result<Resolved, ResolveError>) -> Vec<PathBuf> 
         Ok(Resolved { path, steps, left, .. }) => {
             let mut kept: Vec<PathBuf> = steps.into_iter().map(|step| step.link).collect();
             kept.push(path);
-            // What is kept in a directory keeps that from going elsewhere.
+            // A path kept in a directory also keeps the directory in place.
             for directory in left {
                 if !kept.iter().any(|path| path.starts_with(&directory)) {
                     kept.push(directory.join(ANCHOR));
@@ -165,7 +168,7 @@ fn kept(place: &Path, resolved: Result<Resolved, ResolveError>) -> Vec<PathBuf> 
             }
             kept
         }
-        // Something else stands in the way, and is held where it is.
+        // Something else is in the way, and is kept in place.
         Err(_) if is_plain(place) => vec![place.to_owned()],
         Err(_) => Vec::new(),
     }
@@ -183,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    /// The links on the way to a folder, where it leads, and a file in it that is kept elsewhere.
+    /// The symlinks on the way to a directory, its target, and a file in it that is kept elsewhere.
     #[test]
     fn what_leads_to_them_is_kept_too() {
         let dir = tempfile::tempdir().expect("a directory");
@@ -219,7 +222,7 @@ mod tests {
         assert_eq!(folders, expected);
     }
 
-    /// The directories that a `..` leads out of stay where they are, and nothing else in them is kept.
+    /// The directories that a `..` leads out of stay in place, and nothing else in them is kept.
     #[test]
     fn what_is_left_on_the_way_stays() {
         let dir = tempfile::tempdir().expect("a directory");

@@ -1,6 +1,6 @@
-//! What rules say of something that is not a file.
+//! The answer of rules about something that is not a file.
 
-/// Whether rules say anything about it, and what.
+/// Whether a rule is about it, and whether that rule allows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coverage {
     /// A rule allows it.

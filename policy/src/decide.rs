@@ -1,8 +1,8 @@
-//! The one evaluator: what a policy image says about a path (spec §5).
+//! Evaluates policy images: the one place that says what a policy grants on a path (spec §5).
 //!
-//! Every question "is this allowed?" of the shim, the launcher and the library ends here.
-//! Invariants: pure, total, no allocation, no I/O, no panic. Paths are bytes, absolute and
-//! canonical: no `.`, `..`, empty component or trailing slash (the root is `/`).
+//! Every question "is this allowed?" of the preload library, the launcher and this crate ends here. Invariants: pure,
+//! total, no allocation, no I/O, no panic. Paths are bytes, absolute and canonical: no `.`, `..`, empty component or
+//! trailing slash (the root is `/`).
 
 pub use crate::arrival::{admit_contents, admit_symlink, link_symlink, symlink};
 use crate::autorun;
@@ -28,26 +28,25 @@ pub enum Verdict {
     Deny(Denial),
 }
 
-/// Why a request is refused.
+/// Why a request is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Denial {
     /// The rule that decided; `None` where no rule covers the path.
     pub rule: Option<RuleId>,
-    /// The capabilities that were wanted and are not granted.
+    /// The requested capabilities that are not granted.
     pub missing: Capabilities,
     /// The name must look absent: answer ENOENT instead of EACCES (R18).
     pub hidden: bool,
-    /// The refusal is about the second path of a rename or link.
+    /// The denial is about the second path of a rename or link.
     pub second: bool,
-    /// How many runs further out the policy is that refuses, see [`Image::at_level`]: the rule is
-    /// one of its rules.
+    /// How many runs further out the denying policy is, see [`Image::at_level`]. `rule` is one of its rules.
     pub level: u8,
-    /// How much of the path is no secret, see [`Lookup::visible`]: where that much of it does not
-    /// exist, or all of it does, the kernel's own ENOENT or EEXIST may stand.
+    /// How much of the path is no secret, see [`Lookup::visible`]. If that much of it does not exist, or all of it
+    /// does, the kernel's own ENOENT or EEXIST may stand.
     pub visible: usize,
     /// The tier that withholds what a rule grants.
     pub restraint: Option<Restraint>,
-    /// A person may be asked; with consent the operation as a whole may go ahead.
+    /// A person may be asked. With consent the operation as a whole may go ahead.
     pub ask: bool,
 }
 
@@ -65,25 +64,25 @@ pub struct OpenRequest {
     pub exclusive: bool,
 }
 
-/// How much of an open the policy allows. The kernel tells new from existing, not a prior check.
+/// How much of an open the policy allows. The kernel tells new from existing; no check beforehand does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenVerdict {
     /// As asked.
     Allow,
-    /// Only if the open creates the file: add `O_EXCL`; the denial is for the other case.
+    /// Only if the open creates the file: add `O_EXCL`. The denial is for the other case.
     OnlyNew(Denial),
-    /// Only if the file exists: drop `O_CREAT`; the denial is for the other case.
+    /// Only if the file exists: drop `O_CREAT`. The denial is for the other case.
     OnlyExisting(Denial),
     /// Not at all.
     Deny(Denial),
 }
 
-/// What a rename does at its destination.
+/// The effect of a rename on its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// Nothing is there yet.
     Missing,
-    /// An entry, be it a dangling link, is replaced (R4).
+    /// An entry is replaced, which may be a dangling symlink (R4).
     Exists,
     /// The two entries change places (`RENAME_EXCHANGE`).
     Exchange,
@@ -95,8 +94,8 @@ pub fn access(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> V
     if permits(image, request, need) { Verdict::Allow } else { refusal(image, request, need) }
 }
 
-/// As [`access`], of what a descriptor stands for. Who has it open for writing may change it already: the consent that
-/// took, if it took one, is consent to the rest of `update`, as to its times and its mode.
+/// As [`access`], for the file of a descriptor. A process that has it open for writing may change its content already.
+/// If that took consent, the consent extends to the rest of `update`, such as times and mode.
 #[must_use]
 pub fn opened(
     image: &Image<'_>,
@@ -112,20 +111,20 @@ pub fn opened(
     }
 }
 
-/// Whether `need` is there at each level: what nearly every question comes down to, asked without
-/// gathering what a denial tells.
+/// Whether `need` is granted at each level. Nearly every question comes down to this. It does not gather the details of
+/// a denial.
 fn permits(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> bool {
     holds_at_each_level(image, request.path, |image| lookup::permits(image, request, need))
 }
 
-/// Why `need` is not there.
+/// The denial of `need`.
 #[cold]
 #[inline(never)]
 fn refusal(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Verdict {
     at_each_level(image, [request.path; 2], |image| verdict(&lookup::lookup(image, request), need))
 }
 
-/// Whether the path may be looked at (`stat`, `access`, `readlink`): only hidden areas say no (R6).
+/// Whether the path may be looked at (`stat`, `access`, `readlink`). Only hidden areas deny that (R6).
 #[must_use]
 pub fn metadata(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     if holds_at_each_level(image, request.path, |image| !lookup::is_hidden(image, request)) {
@@ -141,9 +140,9 @@ pub fn metadata(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     })
 }
 
-/// Whether `need` is left on a path that a link leads to, and that nobody need grant for it: what no rule and no
-/// pattern is about is not withheld there. How far patterns count says `reach`, that of the grant in whose
-/// place the link is.
+/// Whether `need` is left on the target of a symlink, which no rule need grant. If no rule and no pattern is about the
+/// target, nothing is withheld there. `reach` says how far patterns count: it is the reach of the grant in whose place
+/// the symlink is.
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub(crate) fn left(
     image: &Image<'_>,
@@ -156,7 +155,7 @@ pub(crate) fn left(
     })
 }
 
-/// Whether, and for which of new and existing files, an open may go ahead.
+/// Whether an open may go ahead, and whether for new or existing files only.
 #[must_use]
 pub fn open(image: &Image<'_>, request: &Request<'_>, how: OpenRequest) -> OpenVerdict {
     let need = Capabilities::NONE
@@ -168,7 +167,7 @@ pub fn open(image: &Image<'_>, request: &Request<'_>, how: OpenRequest) -> OpenV
     open_partly(image, request, how, need)
 }
 
-/// What is left of an open where not all that it may come to is allowed.
+/// The allowed part of an open that is not allowed as a whole.
 #[cold]
 #[inline(never)]
 fn open_partly(
@@ -209,20 +208,21 @@ fn combine(how: OpenRequest, existing: Verdict, new: Verdict) -> OpenVerdict {
     }
 }
 
-/// Whether the entry may be removed. A directory above another rule's anchor may only if that
-/// rule grants deletion too (R5).
+/// Whether the entry may be removed. A directory above another rule's anchor may be removed only if that rule grants
+/// deletion too (R5).
 #[must_use]
 pub fn remove(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     at_each_level(image, [request.path; 2], |image| removal(&lookup::lookup(image, request)))
 }
 
-/// Whether a directory may be made there. Of an auto-run file nobody obeys the name alone.
+/// Whether a directory may be created there. A new directory is empty, and no program obeys the name of an auto-run
+/// file alone.
 #[must_use]
 pub fn make_directory(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     access(image, &request.of_directory(), Capabilities::CREATE)
 }
 
-/// As [`remove`], of a directory in which nothing is.
+/// As [`remove`], for an empty directory.
 #[must_use]
 pub fn remove_directory(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     remove(image, &request.of_directory())
@@ -273,8 +273,7 @@ fn rename_at(
     ])
 }
 
-/// Whether what is moved has no more rights at `to` than it had at `from` (R5); [`rename`] asks that
-/// too.
+/// Whether a moved entry has no more rights at `to` than at `from` (R5). [`rename`] checks that too.
 #[must_use]
 pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
     at_each_level(image, [from.path, to.path], |image| {
@@ -282,9 +281,11 @@ pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) ->
     })
 }
 
-/// Whether a directory may go from one place to another for all that holds below it alone: what a tier withholds there,
-/// or a person is to be asked about, as what is sensitive, and what an exclusion of a rule takes away must not come to
-/// where that would not be; nor what no rule reaches, of which a pattern opens the directory alone, to where a rule does.
+/// Whether a directory may move, as far as everything below it goes. Three kinds of entries must not escape:
+///
+/// - those that a tier withholds or that need a prompt, such as sensitive ones, to where they would be granted
+/// - those that an exclusion of a rule takes away, to where it would not
+/// - those that no rule reaches, if a pattern grants the directory alone, to where a rule reaches them
 #[must_use]
 pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
     at_each_level(image, [from.path, to.path], |image| match relocation::judge(image, from, to) {
@@ -293,8 +294,8 @@ pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verd
     })
 }
 
-/// Whether a directory may go from one place to another for the auto-run files in it, which are none there: as if these
-/// were removed, that is a question.
+/// Whether a directory may move, as far as auto-run files in it go. They would be no auto-run files at `to`, so moving
+/// them takes a prompt, like removing them.
 fn leaving(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
     if from.consented || !autorun::takes_along(image, from, to.path) {
         return Verdict::Allow;
@@ -304,8 +305,8 @@ fn leaving(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
     Verdict::Deny(Denial { restraint, ask: true, ..denial })
 }
 
-/// What is not granted below a directory that [`relocate`] keeps from going elsewhere, and would be there: with that
-/// granted it may be let go. Nothing where more grants do not help, or nothing keeps it.
+/// The capabilities that are missing below `from` and would be granted below `to`, so that [`relocate`] keeps the
+/// directory in place. Granting them may release it. Empty if more grants do not help, or if nothing keeps it.
 #[must_use]
 pub fn lacking_to_relocate(
     image: &Image<'_>,
@@ -317,8 +318,8 @@ pub fn lacking_to_relocate(
     lacking.fold(Capabilities::NONE, Capabilities::union)
 }
 
-/// Whether `new` may become another name of `old`: it must not grant what `old` does not (R5). What is hidden
-/// has no other name, whatever is there.
+/// Whether `new` may become another name of `old`. It must not grant anything that `old` does not (R5). A hidden file
+/// gets no other name, even if it does not exist.
 #[must_use]
 pub fn link(image: &Image<'_>, old: &Request<'_>, new: &Request<'_>) -> Verdict {
     at_each_level(image, [old.path, new.path], |image| {
@@ -333,8 +334,8 @@ pub fn link(image: &Image<'_>, old: &Request<'_>, new: &Request<'_>) -> Verdict 
     })
 }
 
-/// Whether the file may be the loader that a program names (`PT_INTERP`): executable, and of a
-/// place that the run cannot write to (spec §5.2, "loader from baseline").
+/// Whether the file may be the loader that a program names (`PT_INTERP`). It must be executable, in a place that the
+/// run cannot write to (spec §5.2, "loader from baseline").
 #[must_use]
 pub fn loader(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     let verdict = at_each_level(image, [request.path; 2], |image| {
@@ -353,14 +354,14 @@ pub fn loader(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     }
 }
 
-/// The link that stood on a prefix of `path` when the policy was compiled: the length of that
-/// prefix and what it resolves to. The caller replaces the one with the other.
+/// The symlink that was at a prefix of `path` when the policy was compiled: the length of that prefix and its target.
+/// The caller replaces the prefix with the target.
 #[must_use]
 pub fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
     walk::alias(image, path)
 }
 
-/// Whether nothing at or below the directory is hidden, so that metadata needs no judging there.
+/// Whether nothing at or below the directory is hidden, so that metadata there needs no check.
 #[must_use]
 pub fn shows_everything(image: &Image<'_>, directory: &[u8]) -> bool {
     holds_at_each_level(image, directory, |image| {
@@ -368,15 +369,15 @@ pub fn shows_everything(image: &Image<'_>, directory: &[u8]) -> bool {
     })
 }
 
-/// Whether `need` is granted at the directory and everywhere below it, so that a walk the kernel
-/// keeps beneath it needs no judging.
+/// Whether `need` is granted at the directory and everywhere below it. Then a walk that the kernel keeps beneath it
+/// needs no checks.
 #[must_use]
 pub fn grants_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
     holds_at_each_level(image, directory, |image| holds_beneath(image, directory, need))
 }
 
-/// Why a tier would withhold some of `need` from a rule that names the very path of `request`, if it would: then
-/// no rule alone allows it.
+/// Why a tier would withhold some of `need` from a rule that names the very path of `request`. If it would, no rule
+/// alone allows it.
 #[cfg(feature = "std")]
 #[must_use]
 pub fn withheld_by_tier(
@@ -389,16 +390,16 @@ pub fn withheld_by_tier(
         .find_map(|(_, form)| lookup::withheld_by_tier(form?, request, need))
 }
 
-/// Whether `need` may be granted somewhere below the canonical `directory`, so that going on there can find it:
-/// where this says no it is granted nowhere below without a question.
+/// Whether `need` may be granted somewhere below the canonical `directory`, so that a search there can find it. If the
+/// answer is no, it is granted nowhere below without a prompt.
 #[cfg(feature = "std")]
 #[must_use]
 pub fn may_grant_below(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
     holds_at_each_level(image, directory, |image| lookup::may_grant_below(image, directory, need))
 }
 
-/// Whether tiers leave `need` at the canonical `directory` or anywhere below it, of what the rule there grants, be it
-/// that a person is asked. Where this says no, nobody has it there by that rule.
+/// Whether tiers leave `need` at or below the canonical `directory`, out of the grants of the rule there. A prompt
+/// counts as left. If the answer is no, that rule gives it to nobody there.
 #[cfg(feature = "std")]
 #[must_use]
 pub fn may_be_left(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
@@ -416,7 +417,7 @@ pub fn beneath(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> 
     })
 }
 
-/// As [`grants_beneath`], of one image alone.
+/// As [`grants_beneath`], for one image alone.
 fn holds_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
     let found = lookup::lookup(image, &Request::canonical(directory));
     let winner = found.rule.and_then(|id| image.rule(id.raw()));
@@ -426,8 +427,8 @@ fn holds_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> boo
         && !(need.intersects(Capabilities::WRITE) && autorun::is_ahead(image, directory))
 }
 
-/// What the policies say, from the innermost run outwards: the first refusal that nobody can lift, else
-/// the first question. Where case is ignored at one of the `paths`, the form with folded names has to agree.
+/// Unites the verdicts of all levels, from the innermost run outwards: the first final denial, else the first that
+/// needs a prompt. If case is ignored at one of the `paths`, the form with folded names must agree.
 pub(crate) fn at_each_level(
     image: &Image<'_>,
     paths: [&[u8]; 2],
@@ -439,12 +440,12 @@ pub(crate) fn at_each_level(
     }))
 }
 
-/// As [`at_each_level`], of what holds or does not.
+/// As [`at_each_level`], for a condition that holds or does not.
 fn holds_at_each_level(image: &Image<'_>, path: &[u8], holds: impl Fn(&Image<'_>) -> bool) -> bool {
     image.forms([path; 2]).all(|(_, form)| form.is_some_and(&holds))
 }
 
-/// Of a name of which there is no telling what it is equal to.
+/// The verdict on a name that may be equal to unknown others.
 const UNKNOWN: Verdict = Verdict::Deny(Denial {
     rule: None,
     missing: Capabilities::ALL,
@@ -456,7 +457,7 @@ const UNKNOWN: Verdict = Verdict::Deny(Denial {
     ask: false,
 });
 
-/// The first verdict that refuses for good, else the first that asks, else allowance.
+/// The first final denial, else the first that needs a prompt, else allowance.
 pub(crate) fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
     let mut worst = Verdict::Allow;
     for verdict in verdicts {
@@ -470,7 +471,7 @@ pub(crate) fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
 }
 
 impl Verdict {
-    /// The denial that a person may lift.
+    /// The denial, if a person may lift it.
     fn question(self) -> Option<Denial> {
         match self {
             Self::Deny(denial) if denial.ask => Some(denial),
@@ -479,7 +480,7 @@ impl Verdict {
     }
 }
 
-/// Whether an exclusion of the rule that holds at the directory may match something below it.
+/// Whether an exclusion of the rule that decides at the directory may match something below it.
 #[must_use]
 pub fn excludes_below(image: &Image<'_>, directory: &[u8]) -> bool {
     let Some((id, rest)) = Walk::along(image, directory).winner(directory) else { return false };
@@ -498,12 +499,12 @@ fn verdict(found: &Lookup, need: Capabilities) -> Verdict {
     }
 }
 
-/// A device is denied that no grant names.
+/// The denial of a device that no grant names.
 pub(crate) fn not_named(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Denial {
     Denial { hidden: false, restraint: None, ..denial(&lookup::lookup(image, request), need) }
 }
 
-/// The one constructor of a denial: a change is refused openly even where the area is hidden.
+/// The one constructor of a denial. A change is denied openly even in a hidden area.
 pub(crate) fn denial(found: &Lookup, missing: Capabilities) -> Denial {
     Denial {
         rule: found.rule,
@@ -529,14 +530,14 @@ fn pinned(found: &Lookup) -> Verdict {
     }
 }
 
-/// What stands at `from`, with all below it, must not be granted more once it stands at `to`, nor be had
-/// without the question that it takes now. An auto-run file is none any more once it is moved.
+/// Denies a move that would grant more at `to` than at `from`, to the entry or anything below it, or that would avoid a
+/// prompt. An auto-run file is none any more once it is moved.
 fn gain(from: &Lookup, to: &Lookup) -> Verdict {
     let gained = gained(from, to);
     if gained.is_empty() { Verdict::Allow } else { Verdict::Deny(denial(from, gained)) }
 }
 
-/// What of that would be granted more, or without the question.
+/// The capabilities that the move would grant, or free from a prompt.
 pub(crate) fn gained(from: &Lookup, to: &Lookup) -> Capabilities {
     let before = free(from).union(from.autorun).intersection(from.below_all);
     let granted = free(to).union(to.below_any).difference(before);
@@ -544,12 +545,12 @@ pub(crate) fn gained(from: &Lookup, to: &Lookup) -> Capabilities {
     granted.union(asked(to).difference(before.union(asked_before)))
 }
 
-/// What is granted without asking anybody.
+/// The capabilities that are granted without a prompt.
 fn free(found: &Lookup) -> Capabilities {
     found.caps.difference(found.withheld)
 }
 
-/// What takes a person's consent, given or not.
+/// The capabilities that take a person's consent, whether or not it was given.
 fn asked(found: &Lookup) -> Capabilities {
     found.asks.union(found.caps).intersection(found.withheld)
 }

@@ -1,5 +1,4 @@
-//! Why a request is refused: for programs, and in words for the person or model that asked
-//! (spec §5.3).
+//! Reasons for denials: for programs, and in words for the person or model that asked (spec §5.3).
 
 use std::format;
 use std::io;
@@ -15,7 +14,7 @@ use crate::lexical::LexicalError;
 use crate::tier::{Restraint, Tier};
 use crate::wanted::{keys, keys_of_external};
 
-/// Why a request is refused, as programs read it (spec §5.3).
+/// Why a request is denied, as programs read it (spec §5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -23,23 +22,23 @@ pub enum Reason {
     AbsoluteInput,
     /// The input leads above the root through `..`.
     InputEscape,
-    /// It leads outside the workspace, and no approved rule covers that.
+    /// The input leads outside the workspace, and no approved rule covers that.
     Escape,
-    /// It entered an approved external target and left it again.
+    /// The input entered an approved external target and left it again.
     NestedEscape,
     /// The deciding rule does not grant the capability.
     Denied,
-    /// A tier withholds it.
+    /// A tier withholds the capability.
     TierDeny,
-    /// A tier wants a person to be asked, and refuses without consent.
+    /// A tier prompts for it, and there is no consent.
     TierPromptRefused,
-    /// The same of a sensitive path, which no rule names.
+    /// The path is sensitive, no rule names it, and there is no consent.
     SensitiveRefused,
-    /// It would change an auto-run file, which programs outside of a run obey.
+    /// The request would change an auto-run file, which programs outside a run obey.
     AutorunRefused,
-    /// It cannot be said where the input leads.
+    /// The input cannot be resolved.
     ResolutionFailed,
-    /// The kernel refused to look at a part of it.
+    /// The kernel denied access to a part of the input.
     PermissionDenied,
     /// There is no usable policy.
     PolicyUnavailable,
@@ -51,7 +50,7 @@ impl Reason {
         match denial.restraint {
             Some(Restraint::Sensitive) if denial.ask => Self::SensitiveRefused,
             Some(Restraint::Autorun) if denial.ask => Self::AutorunRefused,
-            // A rule that names it allows it; nobody is asked.
+            // A rule that names the path allows it. There is no prompt.
             Some(Restraint::Sensitive | Restraint::Autorun | Restraint::Below) | None => {
                 Self::Denied
             }
@@ -71,38 +70,39 @@ impl From<LexicalError> for Reason {
     }
 }
 
-/// What is known of a refusal beside its [`Reason`], for the words of it.
+/// Details of a denial beside its [`Reason`], for its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// The input is empty.
     Empty,
     /// There is a NUL byte in the input.
     Nul,
-    /// The answer is to be UTF-8, and the path is not.
+    /// The answer must be UTF-8, and the path is not.
     NotUtf8,
-    /// A directory is to be deleted with something in it that must stay, which a rule may say, or nobody may change.
+    /// A directory to delete contains an entry that must stay. A rule may say so, or nobody may change it.
     Keeps {
-        /// What that is, and by whose word, if it can be named.
+        /// The entry, and who keeps it, if it can be named.
         what: Option<String>,
         /// Nobody may change it.
         is_final: bool,
         /// The directory itself may be deleted.
         is_granted: bool,
     },
-    /// No pattern of `file_policy` is about it, and its `default` withholds it; one of this tier would allow it.
+    /// No pattern of `file_policy` is about the path, and its `default` withholds it. A pattern of this tier would
+    /// allow it.
     ByDefault(Tier),
-    /// What no rule grants is withheld by `file_policy` as well.
+    /// No rule grants the path, and `file_policy` withholds it as well.
     Withheld {
         /// The pattern, its list, and where it is written.
         what: String,
     },
-    /// It leads outside of the workspace, and the target of this rule is not approved.
+    /// The path leads outside the workspace, and the target of this rule is not approved.
     Unapproved { rule: String },
-    /// The user denied it, or what it is in.
+    /// The user denied the path or a directory above it.
     ByUser,
-    /// It says what is allowed, and is no tool's to change.
+    /// The path is a control file, which no tool may change.
     Control,
-    /// It is an auto-run file: who obeys it, and when.
+    /// The path is an auto-run file: who obeys it, and when.
     Autorun {
         /// In words, as the end of a sentence.
         obeyed: String,
@@ -195,7 +195,7 @@ impl From<ResolveError> for Reason {
 
 #[cfg(target_os = "linux")]
 impl Reason {
-    /// The reason behind a refusal by the system to hold what was judged.
+    /// The reason for an error of the system while a judged path is pinned.
     pub(crate) fn of(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::PermissionDenied => Self::PermissionDenied,
@@ -205,8 +205,8 @@ impl Reason {
 }
 
 impl CheckResult {
-    /// The refusal in words: the capability, the target, what does grant the capability, and how
-    /// to get it. Empty when the verdict is not a refusal.
+    /// The denial in words: the capability, the target, the paths that do grant the capability, and how to get it.
+    /// Empty if the verdict is not a denial.
     #[must_use]
     pub fn message(&self) -> String {
         let Some(reason) = self.reason else { return String::new() };
@@ -231,7 +231,7 @@ impl CheckResult {
         if self.granting.is_empty() {
             return format!("Nothing grants {capability}.");
         }
-        // In quotes, for the root is `.`, and the sentence has an end of its own.
+        // In quotes, because the root is `.` and the sentence ends with a period of its own.
         format!("{capability} is granted on: `{}`.", self.granting.join("`, `"))
     }
 
@@ -257,7 +257,7 @@ impl CheckResult {
                     .to_string()
             }
             Reason::TierPromptRefused | Reason::AutorunRefused => "Ask the user.".to_string(),
-            // With what is asked for alone: all else there is a question of its own.
+            // Names the requested capability alone, because every other one there has a prompt of its own.
             Reason::SensitiveRefused if self.wanted.can_be_on_path() => format!(
                 "Ask the user; a rule that names this very path, with {}, allows it for good.",
                 keys(asked)

@@ -1,29 +1,29 @@
-//! Devices, which are what their numbers say, wherever their nodes are (spec §12.1).
+//! Judges devices. A device is known by its numbers, wherever its node is (spec §12.1).
 //!
-//! Asked by whoever opens a node, beside what the policy says of its path.
+//! Code that opens a node asks here, besides asking the policy about its path.
 
 use crate::capability::Capabilities;
 use crate::decide::{self, Denial, Request, Verdict};
 use crate::image::Image;
 use crate::lookup;
 
-/// Where nodes have the names that the policy knows.
+/// The directory in which nodes have the names that the policy knows.
 const USUAL: &[u8] = b"/dev/";
 
-/// A device, by its number.
+/// A device, by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// It is one for blocks, and not for characters.
+    /// Whether it is a block device, not a character device.
     pub is_block: bool,
-    /// The driver.
+    /// The number of the driver.
     pub major: u32,
-    /// Which of the driver's.
+    /// The number among the driver's devices.
     pub minor: u32,
 }
 
 impl Device {
-    /// Whether programs have it everywhere: null, zero, full, random, urandom, tty, ptmx, and pseudo-terminals. The mark
-    /// of overlay filesystems, 0:0, counts too: it is no device (`Documentation/admin-guide/devices.txt`).
+    /// Whether programs have it everywhere: null, zero, full, random, urandom, tty, ptmx, and pseudo-terminals. The
+    /// mark of overlay filesystems, 0:0, counts too, because it is no device (`Documentation/admin-guide/devices.txt`).
     #[must_use]
     pub const fn is_everyday(self) -> bool {
         !self.is_block
@@ -34,9 +34,9 @@ impl Device {
     }
 }
 
-/// Whether the node at the path of `request` may be used for `need`, where the policy allows that at its path. In the
-/// usual place the name says which device it is. Elsewhere a grant on a directory means files, and no devices: they
-/// need one of their own.
+/// Whether the node at the path of `request` may be used for `need`, if the policy allows that at its path. In the
+/// usual directory the name says which device it is. Elsewhere a grant on a directory covers files only: a device needs
+/// a grant of its own.
 #[must_use]
 pub fn judge(
     image: &Image<'_>,

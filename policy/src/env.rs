@@ -15,9 +15,9 @@ use crate::variables::{self, LONGEST, Rule};
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EnvRule {
-    /// A name or, with `*` at its end, the beginning of names.
+    /// A name, or the beginning of names with `*` at its end.
     pub name: String,
-    /// Whether it may be read.
+    /// Whether a program may read it.
     #[serde(default)]
     pub read: bool,
     /// Where it was written.
@@ -33,18 +33,18 @@ impl PartialEq for EnvRule {
 
 impl Eq for EnvRule {}
 
-/// A name that cannot stand.
+/// An invalid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{name}` is no name of variables: `*` stands at the end or nowhere, `=` nowhere, and {LONGEST} \
      bytes are the most"
 )]
 pub struct EnvError {
-    /// What was written.
+    /// The name as written.
     pub name: String,
 }
 
-/// The rules of a policy, ready to be asked.
+/// The rules of a policy, compiled.
 #[derive(Debug, Clone, Default)]
 pub struct Env(Vec<Compiled>);
 
@@ -58,7 +58,7 @@ struct Compiled {
 /// A rule that is about a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its place in the order declared.
+    /// Its place in declared order.
     pub index: usize,
     /// Whether it decides.
     pub wins: bool,
@@ -68,7 +68,7 @@ impl Env {
     /// Compiles rules in the order declared.
     ///
     /// # Errors
-    /// [`EnvError`] for the first that cannot stand.
+    /// [`EnvError`] for the first invalid name.
     pub fn new(rules: &[EnvRule]) -> Result<Self, EnvError> {
         rules
             .iter()
@@ -80,7 +80,7 @@ impl Env {
     /// Compiles a list of names that may be read.
     ///
     /// # Errors
-    /// [`EnvError`] for the first that cannot stand.
+    /// [`EnvError`] for the first invalid name.
     pub fn readable(names: &[String]) -> Result<Self, EnvError> {
         names.iter().map(|name| Compiled::of(name, true)).collect::<Result<_, _>>().map(Self)
     }
@@ -91,13 +91,13 @@ impl Env {
         !self.0.is_empty()
     }
 
-    /// What the rule with the longest literal part says; of equals an exact one, then the last.
+    /// The verdict of the rule with the longest literal part. Of equals an exact rule wins, then the last.
     #[must_use]
     pub fn judge(&self, name: impl AsRef<[u8]>) -> Coverage {
         variables::judge(self.rules(), name.as_ref())
     }
 
-    /// The rules that are about `name`, in the order declared.
+    /// The rules that are about `name`, in declared order.
     #[must_use]
     pub fn candidates(&self, name: &[u8]) -> Vec<Candidate> {
         let winner = variables::winner(self.rules(), name).map(|(index, _)| index);
@@ -105,7 +105,7 @@ impl Env {
         matching.map(|(index, _)| Candidate { index, wins: winner == Some(index) }).collect()
     }
 
-    /// The rules as they are judged.
+    /// The rules in the form that is judged.
     pub(crate) fn rules(&self) -> impl Iterator<Item = Rule<'_>> {
         self.0.iter().map(|rule| Rule {
             literal: rule.literal.as_bytes(),

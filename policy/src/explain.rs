@@ -1,4 +1,4 @@
-//! Why a path is treated as it is: the data behind `jp-confine explain` (spec §18).
+//! Explains why a path is treated as it is: the data behind `jp-confine explain` (spec §18).
 
 use std::format;
 use std::path::Path;
@@ -18,51 +18,51 @@ use crate::lexical;
 use crate::pattern::Pattern;
 use crate::tiers::{List, Tiers};
 
-/// Everything that is to say about one path, judged as a system call would be. Bytes of paths
-/// that are not UTF-8 are written `\xNN`.
+/// Everything to say about one path, judged as a system call would be. Bytes of paths that are not UTF-8 are written
+/// `\xNN`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// The path as given.
     pub path: String,
-    /// Where it leads, absolute and canonical; `None` where that cannot be said.
+    /// Where the path leads, absolute and canonical. `None` if it cannot be resolved.
     pub resolved: Option<String>,
-    /// Whether something is there.
+    /// Whether something exists there.
     pub exists: bool,
-    /// Why it cannot be said where it leads.
+    /// Why the path cannot be resolved.
     pub error: Option<String>,
-    /// The links followed, in order.
+    /// The symlinks followed, in order.
     pub steps: Vec<Followed>,
     /// One entry per capability.
     pub capabilities: Vec<Judgement>,
-    /// Every pattern of a tier, or of the sensitive paths, that matches the resolved path, or restricts and matches
-    /// the spelling that led there.
+    /// Every pattern of a tier, or of the sensitive paths, that matches the resolved path. A pattern that restricts is
+    /// also listed if it matches the spelling that led there.
     pub patterns: Vec<Matched>,
-    /// Every grant that covers the resolved path, from the weakest to the one that wins; last what a
-    /// tier opens where no grant reaches (spec §9.6).
+    /// Every grant that covers the resolved path, from the weakest to the one that wins. The last one is a tier that
+    /// grants where no rule reaches (spec §9.6).
     pub candidates: Vec<Candidate>,
-    /// Of a link what it is itself: that is judged for deletion.
+    /// For a symlink, the data about the symlink itself, which is judged for deletion.
     pub entry: Option<Entry>,
-    /// The patterns about what is below the directory that keep it from going to another place, as it may for all else.
+    /// Patterns about paths below the directory that keep it from moving. Everything else allows the move.
     pub kept_by: Vec<String>,
 }
 
-/// A link itself, wherever it leads.
+/// A symlink itself, wherever it leads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Where it stands, absolute and canonical.
+    /// Its own path, absolute and canonical.
     pub path: String,
-    /// As [`Explanation::patterns`].
+    /// Like [`Explanation::patterns`].
     pub patterns: Vec<Matched>,
-    /// As [`Explanation::candidates`].
+    /// Like [`Explanation::candidates`].
     pub candidates: Vec<Candidate>,
 }
 
-/// A link that was followed.
+/// A symlink that was followed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Followed {
-    /// Where the link stands.
+    /// The path of the symlink.
     pub link: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
@@ -71,60 +71,59 @@ pub struct Followed {
 pub struct Judgement {
     /// The capability.
     pub capability: Capability,
-    /// The canonical path it was judged on: of a link the entry itself for deletion, what it
-    /// leads to for the rest.
+    /// The canonical path that was judged: for deletion of a symlink the symlink itself, otherwise its target.
     pub on: Option<String>,
     /// The answer.
     pub verdict: Verdict,
-    /// Whether the refusal makes the name look absent (R18).
+    /// Whether the denial makes the name look absent (R18).
     pub hidden: bool,
-    /// Who declared the rule that decided, or the pattern that withholds what the rule grants, or that
-    /// opens what no rule reaches; or that something stays although its rule grants that it is deleted.
+    /// The source of the rule that decided, the pattern that withholds its grant, or the pattern that grants where no
+    /// rule reaches. It may also say that something stays although its rule grants deletion.
     pub rule: Option<String>,
 }
 
 /// A pattern that matches the path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Matched {
-    /// The list that it is of, as it is called in policy files.
+    /// Its list, by the name in policy files.
     pub list: &'static str,
     /// As written.
     pub pattern: String,
-    /// Where it is written, if that is known.
+    /// The file and line, if known.
     pub place: Option<String>,
 }
 
-/// A grant that covers the path, or the tier that opens it.
+/// A grant that covers the path, or the tier that grants it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Candidate {
-    /// Who declared it; of a tier the pattern, or its default.
+    /// The source that declared it. For a tier, the pattern or its default.
     pub rule: String,
-    /// Where it stands; of a pattern the directory below which it matches.
+    /// Its anchor. For a pattern, the directory below which it matches.
     pub anchor: String,
-    /// What it grants; for the one that decides, what it grants on this very path.
+    /// Its capabilities. For the grant that decides, the capabilities on this very path.
     pub grants: Vec<Capability>,
-    /// What sort of grant it is; `None` of a tier.
+    /// The kind of grant. `None` for a tier.
     #[serde(flatten)]
     pub kind: Option<GrantKind>,
-    /// What below the anchor it does not grant.
+    /// Patterns of paths below the anchor that it does not grant.
     pub except: Vec<String>,
     /// Whether it decides.
     pub wins: bool,
-    /// Components of the anchor: more of them win.
+    /// The number of components of the anchor. More components win.
     #[serde(skip)]
     depth: usize,
 }
 
-/// Explains `path`, absolute or relative to the absolute directory `base`. `tiers` are those that the
-/// image of `context` was built with.
+/// Explains `path`, absolute or relative to the absolute directory `base`. The image of `context` must have been built
+/// with `tiers`.
 #[must_use]
 pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -> Explanation {
     let followed_to = canonical::resolve(base, path, Op::Content).map(as_own_process);
     let entry = canonical::resolve(base, path, Op::Entry).map(as_own_process);
-    // Without `..`, as `check` and programs' calls are judged.
+    // Without `..`, as for `check` and for system calls of programs.
     let route = lexical::normalise_absolute(&base.join(path));
     let found = followed_to.as_ref().ok();
-    // Behind a slash an entry is a directory, or nobody's to remove.
+    // If a slash follows an entry, the entry is a directory, or nobody can remove it.
     let is_entry = found.is_some() || !lexical::demands_directory(bytes(path));
     let entry = entry.as_ref().ok().filter(|_| is_entry);
     let judge = |capability| {
@@ -154,11 +153,11 @@ pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -
     }
 }
 
-/// A name that hardly a pattern is about alone.
+/// A name that hardly any pattern is about specifically.
 const ANOTHER: &str = "?";
 
-/// What keeps a directory that may be deleted from going to another place beside its own: what tiers say below it does
-/// not go along (spec §9.6). Looks at the disk.
+/// The patterns that keep a directory in place although it may be deleted. Restrictions of tiers below it would not
+/// move along (spec §9.6). Looks at the disk.
 fn kept_by(
     context: &Context<'_>,
     tiers: &Tiers,
@@ -180,8 +179,8 @@ fn kept_by(
         .then(|| patterns().map(|pattern| pattern.words).collect())
 }
 
-/// `/proc/self` leads to the number of the process that asks. Who explains is not who will ask: for
-/// whoever that is, the policy calls its own entries `/proc/self`.
+/// Replaces the process number by `self`. `/proc/self` leads to the number of the process that asks, and that is not
+/// the process that explains. For every process, the policy calls its own entries `/proc/self`.
 fn as_own_process(mut resolved: Resolved) -> Resolved {
     let own = Path::new("/proc").join(std::process::id().to_string());
     if let Ok(rest) = resolved.path.strip_prefix(&own) {
@@ -275,7 +274,7 @@ fn candidates(context: &Context<'_>, tiers: &Tiers, path: &Path, route: &Path) -
     candidates
 }
 
-/// A grant that covers the path; `held` is what the evaluator says it grants there if it wins.
+/// A grant that covers the path. `held` is what the evaluator says that it grants there if it wins.
 fn candidate(grant: &Grant, held: Option<Capabilities>) -> Candidate {
     Candidate {
         rule: grant.origin.to_string(),
@@ -288,7 +287,7 @@ fn candidate(grant: &Grant, held: Option<Capabilities>) -> Candidate {
     }
 }
 
-/// A tier that opens the path, with a pattern that matches below a directory.
+/// A tier that grants the path, with a pattern that matches below a directory.
 fn opener(rule: String, below: &Path, opened: Capabilities) -> Candidate {
     Candidate {
         rule,
@@ -306,7 +305,7 @@ fn followed(resolved: &Resolved) -> Vec<Followed> {
     steps.map(|step| Followed { link: readable(&step.link), text: readable(&step.text) }).collect()
 }
 
-/// The path as text, bytes that are none as `\xNN`.
+/// The path as text. Bytes that are not UTF-8 become `\xNN`.
 fn readable(path: &Path) -> String {
     let mut text = String::new();
     for chunk in bytes(path).utf8_chunks() {

@@ -1,4 +1,4 @@
-//! Where an external rule leads now, and whether a person approved that (spec §6.1, §8.2).
+//! Finds where an external rule leads now, and whether a person approved that (spec §6.1, §8.2).
 
 use std::path::PathBuf;
 
@@ -7,43 +7,43 @@ use camino::Utf8Path;
 use crate::approvals::{Approval, Approvals};
 use crate::canonical::{Lookups, Op, ResolveError, Root};
 
-/// What becomes of a rule with `external = true`. Targets are absolute and canonical.
+/// The state of a rule with `external = true`. Targets are absolute and canonical.
 #[derive(Debug)]
 pub enum External {
-    /// It leads where a person approved.
+    /// A person approved its target.
     Approved {
         /// The approved target.
         target: PathBuf,
     },
-    /// It leads elsewhere than a person approved.
+    /// It leads to another target than the one that a person approved.
     Retargeted {
         /// The approved target.
         previous: PathBuf,
-        /// Where it leads now.
+        /// The present target.
         target: PathBuf,
     },
     /// Nobody approved a target for it.
     Unapproved {
-        /// Where it leads.
+        /// The present target.
         target: PathBuf,
     },
-    /// What it leads to does not exist.
+    /// The target does not exist.
     Missing {
-        /// Where that would be.
+        /// The path that the target would have.
         target: PathBuf,
     },
-    /// It stays inside the workspace, where `external = true` says nothing.
+    /// It stays inside the workspace, where `external = true` means nothing.
     Inside {
-        /// Where it leads.
+        /// The present target.
         target: PathBuf,
     },
-    /// It cannot be said where it leads.
+    /// It cannot be resolved.
     Unresolvable(ResolveError),
 }
 
 impl External {
-    /// Looks where `rule_path`, workspace-relative and in normal form (spec §3), leads from `root`, and what
-    /// is known about that.
+    /// Resolves `rule_path` from `root` and looks up its approval. `rule_path` is workspace-relative and in normal form
+    /// (spec §3).
     #[must_use]
     pub fn look(
         root: &Root,

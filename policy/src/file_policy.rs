@@ -13,31 +13,31 @@ use crate::tier::Tier;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FilePolicy {
-    /// The tier of paths that no pattern matches; absent: they are left to the rules.
+    /// The tier of paths that no pattern matches. Absent: rules alone decide about them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Tier>,
-    /// Patterns of what nobody may touch.
+    /// Patterns of paths that nobody may touch.
     #[serde(default)]
     pub deny_paths: Vec<String>,
-    /// Patterns of what a person is asked about.
+    /// Patterns of paths that need a prompt.
     #[serde(default)]
     pub prompt_paths: Vec<String>,
-    /// Patterns of what may be read, and executed.
+    /// Patterns of paths that may be read and executed.
     #[serde(default)]
     pub read_paths: Vec<String>,
-    /// Patterns of what may be changed, too.
+    /// Patterns of paths that may also be changed.
     #[serde(default)]
     pub write_paths: Vec<String>,
 }
 
 impl FilePolicy {
-    /// Whether it says nothing at all: then there is no tier layer (spec §9.4).
+    /// Whether it is empty. Then there is no tier layer (spec §9.4).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether it may open what no rule does.
+    /// Whether it may grant paths that no rule grants.
     #[must_use]
     pub fn opens(&self) -> bool {
         let by_default = matches!(self.default, Some(Tier::Read | Tier::Write));
@@ -55,7 +55,7 @@ impl FilePolicy {
         }
     }
 
-    /// The patterns of a tier, to be added to.
+    /// The patterns of a tier, for adding to them.
     pub fn list_mut(&mut self, tier: Tier) -> &mut Vec<String> {
         match tier {
             Tier::Deny => &mut self.deny_paths,
@@ -65,7 +65,7 @@ impl FilePolicy {
         }
     }
 
-    /// This with `overlay` on top: what that says replaces, field by field, but denials add up (R23).
+    /// This with `overlay` on top. Fields of `overlay` replace these, except that denials add up (R23).
     #[must_use]
     pub fn overlaid(mut self, overlay: &Self) -> Self {
         self.default = overlay.default.or(self.default);
@@ -82,7 +82,7 @@ impl FilePolicy {
 }
 
 impl Tier {
-    /// The key under which its patterns are written.
+    /// The key of its patterns in policy files.
     #[must_use]
     pub const fn field(self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ impl Tier {
         }
     }
 
-    /// How it is called as a `default`.
+    /// Its name as a `default`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -104,7 +104,7 @@ impl Tier {
         }
     }
 
-    /// The tier of this name; `read_only` is another name of `read`.
+    /// The tier of this name. `read_only` is another name of `read`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {

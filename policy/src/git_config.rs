@@ -1,33 +1,32 @@
 //! Reads git's configuration files as git does (`git-config(1)`, `config.c`), for [`crate::vetting`].
 //!
-//! Invariants: what git refuses to read is refused here too, and besides that NUL bytes and single carriage returns,
-//! of which programs think differently.
+//! Invariants: a file that git cannot read is an error here too. NUL bytes and single carriage returns are errors as
+//! well, because programs read them differently.
 
 use std::vec::Vec;
 
-/// One variable, as often as it is written.
+/// One occurrence of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry<'t> {
     pub(crate) name: Name,
     /// `None` where no `=` follows the key.
     pub(crate) value: Option<Vec<u8>>,
-    /// Header and variable as they are written.
+    /// Header and variable as written.
     pub(crate) written: (&'t [u8], &'t [u8]),
 }
 
 /// The name of a variable: `section.key`, or `section.subsection.key`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Name {
-    /// In small letters.
+    /// In lower case.
     pub(crate) section: Vec<u8>,
     pub(crate) subsection: Option<Vec<u8>>,
-    /// In small letters.
+    /// In lower case.
     pub(crate) key: Vec<u8>,
 }
 
 impl Name {
-    /// The name as git tells it apart: what a header says, and a key. The first and the last dot count, wherever they
-    /// come from.
+    /// Splits a header's text and a key as git does. The first and the last dot count, wherever they come from.
     fn new(header: &[u8], key: &[u8]) -> Self {
         let (section, subsection) = match header.iter().position(|&byte| byte == b'.') {
             None => (header, None),
@@ -51,10 +50,10 @@ impl Name {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable;
 
-/// All variables of a file, in their order.
+/// All variables of a file, in order.
 ///
 /// # Errors
-/// Where git would refuse the file, or readers disagree about it.
+/// [`Unreadable`] if git would not read the file, or if readers disagree about it.
 pub(crate) fn entries(text: &[u8]) -> Result<Vec<Entry<'_>>, Unreadable> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let is_single = |at: usize| text[at] == b'\r' && text.get(at + 1) != Some(&b'\n');
@@ -86,7 +85,7 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    /// The next byte, a line's end as one; at the end of the file lines end.
+    /// The next byte. A line's end counts as one byte, and the end of the file ends a line.
     fn next(&mut self) -> u8 {
         if self.text[self.at.min(self.text.len())..].starts_with(b"\r\n") {
             self.at += 1;
@@ -106,7 +105,7 @@ impl Reader<'_> {
         is_next
     }
 
-    /// Passes over blanks and comments; where something else begins.
+    /// Skips blanks and comments, and returns the position of the next word.
     fn find_word(&mut self) -> Option<usize> {
         while let Some(&byte) = self.text.get(self.at) {
             match byte {
@@ -118,7 +117,7 @@ impl Reader<'_> {
         None
     }
 
-    /// What a header says, behind its bracket: the section, and behind a dot the subsection.
+    /// Reads a header after its bracket: the section, and after a dot the subsection.
     fn header(&mut self) -> Result<Vec<u8>, Unreadable> {
         let mut name = Vec::new();
         loop {
@@ -160,7 +159,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A key and its value, up to the end of the line.
+    /// Reads a key and its value, up to the end of the line.
     fn variable(&mut self) -> Result<(Vec<u8>, Option<Vec<u8>>), Unreadable> {
         let mut key = Vec::new();
         let mut byte = self.next();
@@ -183,7 +182,7 @@ impl Reader<'_> {
 
     fn value(&mut self) -> Result<Vec<u8>, Unreadable> {
         let mut value = Vec::new();
-        // What is to stay of it should only blanks follow.
+        // The length that the value keeps if only blanks follow.
         let mut end = 0;
         let mut is_quoted = false;
         loop {
@@ -215,7 +214,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a byte behind a backslash stands for.
+/// The byte that an escape stands for. `escaped` is the byte after the backslash.
 const fn meant(escaped: u8) -> Result<u8, Unreadable> {
     match escaped {
         b't' => Ok(b'\t'),

@@ -1,8 +1,8 @@
-//! Works out the text of files that lead git to another directory: `.git` of a submodule or a worktree, and `commondir`.
+//! Computes the text of files that lead git to another directory: `.git` of a submodule or a worktree, and `commondir`.
 //! Used by the launcher's supervisor, which writes them itself.
 //!
-//! Git obeys the repository that such a file names. So a run does not choose it: what git would write follows from what
-//! is there already, and leads to a repository that the list of auto-run files guards.
+//! Git obeys the repository that such a file names, so a run must not choose it. The text that git would write follows
+//! from the existing files, and leads to a repository that the list of auto-run files guards.
 
 use std::borrow::ToOwned as _;
 use std::ffi::OsStr;
@@ -23,14 +23,14 @@ use crate::image::Image;
 use crate::lookup::Request;
 use crate::tier::Restraint;
 
-/// Larger files lead nowhere.
+/// Largest file that is read. Larger ones lead nowhere.
 const LARGEST: u64 = 1 << 20;
 
-/// More worktrees of a repository are not looked at.
+/// Most worktrees of a repository that are read.
 const WORKTREES: usize = 1024;
 
-/// Whether the file leads git elsewhere, and only the list of auto-run files is in the way of `need`. Then [`text`] says
-/// what it may hold.
+/// Whether the file leads git elsewhere, and only the list of auto-run files denies `need`. If so, [`text`] gives its
+/// allowed content.
 #[must_use]
 pub fn is_kept_by_list_alone(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> bool {
     let is_question = |verdict| matches!(verdict, Verdict::Deny(denial) if denial.ask && denial.restraint == Some(Restraint::Autorun));
@@ -40,8 +40,8 @@ pub fn is_kept_by_list_alone(image: &Image<'_>, request: &Request<'_>, need: Cap
         && decide::access(image, &request.consented(), need) == Verdict::Allow
 }
 
-/// The text that git writes to the file at the canonical `path`, if its maker stands in `cwd`. Nothing where that is
-/// unknown, or leads to a repository that nobody guards. Looks at the disk.
+/// The text that git writes to the file at the canonical `path`, if its creator's working directory is `cwd`. `None` if
+/// the text is unknown or leads to a repository that is not guarded. Looks at the disk.
 #[must_use]
 pub fn text(image: &Image<'_>, path: &[u8], cwd: &Path) -> Option<Vec<u8>> {
     let file = Path::new(OsStr::from_bytes(path));
@@ -62,7 +62,7 @@ fn line(target: &Path) -> Option<Vec<u8>> {
     (!target.contains(&b'\n')).then(|| [b"gitdir: ", target, b"\n"].concat())
 }
 
-/// Whether a run is asked about the configuration of the repository, and no symlink leads away from there.
+/// Whether the repository's configuration needs a prompt, and no symlink leads away from there.
 fn is_guarded(image: &Image<'_>, repository: &Path) -> bool {
     let config = repository.join("config");
     let there = repository.ancestors().find(|it| it.symlink_metadata().is_ok());
@@ -70,7 +70,7 @@ fn is_guarded(image: &Image<'_>, repository: &Path) -> bool {
         && there.is_some_and(|it| it.canonicalize().is_ok_and(|real| real == it))
 }
 
-/// The directory that a repository has for the worktree whose `.git` is `file`: git notes there where the worktree is.
+/// The directory in a repository for the worktree whose `.git` is `file`. Git records there where the worktree is.
 fn worktree(file: &Path, directory: &Path, cwd: &Path) -> Option<PathBuf> {
     let around = [directory.parent().and_then(repository_around), repository_around(cwd)];
     let mut kept = around.into_iter().flatten().flat_map(|repository| {
@@ -88,7 +88,7 @@ fn is_same_entry(named: &Path, file: &Path) -> bool {
     named.file_name() == file.file_name() && directory.as_deref() == file.parent()
 }
 
-/// The repository of the submodule in `directory`, below that of the directory around it.
+/// The repository of the submodule in `directory`, below the repository of the directory around it.
 fn submodule(directory: &Path) -> Option<PathBuf> {
     let top = directory.parent()?.ancestors().find(|it| repository_of(it).is_some())?;
     let path = directory.strip_prefix(top).ok()?;
@@ -105,7 +105,7 @@ fn submodule(directory: &Path) -> Option<PathBuf> {
     (repository.is_dir() || is_new()).then_some(repository)
 }
 
-/// The name of the submodule at this path, by a file `.gitmodules`.
+/// The name of the submodule at this path, from the text of `.gitmodules`.
 fn name_of(text: &[u8], path: &Path) -> Option<PathBuf> {
     let entries = git_config::entries(text).ok()?;
     let path = path.as_os_str().as_bytes();
@@ -117,7 +117,7 @@ fn name_of(text: &[u8], path: &Path) -> Option<PathBuf> {
     Some(OsStr::from_bytes(name).into())
 }
 
-/// Whether the list of auto-run files takes it for a part of a submodule's name.
+/// Whether the list of auto-run files accepts this as part of a submodule's name.
 fn is_of_name(part: Component<'_>) -> bool {
     matches!(part, Component::Normal(name) if name != "refs" && name != "logs" && name != "objects")
 }
@@ -138,14 +138,14 @@ fn repository_of(directory: &Path) -> Option<PathBuf> {
     directory.join(plain(target)).canonicalize().ok()
 }
 
-/// The directory itself, if it is a repository without a directory of files.
+/// The directory itself, if it is a bare repository.
 fn without_files(directory: &Path) -> Option<PathBuf> {
     let is_it = directory.as_os_str().as_bytes().ends_with(b".git")
         && ["HEAD", "objects", "refs"].iter().all(|name| directory.join(name).exists());
     is_it.then(|| directory.to_owned())
 }
 
-/// Where a worktree's repository has what all of its worktrees share.
+/// The directory that all worktrees of a repository share.
 fn common(repository: PathBuf) -> PathBuf {
     let named = read(&repository.join("commondir"));
     let common = named.and_then(|text| repository.join(plain(&text)).canonicalize().ok());
@@ -156,7 +156,7 @@ fn plain(text: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(text.trim_ascii_end()))
 }
 
-/// The content of a regular file. Waits for nobody.
+/// The content of a regular file. Never blocks.
 fn read(path: &Path) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(CWD, path, flags, Mode::empty()).ok()?;
@@ -168,7 +168,7 @@ fn read(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The way from a directory to another; both are canonical.
+/// The way from one canonical directory to another.
 fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
     let shared = from.ancestors().find(|it| to.starts_with(it))?;
     let up = from.strip_prefix(shared).ok()?.components().map(|_| Component::ParentDir);

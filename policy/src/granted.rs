@@ -1,5 +1,5 @@
-//! Leave to use a path: what a host of tools keeps between the verdict and the deed, which a person's
-//! consent may come between.
+//! Permission to use a path, by the policy or by a person's consent. A host of tools keeps it between the verdict and
+//! the use, because the consent may come in between.
 
 use std::path::{Path, PathBuf};
 use std::string::String;
@@ -15,38 +15,38 @@ use crate::moves::{self, Movable, Way};
 #[cfg(target_os = "linux")]
 use crate::pin::{HeldRoot, Pin};
 
-/// Leave to use a canonical path for one capability, by the policy or by a person's consent.
+/// Permission to use a canonical path for one capability, by the policy or by a person's consent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Granted {
     path: PathBuf,
     capability: Capability,
 }
 
-/// What goes from one place to another where that is allowed.
+/// The kinds of entries that may move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Going {
-    /// What takes nothing along: a directory would be judged otherwise below its new name, whatever was seen under
-    /// the old one before.
+    /// Entries that take nothing along. A directory would be judged differently below its new name, whatever was seen
+    /// under the old one.
     Alone(Way),
-    /// The same, where only what exists may be replaced: there no link can be made.
+    /// The same, but only existing entries may be replaced, because no hard link can be made there.
     Over(Movable),
-    /// Whatever it is, with all that is in it.
+    /// Any entry, with everything in it.
     Whole,
 }
 
 impl CheckResult {
-    /// Leave, where the policy gives it.
+    /// Permission, if the policy gives it.
     ///
     /// # Errors
-    /// The refusal.
+    /// [`FsAccessError`] if the policy denies it.
     pub fn granted(self) -> Result<Granted, FsAccessError> {
         if self.is_allowed() { self.leave() } else { Err(FsAccessError::new(self)) }
     }
 
-    /// Leave, where a person consents who was shown this and what is asked of it.
+    /// Permission by the consent of a person who was shown this and the requested use.
     ///
     /// # Errors
-    /// The refusal, where consent makes no difference.
+    /// [`FsAccessError`] if consent makes no difference.
     pub fn consented(self) -> Result<Granted, FsAccessError> {
         if self.is_allowed() || self.is_open_to_consent() {
             self.leave()
@@ -55,7 +55,7 @@ impl CheckResult {
         }
     }
 
-    /// Whether nobody wrote anything about the path, so that the file service may ask (spec §14.8, R29).
+    /// Whether no rule and no pattern is about the path, so that the file service may prompt (spec §14.8, R29).
     #[must_use]
     pub fn is_uncovered(&self) -> bool {
         self.uncovered && self.reason == Some(Reason::Denied)
@@ -82,22 +82,22 @@ impl Granted {
         &self.path
     }
 
-    /// What it may be used for.
+    /// The capability that it may be used for.
     #[must_use]
     pub const fn capability(&self) -> Capability {
         self.capability
     }
 
-    /// Holds what was judged.
+    /// Pins the path that was judged.
     ///
     /// # Errors
-    /// The kernel's; `ELOOP` where a link has come in between.
+    /// The kernel's error, or `ELOOP` if a symlink has come in between.
     #[cfg(target_os = "linux")]
     pub fn pin(&self) -> io::Result<Pin> {
         Pin::hold(&self.path, self.capability)
     }
 
-    /// As [`Self::pin`], of what lies in a workspace beneath its root, which is held.
+    /// As [`Self::pin`], for a path in a workspace, beneath its pinned root.
     ///
     /// # Errors
     /// As there.
@@ -106,16 +106,16 @@ impl Granted {
         Pin::hold_from(Some(root), &self.path, self.capability)
     }
 
-    /// Holds the entry that was judged, to be replaced as such.
+    /// Pins the entry that was judged, to replace the entry itself.
     ///
     /// # Errors
-    /// The kernel's; `ELOOP` where a link has come in between.
+    /// The kernel's error, or `ELOOP` if a symlink has come in between.
     #[cfg(target_os = "linux")]
     pub fn pin_entry(&self) -> io::Result<Pin> {
         Pin::of_entry(None, &self.path, self.capability)
     }
 
-    /// As [`Self::pin_entry`], as [`Self::pin_in`].
+    /// As [`Self::pin_entry`], for a path in a workspace, beneath its pinned root.
     ///
     /// # Errors
     /// As there.
@@ -126,8 +126,8 @@ impl Granted {
 }
 
 impl Context<'_> {
-    /// Leave to use `input`, workspace-relative, where the policy gives it without a question. A refusal
-    /// costs no words.
+    /// Permission to use `input`, workspace-relative, if the policy gives it without a prompt. A denial is not put into
+    /// words.
     #[must_use]
     pub fn leave(&self, input: &[u8], capability: Capability) -> Option<Granted> {
         let op = if capability == Capability::Delete { Op::Entry } else { Op::Content };
@@ -137,21 +137,21 @@ impl Context<'_> {
         result.resolved.map(|path| Granted { path, capability })
     }
 
-    /// Leave to look in the directory at `input`, workspace-relative, for what is to be asked about next, where the
-    /// policy may grant reading below. Its names are not to be told to whoever may not list it.
+    /// Permission to search the directory at `input`, workspace-relative, for the next path to ask about. The policy
+    /// gives it if it may grant reading below. Do not show the names to a program that may not list the directory.
     #[must_use]
     pub fn passage(&self, input: &[u8]) -> Option<Granted> {
         let mut result = CheckResult::new(String::new(), Capability::Read);
         let image = self.usable().ok()?;
-        // Whether it may be read makes no difference.
+        // The verdict on reading makes no difference.
         let _ = self.judge_input(image, input, Op::Content, &mut result);
         let path = result.resolved.filter(|path| self.reaches(path))?;
         let leads_on = decide::may_grant_below(image, bytes(&path), Capability::Read.into());
         leads_on.then_some(Granted { path, capability: Capability::Read })
     }
 
-    /// What may go `from` one place `to` another, so that it gains no right by that (R5), which consent to
-    /// either does not change; `None` where nothing may.
+    /// The entries that may move `from` one place `to` another without gaining a right (R5). Consent to either path
+    /// does not change that. `None` if nothing may move.
     #[must_use]
     pub fn going(&self, from: &Granted, to: &Granted) -> Option<Going> {
         let image = self.image()?;

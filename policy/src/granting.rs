@@ -1,4 +1,4 @@
-//! Which rules do grant a capability, for the messages of refusals (spec §5.3).
+//! Finds the rules that do grant a capability, for messages about denials (spec §5.3).
 
 use std::borrow::ToOwned as _;
 use std::format;
@@ -13,8 +13,8 @@ use crate::decide::{self, Request};
 use crate::denial::Detail;
 use crate::image::Image;
 
-/// The paths that effectively grant a capability: of grants on one path only the one that wins
-/// there, deeper denials notwithstanding.
+/// The paths that effectively grant a capability. Of several grants on one path only the winner counts. Deeper denials
+/// are left out of account.
 pub(crate) fn paths(
     context: &Context<'_>,
     image: &Image<'_>,
@@ -38,7 +38,8 @@ pub(crate) fn paths(
     paths
 }
 
-/// What below the directory `path`, which may be deleted itself if `is_granted`, may not, first what nobody may change.
+/// The entry that must stay below the directory `path`, preferably one that nobody may change. `is_granted` says that
+/// `path` itself may be deleted.
 pub(crate) fn keeper(
     context: &Context<'_>,
     image: &Image<'_>,
@@ -60,7 +61,7 @@ pub(crate) fn keeper(
     Detail::Keeps { what, is_final, is_granted }
 }
 
-/// The path under which a tool knows a grant; `None` for what is not about tools.
+/// The path under which a tool knows a grant. `None` if the grant does not concern tools.
 fn tool_path(root: &Path, grant: &Grant) -> Option<PathBuf> {
     let inside = grant.anchor.strip_prefix(root).ok().map(Path::to_owned);
     match (&grant.kind, &grant.origin) {

@@ -1,12 +1,11 @@
 //! The compiled policy as one flat piece of memory: its layout and its reader.
 //!
-//! The launcher writes an image once ([`crate::build`]) into a sealed memfd; every confined
-//! process maps it and borrows from the mapping. Nothing is parsed or copied, and the cost of a
-//! look-up does not depend on the number of rules: rules hang in a trie of path components whose
-//! edges are one open-addressed hash table.
+//! The launcher writes an image once ([`crate::build`]) into a sealed memfd. Every confined process maps it and borrows
+//! from the mapping. Nothing is parsed or copied. The cost of a lookup does not depend on the number of rules. They
+//! form a trie of path components whose edges are one open-addressed hash table.
 //!
-//! Invariants: this module never allocates and cannot panic; every index read from the image is
-//! checked where it is used, so that no image, however damaged, leads outside of it.
+//! Invariants: this module never allocates and cannot panic. It checks every index from the image where it is used, so
+//! that no damaged image leads outside itself.
 
 mod behind;
 mod beyond;
@@ -30,7 +29,7 @@ use crate::walk::{Head, leads_to};
 
 /// The first eight bytes of an image.
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
-/// Bumped whenever the layout changes: shim and launcher must be of one build.
+/// Increased whenever the layout changes: the preload library and the launcher must be of one build.
 pub(crate) const VERSION: u32 = 8;
 /// The index that stands for "none".
 pub(crate) const NONE: u32 = u32::MAX;
@@ -43,7 +42,7 @@ pub(crate) struct Span {
     pub(crate) count: U32,
 }
 
-/// How an image begins.
+/// The start of an image.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Header {
@@ -61,18 +60,18 @@ pub(crate) struct Header {
     pub(crate) slots: Span,
     pub(crate) rules: Span,
     pub(crate) patterns: Span,
-    /// The tier of what no pattern of the tiers matches: its number, or zero; and [`crate::tier::ASKS`].
+    /// The default tier, for paths that no pattern of the tiers matches: its number or zero, and [`crate::tier::ASKS`].
     pub(crate) default_tier: U32,
-    /// The automaton of the tiers, see [`crate::automaton`]; without classes there is none.
+    /// The automaton of the tiers, see [`crate::automaton`]. Without classes there is none.
     pub(crate) classes: Span,
     pub(crate) states: Span,
     pub(crate) edges: Span,
     pub(crate) starts: Span,
-    /// Where the patterns of the built-in list of auto-run files begin: each a [`Base`].
+    /// The places where patterns of the built-in list of auto-run files begin, each a [`Base`].
     pub(crate) autorun: Span,
     /// Rules about environment variables, in lists.
     pub(crate) variables: Span,
-    /// The list of them that is about every program: a span of `variables`.
+    /// The list of them for every program: a span of `variables`.
     pub(crate) environment: Span,
     /// [`LISTED`] and [`TIED`].
     pub(crate) flags: U32,
@@ -82,22 +81,22 @@ pub(crate) struct Header {
     pub(crate) words: Span,
     pub(crate) bytes: Span,
     pub(crate) texts: [Span; Text::COUNT],
-    /// Of a second form: where it counts, and what characters become ([`crate::volume`]).
+    /// In a second form: where it counts, and how characters are folded ([`crate::volume`]).
     pub(crate) volumes: Span,
     pub(crate) folds: Span,
     pub(crate) fold_texts: Span,
-    /// Where case is ignored anywhere: an image of the same policy with all names folded.
+    /// If case is ignored anywhere: an image of the same policy with all names folded.
     pub(crate) folded: Span,
     /// Last in the image, and outside the checksum: no decision depends on it.
     pub(crate) json: Span,
 }
 
 impl Header {
-    /// Where the part that the checksum is of begins: what stands before it is compared by itself.
+    /// The start of the part that the checksum covers. The fields before it are compared one by one.
     pub(crate) const SUMMED: usize = core::mem::offset_of!(Self, session);
 }
 
-/// Where a test that damages an image finds what the reader checks: offsets in bytes.
+/// Offsets in bytes of the fields that the reader checks. Tests use them to damage images.
 pub mod offsets {
     use super::Header;
 
@@ -105,25 +104,25 @@ pub mod offsets {
     pub const CHECKSUM: usize = core::mem::offset_of!(Header, checksum);
     /// The first byte that the checksum covers.
     pub const COVERED: usize = Header::SUMMED;
-    /// The offset, a little-endian `u32`, of the JSON text, where what the checksum covers ends.
+    /// The offset, a little-endian `u32`, of the JSON text. The checksum covers the bytes before it.
     pub const END: usize = core::mem::offset_of!(Header, json);
 }
 
 /// Only programs that the image lists may be started.
 pub(crate) const LISTED: u32 = 1;
-/// External rules stand on one anchor, and are told apart by the spelling (spec §5.1, tie (a)).
+/// Several external rules have one anchor, and the spelling decides between them (spec §5.1, tie (a)).
 pub(crate) const TIED: u32 = 2;
 
-/// How many runs there can be, one inside the other.
+/// Most runs that can be nested.
 pub const LEVELS: usize = 8;
 
-/// A path prefix that a rule stands on or leads to.
+/// A path prefix that is a rule's anchor or leads to one.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Node {
     /// The rule whose anchor this is, or [`NONE`].
     pub(crate) rule: U32,
-    /// What a link that stood here at compile time resolves to: a span of `bytes`; empty if none.
+    /// The target of a symlink that was here at compile time: a span of `bytes`, empty if none.
     pub(crate) alias: Span,
     /// Capabilities that every rule strictly below grants.
     pub(crate) below_all: u8,
@@ -138,10 +137,10 @@ pub(crate) struct Node {
 
 /// The node, or one below it, is an alias.
 pub(crate) const ALIAS_BELOW: u8 = 1;
-/// The rule of the node, or one below it, hides what it covers.
+/// The rule of the node, or one below it, hides the paths that it covers.
 pub(crate) const HIDDEN_BELOW: u8 = 2;
 
-/// One edge of the trie. `child` is zero in a free slot: the root is nobody's child.
+/// One edge of the trie. `child` is zero in a free slot, because the root is no child.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Slot {
@@ -157,21 +156,21 @@ pub(crate) struct Slot {
 pub(crate) struct Rule {
     pub(crate) caps: u8,
     pub(crate) hidden: u8,
-    /// How far tiers reach into it: a [`crate::tier::Reach`].
+    /// How far tiers reach into the rule: a [`crate::tier::Reach`].
     pub(crate) reach: u8,
-    /// Whether its anchor is an auto-run file, or below one, and may be changed: who wrote it meant that one.
+    /// Whether its anchor is at or below an auto-run file and may be changed. Then its author meant that file.
     pub(crate) names_autorun: u8,
-    /// Patterns that are excluded from the rule.
+    /// Patterns that the rule excludes.
     pub(crate) patterns: Span,
     /// For an external rule the absolute spelling of its path, else empty: a span of `bytes`.
     pub(crate) route: Span,
     /// An earlier external rule on the same anchor, or [`NONE`] (spec §5.1, tie (a)).
     pub(crate) earlier: U32,
-    /// The state of the patterns' automaton behind the anchor.
+    /// The state of the patterns' automaton after the anchor.
     pub(crate) state: U32,
 }
 
-/// Where patterns of the built-in list of auto-run files begin.
+/// A place where patterns of the built-in list of auto-run files begin.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Base {
@@ -181,7 +180,7 @@ pub(crate) struct Base {
     pub(crate) path: Span,
 }
 
-/// Texts that the shim needs beside the rules.
+/// Texts that the preload library needs besides the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Text {
@@ -204,7 +203,7 @@ impl Text {
 /// Why bytes are not a usable image. Any of these denies everything (spec §13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageError {
-    /// Shorter than it says, or than a header.
+    /// Shorter than its own length field, or than a header.
     Truncated,
     /// Not an image at all.
     Magic,
@@ -216,7 +215,7 @@ pub enum ImageError {
     Layout,
 }
 
-/// The index of a rule in the order in which the grants were given to the writer.
+/// The index of a rule, in the order in which the writer got the grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuleId(pub(crate) u32);
 
@@ -244,7 +243,7 @@ pub struct Image<'a> {
     patterns: &'a [Span],
     tiers: Option<Tiers<'a>>,
     autorun: &'a [Base],
-    /// So many of these are all that paths in the workspace can be about.
+    /// How many of these, from the start, can concern paths in the workspace.
     near: usize,
     variables: &'a [Variable],
     commands: &'a [Command],
@@ -253,7 +252,7 @@ pub struct Image<'a> {
     bytes: &'a [u8],
     whole: &'a [u8],
     head: Option<Head<'a>>,
-    /// What names become before they are looked up, where the image is of folded ones.
+    /// How names are folded before they are looked up, if the image has folded names.
     folds: Option<Folds<'a>>,
     form: Form<'a>,
     outer: Option<&'a Image<'a>>,
@@ -263,7 +262,7 @@ impl<'a> Image<'a> {
     /// Validates `whole`, which may be followed by padding, and borrows from it.
     ///
     /// # Errors
-    /// See [`ImageError`]; a caller that gets one must deny everything.
+    /// [`ImageError`]. The caller must then deny everything.
     pub fn parse(whole: &'a [u8]) -> Result<Self, ImageError> {
         let (header, _) = Header::ref_from_prefix(whole).map_err(|_| ImageError::Truncated)?;
         if header.magic != MAGIC {
@@ -303,13 +302,13 @@ impl<'a> Image<'a> {
         if image.nodes.is_empty() || !image.slots.len().is_power_of_two() {
             return Err(ImageError::Layout);
         }
-        // No copy of it: the preload library reads it on a stack that may be small.
+        // Not a copy: the preload library reads it on a stack that may be small.
         image.head = Head::of(&image, image.text(Text::Workspace));
         image.near = image.count_near();
         Ok(image)
     }
 
-    /// The image of a run inside another run: both must allow what either judges.
+    /// The image of a run inside another run. Both must allow a request.
     #[must_use]
     pub const fn inside(self, outer: &'a Self) -> Self {
         Self { outer: Some(outer), ..self }
@@ -321,7 +320,7 @@ impl<'a> Image<'a> {
         self.outer
     }
 
-    /// This image, and those of the runs around it, from the inside out.
+    /// This image and those of the runs around it, from the inside out.
     pub fn levels(&self) -> impl Iterator<Item = &Self> {
         core::iter::successors(Some(self), |image| image.outer)
     }
@@ -332,7 +331,7 @@ impl<'a> Image<'a> {
         self.levels().last().unwrap_or(self)
     }
 
-    /// The image so many runs further out; the outermost where there are not that many.
+    /// The image `level` runs further out, or the outermost if there are not that many.
     #[must_use]
     pub fn at_level(&self, level: u8) -> &Self {
         self.levels().nth(level.into()).unwrap_or_else(|| self.outermost())
@@ -344,72 +343,70 @@ impl<'a> Image<'a> {
         self.header.session.get()
     }
 
-    /// What stands behind the preload library in this run.
+    /// The layers that back up the preload library in this run.
     #[must_use]
     pub fn behind(&self) -> Behind {
         Behind::from_bits(self.header.behind.get())
     }
 
-    /// Whether programs that the preload library cannot be in are held by this run and by those
-    /// around it.
+    /// Whether this run and those around it also confine programs that the preload library cannot enter.
     #[must_use]
     pub fn holds_other_programs(&self) -> bool {
         self.levels().all(|image| image.behind().other_programs)
     }
 
-    /// Whether Landlock lets files be read exactly as this run and those around it do.
+    /// Whether Landlock allows reading files exactly as this run and those around it do.
     #[inline]
     #[must_use]
     pub fn holds_reads(&self) -> bool {
         self.levels().all(|image| image.behind().reads)
     }
 
-    /// As [`Self::holds_reads`], of directories that are listed.
+    /// As [`Self::holds_reads`], for listing directories.
     #[must_use]
     pub fn holds_listings(&self) -> bool {
         self.levels().all(|image| image.behind().listings)
     }
 
-    /// Whether nodes of devices are known to be in granted directories, so that each open has to look for them, in
-    /// this run or one around it.
+    /// Whether granted directories are known to contain device nodes, in this run or one around it. If so, each open
+    /// has to check for them.
     #[must_use]
     pub fn judges_devices(&self) -> bool {
         self.levels().any(|image| image.behind().devices)
     }
 
-    /// Whether somebody learns from what the supervisor sees of this run, or of one around it.
+    /// Whether somebody learns from the supervisor's records of this run, or of one around it.
     #[must_use]
     pub fn is_learned_from(&self) -> bool {
         self.levels().any(|image| image.behind().learns)
     }
 
-    /// Whether the spelling that leads to a path can matter, of this run and those around it: to tiers, or between
-    /// external rules.
+    /// Whether the spelling of a path can matter in this run or one around it: to tiers, or between external rules.
     #[must_use]
     pub fn heeds_spellings(&self) -> bool {
         self.levels().any(|image| image.tiers.is_some() || image.is_tied())
     }
 
-    /// The same of what is to be changed: an auto-run file may be named by way of a link.
+    /// As [`Self::heeds_spellings`], for changes: an auto-run file may be named through a symlink.
     #[must_use]
     pub fn heeds_spellings_of_changes(&self) -> bool {
         self.heeds_spellings() || self.levels().any(|image| !image.autorun.is_empty())
     }
 
-    /// Whether of external rules on one anchor of this run the spelling tells which decides (spec §5.1).
+    /// Whether the spelling decides between external rules on one anchor of this run (spec §5.1).
     #[must_use]
     pub fn is_tied(&self) -> bool {
         self.header.flags.get() & TIED != 0
     }
 
-    /// Whether a supervisor is there to judge servers of abstract names, and nobody else does.
+    /// Whether a supervisor judges servers of abstract names, and nothing else does.
     #[must_use]
     pub fn judges_abstract_names(&self) -> bool {
         let any = |is: fn(&Behind) -> bool| self.levels().any(|image| is(&image.behind()));
         any(|behind| behind.supervisor) && !any(|behind| behind.scoped)
     }
 
-    /// One of the texts, without a terminating NUL; empty where the writer gave none.
+    /// One of the texts, without a terminating NUL. Empty if the writer gave none.
     #[must_use]
     pub fn text(&self, text: Text) -> &'a [u8] {
         self.header.texts.get(text as usize).map_or(&[], |&span| self.string(span))
@@ -421,7 +418,7 @@ impl<'a> Image<'a> {
         table(self.whole, self.header.json).unwrap_or(&[])
     }
 
-    /// Every byte of the image, for a process that must hand it to a child anew.
+    /// Every byte of the image, for a process that must pass it to a child anew.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.whole
@@ -432,20 +429,20 @@ impl<'a> Image<'a> {
         self.tiers.as_ref()
     }
 
-    /// Where the patterns of the built-in list of auto-run files begin.
+    /// The places where patterns of the built-in list of auto-run files begin.
     pub(crate) const fn autorun(&self) -> &'a [Base] {
         self.autorun
     }
 
-    /// As [`Self::autorun`], without those that are neither above the path, nor it, nor below.
-    #[inline(never)] // what it needs of the stack is not to add up
+    /// As [`Self::autorun`], without those that are unrelated to the path: neither above it, nor at it, nor below.
+    #[inline(never)] // keeps its stack use from adding up
     pub(crate) fn autorun_about(&self, path: &[u8]) -> &'a [Base] {
         let is_of_workspace = leads_to(self.text(Text::Workspace), path);
         let near = if is_of_workspace { self.near } else { self.autorun.len() };
         self.autorun.get(..near).unwrap_or(self.autorun)
     }
 
-    /// See [`Self::autorun_about`]: the writer puts them first. Where names are folded all count.
+    /// See [`Self::autorun_about`]: the writer puts these first. If names are folded, all count.
     fn count_near(&self) -> usize {
         let workspace = self.text(Text::Workspace);
         let is_near = |base: &Base| {
@@ -455,7 +452,7 @@ impl<'a> Image<'a> {
         self.autorun.iter().rposition(is_near).map_or(0, |last| last.wrapping_add(1))
     }
 
-    /// The way to the workspace.
+    /// The path to the workspace.
     pub(crate) const fn head(&self) -> Option<&Head<'a>> {
         self.head.as_ref()
     }
@@ -485,7 +482,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// The child whose edge has this hash, and a name that `is_it`.
+    /// The child whose edge has this hash and a name for which `is_it` holds.
     fn child_by(
         &self,
         parent: u32,
@@ -511,7 +508,7 @@ impl<'a> Image<'a> {
 }
 
 /// The tier layer that the header names.
-#[cold] // as all that is done once, beside which it then lies
+#[cold] // like everything that is done once; keeps that code together
 fn tiers<'a>(
     whole: &'a [u8],
     header: &Header,
@@ -530,7 +527,7 @@ fn tiers<'a>(
     Ok(Some(Tiers::numbered(automaton, header.default_tier.get())))
 }
 
-/// The elements of a table, or an error where it does not lie inside the image.
+/// The elements of a table, or an error if it is not inside the image.
 pub(crate) fn table<T: FromBytes + Immutable + KnownLayout + Unaligned>(
     whole: &[u8],
     span: Span,
@@ -541,7 +538,7 @@ pub(crate) fn table<T: FromBytes + Immutable + KnownLayout + Unaligned>(
         .map_err(|_| ImageError::Layout)
 }
 
-/// The elements of a table that `span` says; none where they do not lie in it.
+/// The elements of a table in `span`, or none if `span` is not inside it.
 pub(crate) fn part<T>(table: &[T], span: Span) -> &[T] {
     let start = span.offset.get() as usize;
     let end = start.saturating_add(span.count.get() as usize);

@@ -1,27 +1,27 @@
-//! Which programs may be started, and with which arguments (spec §11.3): the evaluator of command rules
-//! on an image. That the file may be executed at all is for [`crate::decide`] to say.
+//! Judges which programs may be started, and with which arguments (spec §11.3). It evaluates command rules on an image.
+//! [`crate::decide`] says whether the file may be executed at all.
 
 use crate::coverage::Coverage;
 use crate::image::{Command, Image, LEVELS, NONE};
 use crate::variables;
 
-/// The rule says nothing of arguments: any will do.
+/// The rule does not restrict arguments.
 pub(crate) const ANY_ARGUMENTS: u32 = 1;
 
-/// A program that is to be started.
+/// A program to be started.
 #[derive(Clone, Copy, Debug)]
 pub struct Invocation<'a> {
-    /// The canonical absolute path of its file; of a script, that of the script.
+    /// The canonical absolute path of its file. For a script, that of the script.
     pub program: &'a [u8],
-    /// What it is called: the first of the words that it gets, as it is. Programs that are many in one
-    /// file, as busybox is, are what they are called.
+    /// Its name: the first of its words, unchanged. A program with many names in one file, such as busybox, is known by
+    /// this name.
     pub called: &'a [u8],
-    /// How many words it gets behind that.
+    /// The number of words after that.
     pub arguments: usize,
 }
 
 impl<'a> Invocation<'a> {
-    /// What it is called without folders, and without the dash that makes a shell a login shell.
+    /// Its name without directories, and without the dash that makes a shell a login shell.
     #[must_use]
     pub fn name(&self) -> &'a [u8] {
         let name = self.called.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
@@ -29,27 +29,26 @@ impl<'a> Invocation<'a> {
     }
 }
 
-/// Whether only programs that are listed may be started.
+/// Whether only listed programs may be started.
 #[must_use]
 pub fn is_limited(image: &Image<'_>) -> bool {
     image.levels().any(Image::lists_programs)
 }
 
-/// The rules by which a program may be started, one of each run: they say what it may have of the
-/// environment.
+/// The rules by which a program may be started, one for each run. They say which environment variables it may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admission([u32; LEVELS]);
 
 impl Admission {
-    /// Of a program that no rule is about, because there are none.
+    /// For a program without a rule, because there are none.
     pub const FREE: Self = Self([NONE; LEVELS]);
 }
 
-/// The rules by which `invocation` is allowed; `is` says whether the argument of a place, counted from
-/// zero behind the program's name, is a word. In runs inside each other each list must allow it.
+/// The rules that allow `invocation`. `is` says whether the argument at a place, counted from zero after the program's
+/// name, is a word. In nested runs each list must allow it.
 ///
 /// # Errors
-/// What the list says that does not: that a rule is about it, or none.
+/// The coverage by the list that does not allow it: denied by a rule, or uncovered.
 pub fn judge(
     image: &Image<'_>,
     invocation: &Invocation<'_>,
@@ -80,7 +79,7 @@ fn judge_in(
     if allows { Ok(number) } else { Err(Coverage::Denied) }
 }
 
-/// Whether `count` arguments are these words, or with `rest` begin with them.
+/// Whether `count` arguments are exactly these words. With `rest` they need only begin with them.
 pub(crate) fn fits<'w>(
     words: impl ExactSizeIterator<Item = &'w [u8]>,
     rest: bool,
@@ -91,7 +90,7 @@ pub(crate) fn fits<'w>(
         && words.enumerate().all(|(place, word)| is(place, word))
 }
 
-/// Whether the rules by which a program was admitted let it have the variable `name`.
+/// Whether the rules that admitted a program let it have the variable `name`.
 pub(crate) fn hands_on(image: &Image<'_>, admission: &Admission, name: &[u8]) -> bool {
     variables::is_base(name)
         || image.levels().zip(&admission.0).all(|(level, &number)| {
@@ -100,7 +99,7 @@ pub(crate) fn hands_on(image: &Image<'_>, admission: &Admission, name: &[u8]) ->
         })
 }
 
-/// The rule about a program, and its number: the one on its file whose key is what it is called.
+/// The rule about a program, and its number: the rule on its file whose key is the program's name.
 fn rule<'i>(image: &Image<'i>, invocation: &Invocation<'_>) -> Option<(u32, &'i Command)> {
     let is_about = |command: &&Command| {
         image.string(command.program) == invocation.program

@@ -1,4 +1,4 @@
-//! Merging the lists of several configuration layers (spec §2.6).
+//! Merges the lists of several configuration layers (spec §2.6).
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,13 +11,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::warning::Warning;
 
-/// What one layer says about a list.
+/// One layer's list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Layered<T> {
-    /// A plain list: appended to what earlier layers said.
+    /// A plain list, which is appended to those of earlier layers.
     Plain(Vec<T>),
-    /// A list that says how it merges.
+    /// A list with its own way of merging.
     Merged(Merged<T>),
 }
 
@@ -25,13 +25,12 @@ pub enum Layered<T> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Merged<T> {
-    /// How the value meets earlier layers'.
+    /// How the value merges with those of earlier layers.
     #[serde(default)]
     pub strategy: Strategy,
     /// The list itself.
     pub value: Vec<T>,
-    /// Whether only the last of equal elements is kept; a later layer's word wins over an
-    /// earlier one's.
+    /// Whether only the last of equal elements is kept. A later layer's setting wins over an earlier one's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedup: Option<bool>,
     /// Whether the value is a default that the next layer discards, whatever its strategy.
@@ -39,30 +38,30 @@ pub struct Merged<T> {
     pub discard_when_merged: bool,
 }
 
-/// How a list meets those of earlier layers.
+/// How a list merges with those of earlier layers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// After them: on equal paths the later layer wins.
+    /// After them. On equal paths the later layer wins.
     #[default]
     Append,
-    /// Before them: on equal paths the earlier layers win.
+    /// Before them. On equal paths the earlier layers win.
     Prepend,
     /// Instead of them.
     Replace,
 }
 
-/// One layer's list with the layer's name as a person knows it.
+/// One layer's list, with the layer's name for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer<T> {
     /// A file name, or another name of the layer.
     pub name: String,
-    /// What it says.
+    /// Its list.
     pub list: Layered<T>,
 }
 
-/// The list that all layers make together, lowest first. Where a layer leaves it empty that
-/// counts as undeclared, and is warned about (R15).
+/// Merges the lists of all layers, lowest first. If a layer leaves the list empty, the list counts as undeclared, with
+/// a warning (R15).
 #[must_use]
 pub fn merge<T: PartialEq>(layers: impl IntoIterator<Item = Layer<T>>) -> (Vec<T>, Vec<Warning>) {
     let mut list = Vec::new();
@@ -93,7 +92,7 @@ pub fn merge<T: PartialEq>(layers: impl IntoIterator<Item = Layer<T>>) -> (Vec<T
     (list, warnings)
 }
 
-/// The last of equal elements stays, because on ties the last rule wins.
+/// Keeps the last of equal elements, because on ties the last rule wins.
 fn keep_last_of_equal<T: PartialEq>(list: &mut Vec<T>) {
     let mut index = 0;
     while index < list.len() {
@@ -116,7 +115,7 @@ impl<T> From<Layered<T>> for Merged<T> {
     }
 }
 
-/// By hand, because an untagged enum would hide which key of which form is wrong.
+/// Written by hand, because an untagged enum would hide which key of which form is wrong.
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Layered<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(Forms(PhantomData))

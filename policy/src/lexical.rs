@@ -1,32 +1,32 @@
-//! Lexical normalisation of tool inputs and rule paths (spec §3). No I/O.
+//! Normalises tool inputs and rule paths lexically (spec §3). No I/O.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::vec::Vec;
 
-/// Why an input is refused before anything on disk is looked at.
+/// Why an input is denied without a look at the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LexicalError {
-    /// The empty string: the root is written `.`.
+    /// The empty string. The root is written `.`.
     #[error("the path is empty")]
     Empty,
-    /// Absolute: only workspace-relative paths are accepted.
+    /// Absolute. Only workspace-relative paths are accepted.
     #[error("absolute paths are not permitted")]
     Absolute,
     /// `..` leads above the workspace root.
     #[error("the path escapes the workspace through `..`")]
     Escape,
-    /// No file name contains a NUL byte.
+    /// Contains a NUL byte, which no file name does.
     #[error("the path contains a NUL byte")]
     Nul,
 }
 
-/// The normal form of a workspace-relative path: no `.`, `..` or empty component; the root is the
-/// empty path. Any bytes but NUL may occur in names; `* ? [ ~ $` mean themselves.
+/// The normal form of a workspace-relative path: no `.`, `..` or empty component. The root is the empty path. Names may
+/// contain any bytes but NUL, and `* ? [ ~ $` mean themselves.
 ///
 /// # Errors
-/// [`LexicalError`]; where several apply, absolute comes before escape.
+/// [`LexicalError`]. If several apply, absolute comes before escape.
 pub fn normalise(input: &[u8]) -> Result<PathBuf, LexicalError> {
     let needs_none = |name: &[u8]| !matches!(name, b"" | b"." | b"..");
     if input.split(|&byte| byte == b'/').all(needs_none) && !input.contains(&0) {
@@ -36,7 +36,7 @@ pub fn normalise(input: &[u8]) -> Result<PathBuf, LexicalError> {
     Ok(PathBuf::from(OsString::from_vec(names.join(&b'/'))))
 }
 
-/// The normal form of an absolute path: no `.`, `..` or empty component. Above the root is the root.
+/// The normal form of an absolute path: no `.`, `..` or empty component. The root is its own parent.
 pub(crate) fn normalise_absolute(path: &Path) -> PathBuf {
     let mut normal = PathBuf::from("/");
     for component in path.components() {
@@ -49,8 +49,7 @@ pub(crate) fn normalise_absolute(path: &Path) -> PathBuf {
     normal
 }
 
-/// Whether `input` ends so that the kernel takes it for a directory alone, `path_resolution(7)`: for matching that
-/// means nothing.
+/// Whether `input` ends so that the kernel accepts only a directory, `path_resolution(7)`. Matching ignores that.
 pub(crate) fn demands_directory(input: &[u8]) -> bool {
     input.ends_with(b"/") || input.ends_with(b"/.")
 }

@@ -1,16 +1,16 @@
-//! The path policy of jp-confine: what was written, what it means, and the one evaluator of it.
+//! The path policy of jp-confine: policies as written, their compiled form, and the one evaluator.
 //!
 //! # For programs that check their own tools
 //!
-//! [`workspace::Workspace::open`] compiles a policy for a folder; a tool that receives a compiled one
-//! from its host uses [`received::Received`]. Then there are three ways to ask, all of which end at
-//! the one evaluator, [`decide`]:
+//! [`workspace::Workspace::open`] compiles a policy for a directory. A tool that receives a compiled policy from its
+//! host uses [`received::Received`]. Then there are three ways to ask. All of them end at the one evaluator,
+//! [`decide`]:
 //!
 //! | to ask about | call | the answer |
 //! |---|---|---|
-//! | a path relative to the workspace | [`check::Context::check_read`] and its four sisters | the canonical path, or a refusal with its reason |
-//! | the same, to use it | `check::Context::pin` | a [`pin::Pin`] on what was judged |
-//! | an absolute path, in one of several folders | [`authorize::Authorizer`] | the canonical path and a pin, or a refusal |
+//! | a path relative to the workspace | [`check::Context::check_read`] and its four sisters | the canonical path, or a denial with its reason |
+//! | the same, to use it | `check::Context::pin` | a [`pin::Pin`] on the judged path |
+//! | an absolute path, in one of several directories | [`authorize::Authorizer`] | the canonical path and a pin, or a denial |
 //!
 //! ```
 //! use jp_confine_policy::Capability;
@@ -40,20 +40,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A path is a name, and names change hands: between the answer and its use somebody may put a
-//! symbolic link where a folder was. A pin is a descriptor of the very object that was judged, or of
-//! the folder in which something is to come to be, and does only what was asked for.
-//! `examples/authorize.rs` is a host of tools that never uses anything else. Pins are proved right by
-//! `openat2`, and where there is none by `/proc`; without either whatever asks for one is refused.
+//! A path is only a name. Between the answer and its use somebody may replace a directory by a symlink. A pin is a
+//! descriptor of the very object that was judged, or of the directory in which an entry will be created. It does only
+//! what was requested. `examples/authorize.rs` is a host of tools that never uses anything else. Pins are verified by
+//! `openat2`, or by `/proc` where that does not exist. Without either, every request for a pin is denied.
 //!
-//! This is for tools that ask. Programs that do not are for `jp-confine -- PROGRAM` to hold.
+//! This crate is for tools that ask. For programs that do not, use `jp-confine -- PROGRAM`.
 //!
 //! # Features
 //!
-//! The half that is always here ([`capability`], [`image`], [`decide`], [`existing`], [`moves`], [`script`],
-//! [`set_id`], [`variables`], [`invocation`]) is `no_std` and never allocates: the preload library is built on it. The
-//! rest, behind the feature `std`, turns what people write into an image, and answers questions about it;
-//! pins, and what hands them out, are for Linux alone.
+//! One half is always available ([`capability`], [`image`], [`decide`], [`existing`], [`moves`], [`script`],
+//! [`set_id`], [`variables`], [`invocation`]). It is `no_std` and never allocates, because the preload library is built
+//! on it. The rest needs the feature `std`. It compiles policies to images and answers questions about them. Pins, and
+//! the functions that return them, are for Linux alone.
 
 #![no_std]
 #![forbid(unsafe_code)]

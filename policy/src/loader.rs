@@ -1,5 +1,5 @@
-//! Dynamic loaders that are started as programs (ld.so(8)): which binaries are loaders, and what they start. Used by the
-//! preload library and by the supervisor.
+//! Recognises dynamic loaders that are started as programs (ld.so(8)), and the programs that they start. Used by the
+//! preload library and the supervisor.
 
 /// `DT_STRSZ`, `DT_SONAME`, `DT_FLAGS_1` and `DT_VERDEF` (elf(5)), each the tag of an entry of the dynamic section.
 const STRINGS_SIZE: u64 = 10;
@@ -10,14 +10,14 @@ const VERSIONS: u64 = 0x6fff_fffc;
 /// `DF_1_PIE`: linkers set it for programs.
 const IS_PROGRAM: u64 = 0x0800_0000;
 
-/// A static program exports hardly a name; loaders have at least 700 bytes of them.
+/// A static program exports hardly any name. Loaders have at least 700 bytes of names.
 const FEW_NAMES: u64 = 256;
 
 /// The size of an entry: a tag and a value.
 pub const ENTRY: usize = 16;
 
-/// Whether a shared object without an interpreter is a loader, by its dynamic section. Programs that are linked
-/// statically and can stand anywhere in memory are such objects, too.
+/// Whether a shared object without an interpreter is a loader, judged by its dynamic section. Position-independent
+/// static programs are such objects, too.
 #[must_use]
 pub fn is_loader(dynamic: &[u8]) -> bool {
     let (mut is_library, mut names) = (false, 0);
@@ -32,7 +32,7 @@ pub fn is_loader(dynamic: &[u8]) -> bool {
     is_library || names > FEW_NAMES
 }
 
-/// Whether a loader is glibc's, whose symbols have versions; those of musl have none.
+/// Whether a loader is glibc's. Its symbols have versions, those of musl have none.
 #[must_use]
 pub fn is_glibcs(dynamic: &[u8]) -> bool {
     entries(dynamic).any(|(tag, _)| tag == VERSIONS)
@@ -56,15 +56,15 @@ pub enum Start<'w> {
     Nothing,
     /// It runs the program in this file.
     Program(&'w [u8]),
-    /// It may run something, by words that are not known here.
+    /// It may run something, because its words are not known here.
     Unknown,
 }
 
-/// Options of glibc's loader with which nothing runs.
+/// Options of glibc's loader with which no program runs.
 const PRINTS: [&[u8]; 6] =
     [b"--list", b"--verify", b"--list-tunables", b"--list-diagnostics", b"--help", b"--version"];
 
-/// Its options that take the next word.
+/// Options of glibc's loader that take the next word.
 const TAKES: [&[u8]; 7] = [
     b"--library-path",
     b"--inhibit-rpath",
@@ -75,11 +75,11 @@ const TAKES: [&[u8]; 7] = [
     b"--glibc-hwcaps-mask",
 ];
 
-/// The options of musl's, which also take `NAME=VALUE`.
+/// The options of musl's loader that take a word. They also take `NAME=VALUE`.
 const MUSL_TAKES: [&[u8]; 3] = [b"--library-path", b"--preload", b"--argv0"];
 
-/// Reads the `words` behind the name of glibc's loader (`rtld.c`). It looks for a name without a slash where it
-/// looks for libraries, which is not followed here.
+/// Reads the `words` after the name of glibc's loader (`rtld.c`). The loader searches a name without a slash in the
+/// directories of libraries, which is not followed here.
 #[must_use]
 pub fn of_glibc<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> Start<'w> {
     let mut words = words.into_iter();
@@ -103,7 +103,7 @@ pub fn of_glibc<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> Start<'w> {
     Start::Nothing
 }
 
-/// Reads the `words` behind the name of musl's loader (`dynlink.c`). A name is a path to it.
+/// Reads the `words` after the name of musl's loader (`dynlink.c`). A name is a path to it.
 #[must_use]
 pub fn of_musl<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> Start<'w> {
     let mut words = words.into_iter();

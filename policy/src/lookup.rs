@@ -1,5 +1,5 @@
-//! What an image holds at a path: the rule with the longest anchor, less what tiers withhold (spec §5.1,
-//! §9). Whether that is enough for something is for [`crate::decide`] to say.
+//! Finds what an image grants at a path: the rule with the longest anchor, minus what tiers withhold (spec §5.1, §9).
+//! [`crate::decide`] says whether that is enough for an operation.
 
 use crate::automaton::Marks;
 use crate::autorun;
@@ -16,16 +16,15 @@ pub use self::insensitive::narrowed;
 /// A path to judge.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Canonical absolute path: what the operation will touch.
+    /// Canonical absolute path of the object that the operation touches.
     pub path: &'a [u8],
-    /// The absolute spelling it was reached by. It breaks ties between external rules (spec §5.1),
-    /// and patterns that restrict are matched by it too (spec §9.1); the same as `path` where none
-    /// is known.
+    /// The absolute spelling by which the path was reached, or `path` if no other is known. It breaks ties between
+    /// external rules (spec §5.1). Patterns that restrict are matched against it too (spec §9.1).
     pub route: &'a [u8],
-    /// A person was asked, and allowed what is granted to those who ask.
+    /// A person was prompted and consented.
     pub consented: bool,
-    /// It is about a directory that is made, or removed while nothing is in it: of an auto-run file only the name then,
-    /// which nobody obeys.
+    /// The request creates a directory, or removes an empty one. Such a directory has at most the name of an auto-run
+    /// file, and no program obeys the name alone.
     pub directory: bool,
 }
 
@@ -42,7 +41,7 @@ impl<'a> Request<'a> {
         Self { path, route, consented: false, directory: false }
     }
 
-    /// The same after a person has consented to it.
+    /// The same, after a person consented to it.
     #[must_use]
     pub const fn consented(self) -> Self {
         Self { consented: true, ..self }
@@ -54,56 +53,55 @@ impl<'a> Request<'a> {
         core::ptr::eq(self.route, self.path) || self.route == self.path
     }
 
-    /// The same of a directory that is made, or removed while nothing is in it.
+    /// The same, for a directory that is created, or removed while empty.
     #[must_use]
     pub const fn of_directory(self) -> Self {
         Self { directory: true, ..self }
     }
 }
 
-/// What the policy holds at a path.
+/// The image's answer for a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lookup {
-    /// The winning rule; `None` where no anchor is a prefix of the path.
+    /// The winning rule. `None` if no anchor is a prefix of the path.
     pub rule: Option<RuleId>,
-    /// What the winner grants here, and no tier withholds.
+    /// Capabilities that the winner grants here and no tier withholds.
     pub caps: Capabilities,
-    /// What is granted here if a person, being asked, consents.
+    /// Capabilities that are granted here if a person consents to a prompt.
     pub asks: Capabilities,
-    /// What a tier withholds of what the winner grants, be it only until somebody is asked.
+    /// Capabilities that the winner grants and a tier withholds, even if only until a prompt.
     pub withheld: Capabilities,
-    /// Why it does.
+    /// Why they are withheld.
     pub restraint: Option<Restraint>,
-    /// Why nobody is asked about the rest where a person is asked about a part of that.
+    /// Why a prompt for a part of them cannot grant the rest.
     pub limit: Option<Restraint>,
-    /// The path lies in a hidden area and not on the way to something granted (spec §12.1).
+    /// The path is in a hidden area and not on the way to a granted path (spec §12.1).
     pub hidden: bool,
-    /// Capabilities that every rule strictly below the path grants; all where there is none.
+    /// Capabilities that every rule strictly below the path grants. All, if there is no such rule.
     pub below_all: Capabilities,
     /// Capabilities that some rule strictly below the path grants.
     pub below_any: Capabilities,
-    /// How many bytes of the path name entries of directories on the way to something granted:
-    /// metadata is free there, so that whether these exist is no secret.
+    /// How many bytes of the path name entries of directories on the way to a granted path. Metadata is free there, so
+    /// the existence of these entries is no secret.
     pub visible: usize,
-    /// Strictly below the path something may be withheld, or asked for first.
+    /// Something strictly below the path may be withheld or need a prompt.
     pub restrained_below: bool,
-    /// As that, by a tier: the list of sensitive paths only warns.
+    /// The same by a tier, leaving out the list of sensitive paths, which only warns.
     pub withheld_below: bool,
-    /// What of `withheld` is withheld for nothing else than that the path is an auto-run file.
+    /// The part of `withheld` that is withheld only because the path is an auto-run file.
     pub(crate) autorun: Capabilities,
     /// How far tiers reach into the rules strictly below.
     pub(crate) reaches_below: Reaches,
 }
 
 impl Lookup {
-    /// What the rules grant, whatever a tier withholds here: it may withhold less further down.
+    /// The grants of the rules, even if a tier withholds them here. It may withhold less further down.
     #[must_use]
     pub fn granted(&self, image: &Image<'_>) -> Capabilities {
         if self.is_beyond_rules(image) { self.caps } else { self.caps.union(self.withheld) }
     }
 
-    /// What tiers open, to whoever asks or with consent, where no rule reaches; nothing elsewhere (spec
-    /// §9.6).
+    /// The grants of tiers where no rule reaches, with or without a prompt. Empty elsewhere (spec §9.6).
     #[must_use]
     pub fn opened(&self, image: &Image<'_>) -> Capabilities {
         let beyond = self.is_beyond_rules(image);
@@ -118,21 +116,21 @@ impl Lookup {
         limit.or(self.restraint).filter(|_| !withheld.is_empty())
     }
 
-    /// What is withheld for nothing else than that the path is an auto-run file.
+    /// Capabilities that are withheld only because the path is an auto-run file.
     #[must_use]
     pub const fn autorun_withheld(&self) -> Capabilities {
         self.autorun
     }
 
-    /// Whether no rule reaches the path, so that there is only what a tier opens.
+    /// Whether no rule reaches the path, so that only tiers can grant it.
     #[must_use]
     pub fn is_beyond_rules(&self, image: &Image<'_>) -> bool {
         self.rule.and_then(|id| image.rule(id.raw())).is_none_or(|rule| rule.hidden != 0)
     }
 }
 
-/// What the policy holds at `request`: the rule with the longest anchor, whole (spec §5.1). Of this
-/// image alone, whatever run is around it.
+/// The answer for `request`: the rule with the longest anchor decides alone (spec §5.1). Looks at this image alone, not
+/// at runs around it.
 #[must_use]
 pub(crate) fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     let (mut found, winner) = granted(image, request);
@@ -147,22 +145,24 @@ pub(crate) fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     found
 }
 
-/// Whether a grant stands on the very path of `request`. Of this image alone.
+/// Whether a grant's anchor is the very path of `request`. Looks at this image alone.
 pub(crate) fn is_named(image: &Image<'_>, request: &Request<'_>) -> bool {
     let winner = Walk::along(image, request.path).winner(request.path);
     winner.is_some_and(|(_, rest)| rest.is_empty())
 }
 
-/// Whether tiers have a say at `request`. Of this image alone.
+/// Whether tiers can decide at `request`. Looks at this image alone.
 pub(crate) fn is_judged(image: &Image<'_>, request: &Request<'_>) -> bool {
     let (_, winner) = granted(image, request);
     Reach::granting(winner.map(|(rule, _)| rule)) != Some(Reach::Own)
 }
 
-/// Whether `holds` of what each name below one directory has, and of what it would have below another, and what is
-/// denied there by a pattern stays so: with nothing granted at either end more may be granted tomorrow. Where rules lie
-/// below the first that leave less than the one above them, or where it takes too much to know, it does not. What rules
-/// grant below the second is all had there. Of this image alone.
+/// Whether `holds` is true of each name below one directory and the same name below another. A pattern's denial below
+/// the first must also remain below the second. That counts even if neither end is granted, because more may be granted
+/// tomorrow.
+///
+/// The answer is no if rules below the first leave less than the one above them, or if the comparison takes too much.
+/// Rules below the second count as granting everything. Looks at this image alone.
 pub(crate) fn all_below(
     image: &Image<'_>,
     ends: [&Request<'_>; 2],
@@ -184,9 +184,9 @@ pub(crate) fn all_below(
     })
 }
 
-/// What is left of everything at `request` where nobody need grant it there, because somebody grants the way to
-/// it: what a rule that was meant says of it, else what patterns and the default leave, as far as they reach into
-/// a grant of this `reach`. Of this image alone.
+/// The capabilities that are left at `request` if no rule need grant it, because the way to it is granted. A rule that
+/// was meant decides. Otherwise patterns and the default decide, as far as they reach into a grant of this `reach`.
+/// Looks at this image alone.
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub(crate) fn left(image: &Image<'_>, request: &Request<'_>, reach: Reach) -> Lookup {
     let (granted, winner) = granted(image, request);
@@ -199,8 +199,8 @@ pub(crate) fn left(image: &Image<'_>, request: &Request<'_>, reach: Reach) -> Lo
     found
 }
 
-/// Why a tier would withhold some of `need` from a rule that names the very path of `request` and grants all, if it
-/// would. Of this image alone.
+/// Why a tier would withhold some of `need` from a rule that names the very path of `request` and grants everything.
+/// Looks at this image alone.
 #[cfg(feature = "std")]
 pub(crate) fn withheld_by_tier(
     image: &Image<'_>,
@@ -212,8 +212,8 @@ pub(crate) fn withheld_by_tier(
     image.tiers()?.leave(image, request, Reach::Outspoken, free).restraint_of(need)
 }
 
-/// Whether `need` may be granted somewhere below the canonical `directory` without a question: where this says no it
-/// is not. Of this image alone.
+/// Whether `need` may be granted somewhere below the canonical `directory` without a prompt. A no is certain. Looks at
+/// this image alone.
 #[cfg(feature = "std")]
 pub(crate) fn may_grant_below(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
     let request = Request::canonical(directory);
@@ -228,8 +228,8 @@ pub(crate) fn may_grant_below(image: &Image<'_>, directory: &[u8], need: Capabil
     }
 }
 
-/// Whether tiers leave `need` at the canonical `directory` or anywhere below it, of what the rule there grants, be it
-/// that a person is asked. Of this image alone.
+/// Whether tiers leave `need` at or below the canonical `directory`, out of the grants of the rule there. A prompt
+/// counts as left. Looks at this image alone.
 #[cfg(feature = "std")]
 pub(crate) fn may_be_left(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
     let request = Request::canonical(directory);
@@ -242,16 +242,16 @@ pub(crate) fn may_be_left(image: &Image<'_>, directory: &[u8], need: Capabilitie
     here.caps.contains(need) && tiers.may_leave_below(directory, rule, here, need)
 }
 
-/// Whether `need` may be done at `request` as [`lookup`] has it, and nothing else of it: where no pattern has a say that
-/// takes a part of the time, and where nothing is to be changed less.
-#[inline(never)] // what it needs of the stack is not to add up with what a denial takes
+/// Whether [`lookup`] grants `need` at `request`. It takes less time if no pattern can decide, and still less if
+/// nothing is to be changed.
+#[inline(never)] // keeps its stack use from adding up with that of a denial
 pub(crate) fn permits(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> bool {
     let by_rules = permits_by_rules(image, request, need);
     by_rules.unwrap_or_else(|| lookup(image, request).caps.contains(need))
 }
 
-/// The same where a rule grants it and no pattern has a say; `None` elsewhere.
-#[inline(never)] // what it needs of the stack is not to add up with the rest
+/// The same if a rule grants it and no pattern can decide. Otherwise `None`.
+#[inline(never)] // keeps its stack use from adding up with the rest
 fn permits_by_rules(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Option<bool> {
     let (mut found, winner) = granted(image, request);
     let is_passed = |tiers: &Tiers<'_>| winner.is_some_and(|it| tiers.pass(request, it));
@@ -264,13 +264,13 @@ fn permits_by_rules(image: &Image<'_>, request: &Request<'_>, need: Capabilities
     Some(found.caps.contains(need))
 }
 
-/// Whether `request` lies in a hidden area as [`lookup`] has it: a tier only ever shows more.
+/// Whether [`lookup`] puts `request` in a hidden area. A tier only ever shows more.
 pub(crate) fn is_hidden(image: &Image<'_>, request: &Request<'_>) -> bool {
     let is_shown = image.head().is_some_and(|head| head.shows(request.path));
     !is_shown && granted(image, request).0.hidden && lookup(image, request).hidden
 }
 
-/// What the rules grant, whatever tiers say; the winner, and what of the path follows its anchor.
+/// The grants of the rules without tiers, the winner, and the part of the path after its anchor.
 #[inline]
 pub(crate) fn granted<'a, 'p>(
     image: &Image<'a>,
@@ -310,7 +310,7 @@ pub(crate) fn granted<'a, 'p>(
     (Lookup { rule: Some(RuleId(id)), caps, hidden, ..uncovered }, Some((rule, rest)))
 }
 
-/// Of external rules on one anchor the one whose own path leads to the route; else the last.
+/// Of several external rules on one anchor, the one whose own path leads to the route, or else the last.
 fn tie_by_route<'a>(image: &Image<'a>, last: u32, route: &[u8]) -> (u32, Option<&'a Rule>) {
     let mut id = last;
     while let Some(rule) = image.rule(id) {

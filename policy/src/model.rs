@@ -1,4 +1,4 @@
-//! The policy as people write it (spec §2.2) and as tools receive it (spec §2.3, §2.5).
+//! Defines the policy as people write it (spec §2.2) and as tools receive it (spec §2.3, §2.5).
 
 use std::fmt;
 use std::string::String;
@@ -12,31 +12,31 @@ use crate::file_policy::FilePolicy;
 use crate::lexical::{self, LexicalError};
 use crate::{Capabilities, Capability};
 
-/// By its lower-case name.
+/// Uses the lower-case name.
 impl Serialize for Capability {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.serialize_str(self.as_str())
     }
 }
 
-/// The layer of rules that stand for what was typed.
+/// The layer of the rules that stand for flags on the command line.
 pub const TYPED: &str = "flags";
 
-/// What one tool, or one run, may do.
+/// A policy for one tool or one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     /// Absent: the file system is unrestricted, but only inside the workspace (spec §2.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// The tier layer; absent: there is none (spec §9).
+    /// The tier layer. Absent: there is none (spec §9).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_policy: Option<FilePolicy>,
 }
 
 impl Policy {
-    /// The declared file-system rules; `None` when nothing is declared, which an empty list also
-    /// means (spec §2.1: declared-ness is judged per resource type, after the layers are merged).
+    /// The declared file-system rules, or `None` if nothing is declared. An empty list also means that. Spec §2.1
+    /// judges this for each resource type, after the layers are merged.
     #[must_use]
     pub fn declared_fs(&self) -> Option<&[FsRule]> {
         let rules = &self.access.as_ref()?.fs;
@@ -48,7 +48,7 @@ impl Policy {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
-    /// File-system rules in the order declared; a non-empty list means default-deny.
+    /// File-system rules in declared order. A non-empty list means default-deny.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fs: Vec<FsRule>,
     /// Patterns added to the list of sensitive paths (spec §10).
@@ -145,8 +145,8 @@ impl FsRule {
         self
     }
 
-    /// The rule with the `write` alias set: what create, update and delete are where they are not
-    /// set themselves.
+    /// The rule with the `write` alias set. It is the value of create, update and delete if they are not set
+    /// themselves.
     #[must_use]
     pub const fn with_write(mut self, granted: bool) -> Self {
         self.write = Some(granted);
@@ -173,11 +173,10 @@ impl FsRule {
         &self.path
     }
 
-    /// The path in normal form (spec §3), which is what an external rule is known by: empty for the
-    /// workspace itself.
+    /// The path in normal form (spec §3), which identifies an external rule. Empty for the workspace itself.
     ///
     /// # Errors
-    /// [`LexicalError`] where it is not a path below the workspace.
+    /// [`LexicalError`] if it is not a path below the workspace.
     pub fn lexical_path(&self) -> Result<Utf8PathBuf, LexicalError> {
         let normal = lexical::normalise(self.path.as_str().as_bytes())?;
         // Whole components of UTF-8 are UTF-8.
@@ -208,7 +207,7 @@ impl FsRule {
         self.create.or(self.write).unwrap_or(false)
     }
 
-    /// Whether what exists may be changed.
+    /// Whether existing files may be changed.
     #[must_use]
     pub fn update(&self) -> bool {
         self.update.or(self.write).unwrap_or(false)
@@ -226,7 +225,7 @@ impl FsRule {
         self.execute.unwrap_or(false)
     }
 
-    /// The effective capabilities, the alias expanded.
+    /// The effective capabilities, with the alias expanded.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         Capabilities::NONE
@@ -273,7 +272,7 @@ impl Eq for FsRule {}
 /// The file-system rules a tool receives to check itself: `{"fs":[…]}` (spec §2.5).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompiledAccess {
-    /// The rules in the order declared; empty means unrestricted inside the workspace.
+    /// The rules in declared order. Empty means unrestricted inside the workspace.
     #[serde(default)]
     pub fs: Vec<CompiledRule>,
 }
@@ -282,13 +281,13 @@ pub struct CompiledAccess {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompiledRule {
-    /// Workspace-relative: canonical for an ordinary rule, as written but normalised for an
-    /// external one; the root is the empty string.
+    /// Workspace-relative. Canonical for an ordinary rule, as written but normalised for an external one. The root is
+    /// the empty string.
     pub lexical_path: Utf8PathBuf,
-    /// Whether the rule stands on a target outside the workspace.
+    /// Whether the rule's anchor is a target outside the workspace.
     #[serde(default)]
     pub external: bool,
-    /// That target, absolute and canonical; set exactly when `external` is.
+    /// That target, absolute and canonical. Set exactly if `external` is.
     #[serde(default)]
     pub approved_target: Option<Utf8PathBuf>,
     /// Read files, list directories.
@@ -300,7 +299,7 @@ pub struct CompiledRule {
     /// Create entries.
     #[serde(default)]
     pub create: Option<bool>,
-    /// Change what exists.
+    /// Change existing files.
     #[serde(default)]
     pub update: Option<bool>,
     /// Remove entries.
@@ -317,7 +316,7 @@ impl CompiledRule {
         Self { lexical_path: lexical_path.into(), ..Self::default() }
     }
 
-    /// The rule as somebody could have written it.
+    /// The rule in the form in which a person could have written it.
     pub(crate) fn written(&self) -> FsRule {
         FsRule {
             path: self.lexical_path.clone(),

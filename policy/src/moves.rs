@@ -1,5 +1,5 @@
-//! What of a move is allowed, where the kernel is the one that tells whether its destination exists: rename(2)
-//! with the flags of renameat2(2).
+//! Plans moves: how much of a rename(2), with the flags of renameat2(2), is allowed. Only the kernel can tell whether
+//! the destination exists.
 
 use core::mem;
 
@@ -14,89 +14,90 @@ use crate::lookup::Request;
 use crate::moves_plain::is_plain;
 use crate::tier::Restraint;
 
-/// A move that a program asks for.
+/// A move that a program requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Move<'a> {
-    /// The entry that moves, by the canonical path of its directory.
+    /// The entry that moves, named in the canonical path of its directory.
     pub from: Request<'a>,
-    /// Where it goes, likewise.
+    /// Its destination, named likewise.
     pub to: Request<'a>,
-    /// What is to become of what is there.
+    /// The treatment of an existing destination.
     pub kind: Kind,
 }
 
-/// What is to become of a destination that exists.
+/// The treatment of an existing destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It is replaced.
     Replace,
     /// The move fails (`RENAME_NOREPLACE`).
     KeepIt,
-    /// It goes where the other came from (`RENAME_EXCHANGE`).
+    /// It takes the place of the source (`RENAME_EXCHANGE`).
     Exchange,
 }
 
-/// What is at the ends by now: asked of the kernel, and only where it matters.
+/// The present state of the ends. It is read from the kernel, and only if it matters.
 pub trait Ends {
     /// Whether the destination exists.
     fn exists(&self) -> bool;
-    /// Whether it is a directory that is to go.
+    /// Whether the source is a directory.
     fn is_directory(&self) -> bool;
-    /// Whether it is a symlink that is to go.
+    /// Whether the source is a symlink.
     fn is_symlink(&self) -> bool;
 }
 
-/// What of a move is allowed.
+/// The allowed part of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
     /// All of it.
     Go,
-    /// As long as the kernel is made to refuse a destination that exists (`RENAME_NOREPLACE`); the denial
-    /// is for that case.
+    /// The move, if the caller makes the kernel fail for an existing destination (`RENAME_NOREPLACE`). The denial is
+    /// for that case.
     OnlyNew(Denial),
-    /// As long as the kernel is made to refuse a directory: whatever was there when it was looked at, another thread
-    /// may have put one in its place by now.
+    /// The move, if the caller makes the kernel fail for a directory. Another thread may have put a directory there
+    /// since the check.
     Alone(Alone),
-    /// Nothing, and the program may copy what is there instead, each name of which is judged (`EXDEV`). The denial is for
-    /// the record.
+    /// Nothing (`EXDEV`). The program may copy the entry instead, and each name of the copy is judged. The denial is
+    /// for the record.
     Copy(Denial),
-    /// Nothing, since the destination exists and is to stay, see [`existing`]: to be said once the source is found.
+    /// Nothing, because the destination exists and must stay, see [`existing`]. Report that once the source is found.
     Exists,
     /// Nothing.
     Refuse(Denial),
 }
 
-/// What is said where an entry may go that takes nothing along.
+/// The denials for a move of an entry that takes nothing along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alone {
     /// For a directory.
     pub directory: Stays,
-    /// For a symlink, if that must not go either.
+    /// For a symlink, if it must not move either.
     pub symlink: Option<Denial>,
-    /// For a destination that exists, if that must not be replaced.
+    /// For an existing destination, if it must not be replaced.
     pub exists: Option<Denial>,
 }
 
-/// Which entries take nothing along.
+/// Kinds of entries that take nothing along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Movable {
     /// All but directories.
     NoDirectory,
-    /// Neither directories nor symlinks, which lend the names below their targets.
+    /// Neither directories nor symlinks. A symlink lends the names below its target.
     NoSymlink,
 }
 
-/// How an entry goes that takes nothing along.
+/// How an entry moves that takes nothing along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// What may go.
+    /// The kinds of entries that may move.
     pub movable: Movable,
-    /// Whether a link may be tried beside a destination that exists, see [`trial_name`]. Else that is not replaced.
+    /// Whether a hard link may be tried beside an existing destination, see [`trial_name`]. If not, the destination is
+    /// not replaced.
     pub tries: bool,
 }
 
 impl Alone {
-    /// How an entry goes to `to`.
+    /// How an entry moves to `to`.
     #[must_use]
     pub fn way(&self, image: &Image<'_>, to: &Request<'_>) -> Way {
         let movable =
@@ -105,11 +106,11 @@ impl Alone {
     }
 }
 
-/// How long the name of a trial is.
+/// The length of a trial name.
 pub const TRIAL: usize = 28;
 
-/// The name of a link that is made beside a destination and removed at once, before that destination is: it tells
-/// whether the kernel makes such a link. `random` are made-up bytes.
+/// A name for a hard link beside a destination. The link is removed at once, before the destination is. It shows
+/// whether the kernel can create such a link. `random` are random bytes.
 #[must_use]
 pub fn trial_name(random: [u8; 16]) -> [u8; TRIAL] {
     let mut name = *b".jp-confine-aaaaaaaaaaaaaaaa";
@@ -120,7 +121,7 @@ pub fn trial_name(random: [u8; 16]) -> [u8; TRIAL] {
     name
 }
 
-/// Whether the policy lets such a name come into being beside `to`: one of them stands for all.
+/// Whether the policy allows creating such a name beside `to`. One of them stands for all.
 #[cold]
 #[inline(never)]
 pub(crate) fn may_try_beside(image: &Image<'_>, to: &Request<'_>) -> bool {
@@ -131,10 +132,10 @@ pub(crate) fn may_try_beside(image: &Image<'_>, to: &Request<'_>) -> bool {
     })
 }
 
-/// Why a directory stays.
+/// Why a directory must stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stays {
-    /// What is in it must not leave its place.
+    /// The entries in it must not leave their place.
     Denied(Denial),
     /// The program may copy it, see [`Plan::Copy`].
     Copied(Denial),
@@ -149,7 +150,7 @@ impl Stays {
     }
 }
 
-/// What of a move is allowed.
+/// The allowed part of a move.
 #[must_use]
 pub fn plan(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
     if is_plain(image, [&asked.from, &asked.to]) {
@@ -161,15 +162,16 @@ pub fn plan(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
     }
 }
 
-/// Whether nothing moves, as the destination exists and is to stay: then it counts for nothing what that would take.
+/// Whether nothing moves, because the destination exists and must stay. The rights that the move would take then do not
+/// matter.
 fn is_kept(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> bool {
     asked.kind == Kind::KeepIt && existing::shows(image, &asked.to) && ends.exists()
 }
 
-/// As [`plan`], also of what it never comes to since the destination stays.
+/// As [`plan`], also for moves that fail because the destination stays.
 pub(crate) fn judged(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
     let left = relocation(image, asked).map(Stays::Denied);
-    // Two entries change places in one step, in which the kernel refuses no kind of them.
+    // An exchange is one step, in which the kernel cannot be made to fail for some kinds of entries.
     let is_one_step = asked.kind == Kind::Exchange;
     if let Some(directory) = left.filter(|_| is_one_step || ends.is_directory()) {
         return directory.plan();
@@ -190,7 +192,7 @@ pub(crate) fn judged(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> P
     match symlink.filter(|_| ends.is_symlink()) {
         Some(symlink) => return Plan::Refuse(symlink),
         None if is_one_step || ends.is_directory() => return directory.plan(),
-        // Without the right to create no link can be made: the entry takes the place of what exists in one step.
+        // Without the right to create, no hard link is allowed: the entry replaces the destination in one step.
         None if left.is_none() && replaces_only(image, asked) => return fresh,
         None => {}
     }
@@ -201,8 +203,8 @@ pub(crate) fn judged(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> P
     }
 }
 
-/// What is against a directory's coming to its destination, for the names that it brings along. A person who is asked
-/// about the destination is asked about what is below as well.
+/// The denial of a directory's arrival at its destination, because of the names that it brings along. If the
+/// destination needs a prompt, the prompt covers the names below it as well.
 fn arrival(image: &Image<'_>, asked: &Move<'_>, entry: &Plan) -> Option<Denial> {
     let is_question = matches!(entry, Plan::Refuse(Denial { ask: true, .. }));
     let ends = [asked.from, asked.to];
@@ -212,13 +214,13 @@ fn arrival(image: &Image<'_>, asked: &Move<'_>, entry: &Plan) -> Option<Denial> 
     against(&from, &to).or_else(|| (asked.kind == Kind::Exchange).then(back).flatten())
 }
 
-/// Whether an entry may only take the place of one that exists.
+/// Whether the entry may only replace an existing one.
 fn replaces_only(image: &Image<'_>, asked: &Move<'_>) -> bool {
     let fresh = decide::rename(image, &asked.from, &asked.to, Destination::Missing);
     asked.kind == Kind::Replace && fresh != Verdict::Allow
 }
 
-/// What is against a symlink's coming to its destination.
+/// The denial of a symlink's arrival at its destination.
 fn symlink(image: &Image<'_>, asked: &Move<'_>) -> Option<Denial> {
     let against = |second, to| {
         denied(decide::admit_symlink(image, to)).map(|denial| Denial { second, ..denial })
@@ -234,7 +236,7 @@ const fn denied(verdict: Verdict) -> Option<Denial> {
     }
 }
 
-/// As [`judged`], of the entry alone.
+/// As [`judged`], for the entry alone.
 fn entry(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
     let judge = |destination| decide::rename(image, &asked.from, &asked.to, destination);
     let fresh = match asked.kind {
@@ -258,7 +260,7 @@ const fn all(verdict: Verdict) -> Plan {
     }
 }
 
-/// What tiers have against a directory's going elsewhere, by what the names are.
+/// The denial by tiers of a directory's departure, because of the names in it.
 fn relocation(image: &Image<'_>, asked: &Move<'_>) -> Option<Denial> {
     let against = |second, from, to| match decide::relocate(image, from, to) {
         Verdict::Deny(denial) => Some(Denial { second, ..denial }),
@@ -269,12 +271,12 @@ fn relocation(image: &Image<'_>, asked: &Move<'_>) -> Option<Denial> {
         .or_else(|| (asked.kind == Kind::Exchange).then(back).flatten())
 }
 
-/// As [`plan`], once a person was asked who is to be: about both paths at once. `settle` reports the denial
-/// of the move, or asks about it and, if that is something, what is wanted at the other path; it
-/// succeeds where the person consents.
+/// As [`plan`], after any prompts, which cover both paths at once. `settle` reports the denial of the move. If the
+/// denial asks for a prompt, `settle` prompts for it and for the given capabilities at the other path. It succeeds if
+/// the person consents.
 ///
 /// # Errors
-/// Those of `settle`.
+/// The errors of `settle`.
 pub fn settled<E>(
     image: &Image<'_>,
     asked: &Move<'_>,
@@ -289,7 +291,7 @@ pub fn settled<E>(
         let Plan::Refuse(denial) = plan else {
             let Some(denial) = question.take() else { return Ok(plan) };
             settle(denial, mem::replace(&mut also, Capabilities::NONE))?;
-            // What is at the ends may have changed by the time that the person answers.
+            // The ends may have changed by the time the person answers.
             continue;
         };
         if !denial.ask {
@@ -315,8 +317,8 @@ pub fn puts_git_config(image: &Image<'_>, asked: &Move<'_>) -> bool {
     asked.kind == Kind::Replace && is_called_so && autorun::is_git_config(image, path)
 }
 
-/// Whether nothing is in the way of a move but that it puts a configuration of git in place, of which ordinary changes
-/// are harmless: then who can read what is written may let it pass.
+/// Whether the only obstacle to a move is that it puts a configuration of git in place, of which ordinary changes are
+/// harmless. If so, a caller that can read the new text may allow it.
 #[must_use]
 pub fn may_be_vetted(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> bool {
     if !puts_git_config(image, asked) {

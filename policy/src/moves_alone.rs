@@ -1,5 +1,5 @@
-//! Moving what takes nothing along: by link(2) and unlink(2), which the kernel refuses for a directory whatever stood
-//! under a name when it was looked at.
+//! Moves entries that take nothing along, by link(2) and unlink(2). These calls fail for a directory, even if another
+//! kind of entry had the name when it was checked.
 
 use std::ffi::OsStr;
 use std::format;
@@ -17,19 +17,21 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::moves::{Movable, Way, trial_name};
 
-/// A name in a directory that is held: one component, in bytes.
+/// A name in a directory with an open descriptor: one component, in bytes.
 pub type Entry<'a, N> = (BorrowedFd<'a>, N);
 
-/// How often a destination is removed that others make again meanwhile.
+/// How often a destination is removed that other processes create again meanwhile.
 const ATTEMPTS: usize = 8;
 
-/// As `rename(2)` with no flags or `RENAME_NOREPLACE`, of what is no directory: not in one step, so that others may see
-/// both names for a moment, or no destination where one is replaced.
+/// Moves an entry other than a directory, like `rename(2)` with no flags or `RENAME_NOREPLACE`. This takes several
+/// steps: for a moment others may see both names, or no destination if one is replaced.
 ///
 /// # Errors
-/// The kernel's; `EISDIR` where a directory would go, `ELOOP` where a symlink would that must not, and `EXDEV` where no
-/// such link is made, or a destination may not be replaced, upon which programs copy. With an error the destination is
-/// what it was.
+/// The kernel's errors, and these. After an error the destination is unchanged.
+///
+/// - `EISDIR` if the source is a directory.
+/// - `ELOOP` if the source is a symlink that must not move.
+/// - `EXDEV`, upon which programs copy, if no such hard link is possible, or if the destination may not be replaced.
 pub fn move_alone<N: Arg + Copy>(
     source: Entry<'_, N>,
     target: Entry<'_, N>,
@@ -49,7 +51,7 @@ pub fn move_alone<N: Arg + Copy>(
         linked = link(source, target, way.movable);
     }
     linked.map_err(|errno| without_link(source, errno))?;
-    // What others put there meanwhile is theirs.
+    // If others put an entry there meanwhile, it is theirs.
     if look(source).is_ok_and(|found| !is_same(&found, &before)) {
         return Ok(());
     }
@@ -60,11 +62,11 @@ pub fn move_alone<N: Arg + Copy>(
     })
 }
 
-/// As `rename(2)` of what is no directory over what exists and is none: in one step, which puts no directory in the place
-/// of a file.
+/// Moves an entry over an existing one, like `rename(2)`, if neither is a directory. This is one step, which puts no
+/// directory in the place of a file.
 ///
 /// # Errors
-/// The kernel's; `EISDIR` and `ELOOP` as with [`move_alone`].
+/// The kernel's errors; `EISDIR` and `ELOOP` as for [`move_alone`].
 pub fn replace<N: Arg + Copy>(
     source: Entry<'_, N>,
     target: Entry<'_, N>,
@@ -81,8 +83,8 @@ pub fn replace<N: Arg + Copy>(
     renameat(source.0, source.1, target.0, target.1)
 }
 
-/// Removes what is at the destination, once it is sure that the rest can be done; whether that is another file than the
-/// one that is to go there.
+/// Removes the destination, once the other steps are sure to succeed. Returns whether it was another file than the
+/// source.
 fn make_way<N: Arg + Copy>(
     source: Entry<'_, N>,
     target: Entry<'_, N>,
@@ -110,7 +112,8 @@ fn make_way<N: Arg + Copy>(
     unlink(target).map(|()| true)
 }
 
-/// Whether the source can be removed later, as far as that is known before. Whoever copies finds out.
+/// Checks in advance, as far as possible, that the source can be removed later. A program that copies finds out by
+/// itself.
 fn demand_removable<N>((directory, _): Entry<'_, N>, file: &Stat) -> Result<(), Errno> {
     let access = Access::WRITE_OK.union(Access::EXEC_OK);
     accessat(directory, c".", access, AtFlags::EACCESS)?;
@@ -120,7 +123,8 @@ fn demand_removable<N>((directory, _): Entry<'_, N>, file: &Stat) -> Result<(), 
     if is_kept && user != around.st_uid && user != file.st_uid { Err(Errno::XDEV) } else { Ok(()) }
 }
 
-/// Makes a link beside the destination, and removes it: the kernel may make none of this file, or on this file system.
+/// Creates a hard link beside the destination, and removes it. The kernel may not allow one to this file, or on this
+/// file system.
 fn try_link<N: Arg + Copy>(
     source: Entry<'_, N>,
     (directory, _): Entry<'_, N>,
@@ -138,8 +142,8 @@ fn try_link<N: Arg + Copy>(
     unlink((directory, name))
 }
 
-/// What it comes to that there is no link: link(2) says `EPERM` of directories, of file systems without links and of
-/// files of somebody else's (`fs.protected_hardlinks`, `proc_sys_fs(5)`).
+/// The error to report if the hard link failed. For link(2), `EPERM` stands for directories, for file systems without
+/// hard links, and for files of another user (`fs.protected_hardlinks`, `proc_sys_fs(5)`).
 fn without_link<N: Arg + Copy>(source: Entry<'_, N>, errno: Errno) -> Errno {
     match errno {
         Errno::PERM if look(source).is_ok_and(|found| is_directory(&found)) => Errno::ISDIR,
@@ -159,7 +163,8 @@ fn link<N: Arg, M: Arg>(
     }
 }
 
-/// As [`link`], of what is no symlink, whatever stands under the name by then: the object gets the name.
+/// As [`link`], for entries other than symlinks. The pinned object gets the new name, even if the old name was replaced
+/// meanwhile.
 fn link_pinned<N: Arg, M: Arg>(
     (from, old): Entry<'_, N>,
     (to, new): Entry<'_, M>,

@@ -1,4 +1,5 @@
-//! Moves that change nothing the policy is about: most of all. Used by [`crate::moves`], which judges the others.
+//! Recognises plain moves, which change nothing that the policy is about. Most moves are plain. Used by
+//! [`crate::moves`], which judges the others.
 
 use core::ptr;
 
@@ -10,10 +11,13 @@ use crate::lookup::Request;
 use crate::tier::Tiers;
 use crate::walk::Walk;
 
-/// Whether the policy tells the ends of a move apart in nothing, and allows both all that a move takes: the same rule
-/// decides at both and everywhere below, patterns say nothing of either and the same of what is below, and no auto-run
-/// file is at either, or below.
-#[inline(never)] // what it needs of the stack is not to add up with what judges the others
+/// Whether the policy treats both ends of a move alike and allows everything that a move takes. That needs three
+/// things:
+///
+/// - The same rule decides at both ends and everywhere below.
+/// - No pattern is about either end, and patterns say the same below both.
+/// - No auto-run file is at or below either end.
+#[inline(never)] // keeps its stack use from adding up with that of the full judgement
 pub(crate) fn is_plain(image: &Image<'_>, ends: [&Request<'_>; 2]) -> bool {
     image.forms(ends.map(|end| end.path)).all(|(_, form)| {
         form.is_some_and(|image| {
@@ -26,13 +30,14 @@ pub(crate) fn is_plain(image: &Image<'_>, ends: [&Request<'_>; 2]) -> bool {
     })
 }
 
-/// Whether patterns say the same below the ends. What a symlink lends elsewhere takes more to know.
+/// Whether patterns say the same below the ends. Siblings only, because the names that a symlink lends at another place
+/// take more to judge.
 fn are_alike(tiers: &Tiers<'_>, [from, to]: [&[u8]; 2]) -> bool {
     are_siblings(from, to) && tiers.automaton.alike_below(from, to)
 }
 
-/// The rule that decides at one end and all below it, and whether repositories may be anywhere below; `None` where more
-/// than that rule has a say. Of this image alone.
+/// The rule that decides at one end and everywhere below it, and whether repositories may be anywhere below. `None` if
+/// more than that rule decides. Looks at this image alone.
 fn plain_end<'a>(image: &Image<'a>, end: &Request<'_>) -> Option<(&'a Rule, bool)> {
     let walk = Walk::along(image, end.path);
     let (id, rest) = walk.winner(end.path)?;
@@ -66,11 +71,11 @@ mod tests {
     use crate::tier::Tier;
     use crate::tiers::Tiers as Patterns;
 
-    /// The names of paths: ordinary ones, and such as rules and the list of auto-run files have.
+    /// The names in paths: ordinary ones, and names in rules and in the list of auto-run files.
     const NAMES: [&str; 10] =
         ["a", "b", ".git", "x.git", "hooks", "config", ".vscode", "tasks.json", ".envrc", "sub"];
 
-    /// Something of each kind, which exists or does not.
+    /// An entry of some kind, which may exist.
     struct End(bool, u8);
 
     impl Ends for End {
@@ -129,7 +134,8 @@ mod tests {
         roots.into_iter().chain(first).chain(second).collect()
     }
 
-    /// How many pairs of paths are plain under these patterns, each of which goes whatever is there.
+    /// How many pairs of paths are plain under these patterns. Checks that each plain move is allowed whatever the ends
+    /// are.
     fn count_plain(patterns: &FilePolicy) -> usize {
         let bytes = image(patterns);
         let image = Image::parse(&bytes).expect("an image");

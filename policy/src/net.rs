@@ -1,5 +1,5 @@
-//! Rules about hosts (spec §11.1): matched against parsed URLs, never against their text. What they come to
-//! for connections, of which nobody knows the path, is in [`Reach`].
+//! Rules about hosts (spec §11.1). They are matched against parsed URLs, never against their text. [`Reach`] is their
+//! effect on connections, whose path is not known.
 
 mod named;
 mod own;
@@ -24,21 +24,21 @@ pub use reach::{Divided, Reach};
 pub struct NetRule {
     /// A host name or address and nothing else.
     pub host: String,
-    /// Only of this scheme.
+    /// Limits the rule to this scheme.
     #[serde(default)]
     pub scheme: Option<String>,
-    /// Only of this port; otherwise of the scheme's own.
+    /// Limits the rule to this port. Absent: the scheme's own.
     #[serde(default)]
     pub port: Option<u16>,
-    /// Only of paths that begin with these segments.
+    /// Limits the rule to paths that begin with these segments.
     #[serde(default)]
     pub path_prefix: Option<String>,
-    /// Whether it is allowed.
+    /// Whether the target is allowed.
     #[serde(default)]
     pub allow: bool,
 }
 
-/// As a person would point to it: `host = "a.b", port = 8443`.
+/// Formatted as a person would write it: `host = "a.b", port = 8443`.
 impl fmt::Display for NetRule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "host = {:?}", self.host)?;
@@ -55,18 +55,18 @@ impl fmt::Display for NetRule {
     }
 }
 
-/// A rule that cannot stand.
+/// An invalid rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("access.net: `{field} = \"{value}\"` {problem}")]
 pub struct NetError {
-    /// The field that is wrong.
+    /// The wrong field.
     pub field: &'static str,
-    /// What it says.
+    /// Its value.
     pub value: String,
     problem: &'static str,
 }
 
-/// The rules of a policy, ready to be asked.
+/// The rules of a policy, compiled.
 #[derive(Debug, Clone, Default)]
 pub struct Net(Vec<Compiled>);
 
@@ -76,26 +76,26 @@ struct Compiled {
     host: Host,
     scheme: Option<String>,
     port: Option<u16>,
-    /// `None`: of any path.
+    /// `None`: any path.
     prefix: Option<Vec<String>>,
     allow: bool,
 }
 
-/// What rules are matched against, the host apart.
+/// The properties that rules match, except the host.
 #[derive(Debug, Clone, Copy)]
 struct Target<'a> {
     scheme: &'a str,
     port: Option<u16>,
-    /// Whether that is the scheme's own port.
+    /// Whether `port` is the scheme's own.
     is_own_port: bool,
     path: &'a [String],
 }
 
 impl Net {
-    /// Compiles rules in the order declared.
+    /// Compiles rules in declared order.
     ///
     /// # Errors
-    /// [`NetError`] for the first that cannot stand.
+    /// [`NetError`] for the first invalid rule.
     pub fn new(rules: &[NetRule]) -> Result<Self, NetError> {
         rules.iter().map(Compiled::of).collect::<Result<_, _>>().map(Self)
     }
@@ -106,8 +106,8 @@ impl Net {
         !self.0.is_empty()
     }
 
-    /// What the most specific rule says; of equals the last. A path in which a separator is encoded is
-    /// denied where rules tell paths apart: servers do not agree about where it leads.
+    /// The verdict of the most specific rule. Of equals the last wins. A path with an encoded separator is denied if
+    /// rules tell paths apart, because servers do not agree about where it leads.
     #[must_use]
     pub fn judge(&self, url: &Url) -> Coverage {
         match self.deciding(url) {
@@ -117,8 +117,8 @@ impl Net {
         }
     }
 
-    /// The rule by which [`Self::judge`] decides about a URL, as written; `None` where no rule is about it,
-    /// and where none counts, because a separator is encoded in its path.
+    /// The rule by which [`Self::judge`] decides about a URL, as written. `None` if no rule is about it, or if rules do
+    /// not count because of an encoded separator in its path.
     #[must_use]
     pub fn deciding(&self, url: &Url) -> Option<&NetRule> {
         if self.is_ambiguous(url) {
@@ -127,21 +127,21 @@ impl Net {
         let target = Target {
             scheme: url.scheme(),
             port: url.port_or_known_default(),
-            // The parser leaves out what is the scheme's own.
+            // The parser leaves out the scheme's own port.
             is_own_port: url.port().is_none(),
             path: &segments(url.path()),
         };
         self.winner(&host_of(url)?, target).map(|rule| &rule.written)
     }
 
-    /// Whether a separator is encoded in a path that rules tell from others.
+    /// Whether the path has an encoded separator, and rules tell paths of this host apart.
     fn is_ambiguous(&self, url: &Url) -> bool {
         let host = host_of(url);
         let mut of_host = self.0.iter().filter(|rule| Some(&rule.host) == host.as_ref());
         has_encoded_separator(url.path()) && of_host.any(|rule| rule.prefix.is_some())
     }
 
-    /// The most specific rule about the target; of equals the last.
+    /// The most specific rule about the target. Of equals the last wins.
     fn winner(&self, host: &Host, target: Target<'_>) -> Option<&Compiled> {
         let matching = self.0.iter().filter(|rule| rule.host == *host && rule.matches(target));
         matching.max_by_key(|rule| rule.specificity())
@@ -184,8 +184,8 @@ impl Compiled {
     }
 }
 
-/// The host that a text names, in the form that rules are compared in: a name or an address, and nothing
-/// else; an IPv6 address may stand in brackets. `None` for what is no host.
+/// The host that a text names, in the form that rules compare: a name or an address, and nothing else. An IPv6 address
+/// may be in brackets. `None` if the text is not a host.
 #[must_use]
 pub fn host(text: &str) -> Option<Host> {
     let is_host = |character: char| !"*%/@?#\\ ".contains(character);
@@ -201,8 +201,8 @@ fn host_of(url: &Url) -> Option<Host> {
     url.host().and_then(|host| normal(&host.to_string()))
 }
 
-/// In ASCII, in lower case, without a final dot; addresses in their canonical form, which for an IPv4
-/// address inside IPv6 is that of IPv4.
+/// In ASCII and lower case, without a final dot. Addresses are in their canonical form: an IPv4 address inside IPv6
+/// becomes IPv4.
 fn normal(text: &str) -> Option<Host> {
     let text = text.strip_suffix('.').unwrap_or(text);
     match Host::parse(text).ok()? {
@@ -218,20 +218,20 @@ fn is_scheme(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(part)
 }
 
-/// A path of a rule, as the parser would have it in a URL.
+/// The path of a rule, in the form that the parser gives it in a URL.
 fn prefix(text: &str) -> Vec<String> {
     let Ok(mut url) = Url::parse("http://host") else { return Vec::new() };
     url.set_path(text);
     segments(url.path())
 }
 
-/// The segments of a path in which the parser has resolved dots: none of them empty, and what need not
-/// be escaped is not.
+/// The segments of a path in which the parser has resolved dots. None is empty, and characters that need no escape are
+/// not escaped.
 fn segments(path: &str) -> Vec<String> {
     path.split('/').filter(|segment| !segment.is_empty()).map(unescaped).collect()
 }
 
-/// Without escapes of unreserved characters (RFC 3986 §6.2.2), the others in upper case.
+/// The text without escapes of unreserved characters (RFC 3986 §6.2.2). Other escapes are in upper case.
 fn unescaped(segment: &str) -> String {
     let mut text = String::new();
     let mut parts = segment.split('%');
@@ -259,7 +259,7 @@ fn escaped(byte: u8) -> String {
 
 fn has_encoded_separator(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
-    // Of what was escaped twice a server that unescapes twice makes a separator.
+    // If a text was escaped twice, a server that unescapes twice makes a separator of it.
     ["%2f", "%5c", "%252f", "%255c", "%252e"].iter().any(|escape| lower.contains(escape))
 }
 

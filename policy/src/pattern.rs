@@ -1,4 +1,4 @@
-//! Patterns of paths, as the tiers and the list of sensitive paths have them (spec §9.1).
+//! Patterns of paths, for the tiers and the list of sensitive paths (spec §9.1).
 
 mod repeated;
 
@@ -23,24 +23,24 @@ use crate::control::Homes;
 mod expression;
 mod folding;
 
-/// No path is longer (`PATH_MAX`), and what is nested deeper would take too much stack.
+/// The longest pattern, because no path is longer (`PATH_MAX`). Deeper nesting would take too much stack.
 const LONGEST: usize = 4096;
 
-/// Why a pattern cannot stand.
+/// Why a pattern is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// It would match in places that nobody thinks of, or nowhere.
+    /// It would match in unexpected places, or nowhere.
     #[error("a pattern begins with `/`, `~/`, `<workspace>` or `**`")]
     Relative,
-    /// It would match less than it reads.
+    /// It would match less than it seems to.
     #[error(
         "`**` stands alone between slashes or at the end, as in `**/*.pem`; within a name write `*`"
     )]
     Stars,
-    /// It has a part that no canonical path has: it could never match.
+    /// It has a part that no canonical path has, so it could never match.
     #[error("no path has `.`, `..`, `//` or a slash at the end; all that is in a folder is `/**`")]
     Unclean,
-    /// It would match nothing that it was meant for.
+    /// It would not match the paths that it was meant for.
     #[error(
         "other globs know more than `*`, `?`, `[..]`, `{{a,b}}` and `**`: instead of `[[:alpha:]]` write `[a-zA-Z]`, of \
          `{{1..3}}` `{{1,2,3}}`, and of `\\*` `[*]`; a backslash itself is `[\\]`"
@@ -55,7 +55,7 @@ pub enum PatternError {
     /// It could never match.
     #[error("`~` is not known, because HOME is not set to an absolute path")]
     NoHome,
-    /// The same.
+    /// It could never match.
     #[error("a path in it is not UTF-8, which patterns are")]
     NotUtf8,
     /// Not a pattern.
@@ -63,56 +63,56 @@ pub enum PatternError {
     Syntax(String),
 }
 
-/// What the beginnings of patterns stand for.
+/// The paths that the beginnings of patterns stand for.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
     /// `$HOME`, absolute, if it is known.
     pub home: Option<&'a Path>,
-    /// The homes that the built-in list of sensitive paths is about ([`Homes::protected`]).
+    /// The homes for the built-in list of sensitive paths ([`Homes::protected`]).
     pub protected: &'a [PathBuf],
     /// The canonical root of the workspace.
     pub workspace: &'a Path,
 }
 
 impl<'a> Places<'a> {
-    /// Those of a user, for a workspace.
+    /// The places of a user, for a workspace.
     #[must_use]
     pub fn of(homes: &'a Homes, root: &'a Root) -> Self {
         let Homes { user, protected, .. } = homes;
         Self { home: user.as_deref(), protected, workspace: root.as_path() }
     }
 
-    /// Where nobody has a home.
+    /// The places if nobody has a home.
     #[must_use]
     pub const fn without_home(workspace: &'a Path) -> Self {
         Self { home: None, protected: &[], workspace }
     }
 }
 
-/// A pattern ready to be matched against canonical absolute paths.
+/// A compiled pattern, to be matched against canonical absolute paths.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     /// As written.
     pub text: String,
-    /// Where it is written, if that is known: a file and a line, for messages.
+    /// The file and line, if known. For messages.
     pub place: Option<String>,
-    /// As written, expanded, and with the links on its literal part resolved.
+    /// The pattern with its beginning expanded, and again with the symlinks on its literal part resolved.
     globs: Vec<Glob>,
-    /// The links on its literal part, canonical.
+    /// The symlinks on its literal part, canonical.
     links: Vec<PathBuf>,
-    /// Of each glob, made when they are first wanted.
+    /// One for each glob, created when first needed.
     expressions: OnceLock<Vec<Regex>>,
 }
 
 impl Pattern {
-    /// The pattern that matches the canonical absolute `path` and nothing else; `None` where its name is not
-    /// UTF-8, which patterns are, or would be too long when escaped.
+    /// The pattern that matches the canonical absolute `path` and nothing else. `None` if the path is not UTF-8, as
+    /// patterns are, or would be too long when escaped.
     #[must_use]
     pub fn literal(path: &Path) -> Option<String> {
         path.to_str().map(escaped).filter(|text| Self::check(text).is_ok())
     }
 
-    /// Whether `text` can be a pattern, as far as can be said without looking at the disk.
+    /// Whether `text` can be a pattern, judged without the disk.
     ///
     /// # Errors
     /// [`PatternError`].
@@ -140,10 +140,10 @@ impl Pattern {
         glob(text).map(|_| ())
     }
 
-    /// Expands `text` and resolves the links on its literal part; looks at the disk. Of a directory
-    /// that it `restricts` it matches the directory itself, too (R19); and what it `restricts` by its plain
-    /// name it matches with all below, should that be a directory: nobody closes a folder and means to
-    /// leave its contents open.
+    /// Expands `text` and resolves the symlinks on its literal part. Looks at the disk.
+    ///
+    /// If the pattern `restricts`, it matches more. `D/**` also matches the directory `D` itself (R19). A plain name
+    /// also matches everything below it, because nobody denies a directory and means to leave its contents open.
     ///
     /// # Errors
     /// [`PatternError`].
@@ -151,7 +151,7 @@ impl Pattern {
         Self::check(text)?;
         let mut expanded = expand(text, places)?;
         while expanded.contains("/**/**") {
-            // They say the same as one.
+            // A sequence of `/**` means the same as one.
             expanded = expanded.replace("/**/**", "/**");
         }
         let mut spellings = vec![expanded.clone()];
@@ -169,17 +169,17 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), place: None, globs, links, expressions: OnceLock::new() })
     }
 
-    /// As written, with what its beginning stands for: absolute, or beginning with `**`.
+    /// As written, with the beginning expanded. It is absolute or begins with `**`.
     pub(crate) fn expanded(&self) -> &str {
         self.globs.first().map_or("", Glob::glob)
     }
 
-    /// The links on its literal part, canonical, as they were when it was made.
+    /// The symlinks on its literal part, canonical, at the time of [`Self::new`].
     pub(crate) fn links(&self) -> &[PathBuf] {
         &self.links
     }
 
-    /// Goes by its spelling alone from now on, wherever links on it lead; the pattern of where they do.
+    /// Restricts the pattern to its spelling, without following symlinks on it. Returns the pattern of their targets.
     pub(crate) fn split_off_target(&mut self) -> Self {
         let globs = self.globs.split_off(1);
         self.links.clear();
@@ -187,7 +187,7 @@ impl Pattern {
         Self { globs, ..self.clone() }
     }
 
-    /// Adds what it matches to a list.
+    /// Adds the paths that it matches to a list.
     pub(crate) fn list(&self, listed: &mut Listed) {
         for matcher in &self.globs {
             let (matching, text) = match directory_of(matcher) {
@@ -204,7 +204,7 @@ impl Pattern {
         }
     }
 
-    /// Whether it matches a path. For messages: what is allowed is for the evaluator to say.
+    /// Whether it matches a path. For messages: the evaluator says what is allowed.
     #[must_use]
     pub fn matches(&self, path: &Path) -> bool {
         let made = || self.globs.iter().filter_map(compiled).collect();
@@ -212,7 +212,7 @@ impl Pattern {
         self.expressions.get_or_init(made).iter().any(|expression| expression.is_match(&path))
     }
 
-    /// How narrow it is: how many components are literal, then how many characters (spec §9.2).
+    /// How narrow it is: the number of literal components, then of literal characters (spec §9.2).
     #[must_use]
     pub fn specificity(&self) -> (usize, usize) {
         let text = self.globs.first().map_or("", Glob::glob);
@@ -220,7 +220,7 @@ impl Pattern {
         (literal_part(text).split('/').filter(|name| !name.is_empty()).count(), literal)
     }
 
-    /// The paths that it names, as written and where links on it lead.
+    /// The paths that it names, as written and with symlinks on them resolved.
     pub(crate) fn named(&self) -> impl Iterator<Item = PathBuf> {
         self.globs.iter().map(|glob| stem(glob.glob()))
     }
@@ -231,13 +231,13 @@ impl Pattern {
         stem.starts_with(directory) || directory.starts_with(stem)
     }
 
-    /// The directory below which it matches: canonical where its literal part exists.
+    /// The directory below which it matches. Canonical if its literal part exists.
     #[must_use]
     pub fn stem(&self) -> PathBuf {
         stem(self.globs.last().map_or("", Glob::glob))
     }
 
-    /// The glob behind its [`Self::stem`]: empty where it matches that path alone, `**` where it matches all below.
+    /// The glob after its [`Self::stem`]. Empty if it matches that path alone, `**` if it matches everything below.
     #[must_use]
     pub fn below_stem(&self) -> &str {
         let glob = self.globs.last().map_or("", Glob::glob);
@@ -245,7 +245,7 @@ impl Pattern {
     }
 }
 
-/// What a pattern is made of: classes in brackets, and characters.
+/// The pieces of a pattern: classes in brackets, and characters.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     core::iter::from_fn(move || {
@@ -256,8 +256,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How long the class is that this begins with, if it begins with one. The first character in it is one of it even if
-/// that is `]`.
+/// The length of the class at the beginning, if there is one. Its first character belongs to it even if that is `]`.
 fn class_length(rest: &str) -> Option<usize> {
     let inner = rest.strip_prefix('[')?;
     let inner = inner.strip_prefix(['!', '^']).unwrap_or(inner);
@@ -266,14 +265,14 @@ fn class_length(rest: &str) -> Option<usize> {
     Some(rest.len() - inner.len() + first + end + 1)
 }
 
-/// What is between the brackets of a class; `None` of a character.
+/// The text between the brackets of a class. `None` for a character.
 fn within_brackets(piece: &str) -> Option<&str> {
     piece.strip_prefix('[')?.strip_suffix(']')
 }
 
-/// Whether one of its alternatives has a slash behind a slash, or at the end.
+/// Whether one of its alternatives has two slashes in a row, or ends with one.
 fn lacks_name(text: &str) -> bool {
-    // Of each part in braces around: whether a slash is before it, and whether one ends an alternative.
+    // For each open brace: whether a slash precedes it, and whether an alternative in it ends with one.
     let mut around: Vec<(bool, bool)> = Vec::new();
     let mut slash = false;
     for piece in pieces(text) {
@@ -294,7 +293,7 @@ fn lacks_name(text: &str) -> bool {
     slash
 }
 
-/// Whether it is written as globs are elsewhere: with names of classes, ranges in braces, or backslashes.
+/// Whether it uses the syntax of other globs: class names, ranges in braces, or backslashes.
 fn is_foreign(text: &str) -> bool {
     let has_name = |class: &str| {
         let mut names = [("[:", ':'), ("[.", '.'), ("[=", '=')].into_iter();
@@ -309,7 +308,7 @@ fn is_foreign(text: &str) -> bool {
     pieces(text).any(is_foreign) || text.contains(r"[\]]") || has_range(text)
 }
 
-/// Whether there is a part in braces like `{1..3}`.
+/// Whether it contains a range in braces such as `{1..3}`.
 fn has_range(text: &str) -> bool {
     let without_classes: String =
         pieces(text).map(|piece| within_brackets(piece).map_or(piece, |_| "?")).collect();
@@ -318,18 +317,18 @@ fn has_range(text: &str) -> bool {
     parts.any(|rest| rest.split_once('}').is_some_and(|(part, _)| is_range(part)))
 }
 
-/// A path as the literal part that stands for it.
+/// The literal part that matches a path.
 fn escaped(path: &str) -> String {
     globset::escape(path).replace('\\', r"[\]")
 }
 
-/// The directory of a pattern that means all below it.
+/// The directory of a pattern that matches everything below it.
 fn directory_of(glob: &Glob) -> Option<&str> {
     if glob.glob() == "**" { Some("") } else { glob.glob().strip_suffix("/**") }
 }
 
-/// What a pattern begins with that goes across names behind its first wildcard, up to where it does: who follows many of
-/// these at once has to know of each whether it came so far.
+/// The text up to the first `/**/` after the first wildcard. A matcher of many such patterns must track for each
+/// whether the path has passed this text.
 fn apart(text: &str) -> Option<&str> {
     let literal = literal_part(text).len();
     let wild = text.get(literal..)?;
@@ -348,8 +347,8 @@ fn glob(text: &str) -> Result<Glob, PatternError> {
     if loses_stars(glob.regex()) { Err(PatternError::Stars) } else { Ok(glob) }
 }
 
-/// Whether a `**` of the pattern became less in its expression: beside other characters it is taken for `*` twice,
-/// and where a part in braces ends but not the pattern, it has to be something (`{a/**,b}/c` is not `a/c`).
+/// Whether a `**` of the pattern lost meaning in its expression. Beside other characters it counts as `*` twice. At the
+/// end of a part in braces, but not of the pattern, it must match something (`{a/**,b}/c` does not match `a/c`).
 fn loses_stars(expression: &str) -> bool {
     let ends = ["/.*|", "/.*)"].into_iter().filter_map(|end| expression.find(end)).min();
     let behind = ends.and_then(|at| expression.get(at..)).unwrap_or_default();
@@ -357,7 +356,7 @@ fn loses_stars(expression: &str) -> bool {
     expression.contains("[^/]*[^/]*") || behind.split(')').skip(1).any(goes_on)
 }
 
-/// What matches the same paths by itself as it does in the table of all.
+/// The expression that matches the same paths alone as the glob does in the common table.
 fn compiled(glob: &Glob) -> Option<Regex> {
     let syntax = syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true);
     Regex::builder().syntax(syntax).build(&expression(glob.regex())).ok()
@@ -377,10 +376,10 @@ fn expand(text: &str, places: Places<'_>) -> Result<String, PatternError> {
     Ok(text.to_owned())
 }
 
-/// Where the literal part of a pattern leads.
+/// The result of resolving the literal part of a pattern.
 #[derive(Default)]
 struct Literal {
-    /// The same pattern with that part canonical, unless it is already.
+    /// The pattern with that part canonical, unless it was canonical before.
     resolved: Option<String>,
     links: Vec<PathBuf>,
 }
@@ -392,7 +391,7 @@ impl Literal {
             if literal.len() == text.len() { text.len() } else { literal.rfind('/').unwrap_or(0) };
         let (stem, rest) = text.split_at(end);
         let stem = unescaped(stem);
-        // What cannot be resolved cannot be reached by this spelling either.
+        // If the path cannot be resolved, it cannot be reached by this spelling either.
         let Ok(found) = canonical::resolve(Path::new("/"), Path::new(&stem), Op::Content) else {
             return Ok(Self::default());
         };
@@ -402,8 +401,8 @@ impl Literal {
     }
 }
 
-/// The pattern of the directories themselves, of one that means all below some: `/**` ends it, or the alternatives in
-/// braces with which it ends.
+/// The pattern of the directories themselves, if `text` matches everything below some. `/**` must end the pattern or an
+/// alternative in the braces that end it.
 fn itself(text: &str) -> Option<String> {
     let mut rest: Vec<&str> = Vec::new();
     let mut found = false;
@@ -417,7 +416,7 @@ fn itself(text: &str) -> Option<String> {
     found.then(|| rest.concat())
 }
 
-/// The pattern of all that is below the paths that `text` means, if it means them by their names alone.
+/// The pattern of everything below the paths that `text` matches, if it has no wildcard.
 fn all_below(text: &str) -> Option<String> {
     let is_name = |piece: &str| {
         is_escaped(piece) || !matches!(piece, "*" | "?") && within_brackets(piece).is_none()
@@ -425,7 +424,7 @@ fn all_below(text: &str) -> Option<String> {
     pieces(text).all(is_name).then(|| text.trim_end_matches('/').to_owned() + "/**")
 }
 
-/// The directory below which a pattern matches, or the path if that is all that it does.
+/// The directory below which a pattern matches, or its path if it matches nothing else.
 fn stem(text: &str) -> PathBuf {
     let literal = literal_part(text);
     let whole = literal.len() == text.len();
@@ -434,13 +433,13 @@ fn stem(text: &str) -> PathBuf {
     PathBuf::from(if stem.is_empty() { "/".to_owned() } else { stem })
 }
 
-/// The part of a pattern before the first component with anything special in it, or all of it.
+/// The part of a pattern before the first component with a special character, or all of it.
 fn literal_part(text: &str) -> &str {
     let mut plain = 0;
     let mut at = 0;
     while let Some((character, length)) = text.get(at..).and_then(first) {
         match character {
-            // An escaped character is put in brackets of its own by [`escaped`].
+            // [`escaped`] puts a literal special character into brackets of its own.
             _ if length > character.len_utf8() => {}
             '*' | '?' | '{' | '[' => return text.get(..plain).unwrap_or_default(),
             '/' => plain = at + 1,
@@ -451,7 +450,7 @@ fn literal_part(text: &str) -> &str {
     text
 }
 
-/// The first character that a pattern means, and how many bytes of it that takes.
+/// The first character that a pattern matches, and its length in bytes there.
 fn first(rest: &str) -> Option<(char, usize)> {
     let escaped = rest.chars().nth(1).filter(|_| is_escaped(rest));
     let plain = rest.chars().next().map(|character| (character, character.len_utf8()));
@@ -465,7 +464,7 @@ fn is_escaped(rest: &str) -> bool {
         && characters.next() == Some(']')
 }
 
-/// A literal part as the path that it stands for.
+/// The path that a literal part matches.
 fn unescaped(literal: &str) -> String {
     let mut path = String::new();
     let mut rest = literal;

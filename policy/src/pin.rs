@@ -1,5 +1,5 @@
-//! Holding what was judged: a descriptor of it, so that what is used is what was checked, whatever
-//! happens to names in between (spec §4.2).
+//! Pins judged objects: a descriptor makes sure that the object used is the object judged, whatever happens to names in
+//! between (spec §4.2).
 
 use std::borrow::ToOwned as _;
 use std::ffi::OsString;
@@ -22,31 +22,31 @@ use crate::capability::Capability;
 use crate::granted::Going;
 use crate::moves_alone::{move_alone, replace};
 
-/// Something that one capability was granted on, held by an `O_PATH` descriptor: the object itself,
-/// or, to create and to delete, and for what does not exist, the nearest directory above it.
+/// An object on which one capability was granted, pinned by an `O_PATH` descriptor. To create and to delete, and for a
+/// path that does not exist, the descriptor is that of the nearest existing directory above it.
 ///
-/// Methods ask for the capability that they exercise and fail with
-/// [`io::ErrorKind::PermissionDenied`] where it is another one; no method follows a symbolic link.
+/// Each method demands the capability that it uses, and fails with [`io::ErrorKind::PermissionDenied`] for any other.
+/// No method follows a symlink.
 #[derive(Debug)]
 pub struct Pin {
     path: PathBuf,
     capability: Capability,
     held: OwnedFd,
-    /// The way from what is held to what is meant; empty where that is the same.
+    /// The way from the pinned directory to the path. Empty if the path itself is pinned.
     rest: PathBuf,
 }
 
 impl Pin {
-    /// Holds `path`, canonical and judged. It is proved that no link is on the way now, so that what
-    /// is held is what was judged.
+    /// Pins `path`, which is canonical and was judged. Verifies that no symlink is on the way now, so that the pinned
+    /// object is the judged one.
     ///
     /// # Errors
-    /// The kernel's; `ELOOP` where a link has come in between.
+    /// The kernel's error, or `ELOOP` if a symlink has come in between.
     pub(crate) fn hold(path: &Path, capability: Capability) -> io::Result<Self> {
         Self::hold_from(None, path, capability)
     }
 
-    /// As [`Self::hold`]; what lies in the workspace beneath its root, if that is held.
+    /// As [`Self::hold`]. Opens a path in the workspace beneath its root, if that is pinned.
     pub(crate) fn hold_from(
         root: Option<&HeldRoot>,
         path: &Path,
@@ -56,7 +56,7 @@ impl Pin {
         Self::nearest(root, path, capability, is_entry)
     }
 
-    /// Holds the directory of an entry, whatever the capability.
+    /// Pins the directory of an entry, for any capability.
     pub(crate) fn of_entry(
         root: Option<&HeldRoot>,
         path: &Path,
@@ -90,16 +90,16 @@ impl Pin {
         &self.path
     }
 
-    /// What was granted.
+    /// The granted capability.
     #[must_use]
     pub const fn capability(&self) -> Capability {
         self.capability
     }
 
-    /// What `fstat(2)` says about the object; about a link itself where the entry was judged.
+    /// The `fstat(2)` data of the object. For a judged entry that is a symlink, the data of the symlink itself.
     ///
     /// # Errors
-    /// The kernel's; `ENOENT` where there is nothing.
+    /// The kernel's error, such as `ENOENT` if nothing exists.
     pub fn metadata(&self) -> io::Result<Metadata> {
         if self.is_object() {
             return File::from(self.held.try_clone()?).metadata();
@@ -107,11 +107,11 @@ impl Pin {
         File::from(self.open_entry(OFlags::PATH)?).metadata()
     }
 
-    /// Opens for reading, with [`Capability::Read`]. A pipe is opened without waiting for its other
-    /// side, and reads as if it were empty.
+    /// Opens for reading, with [`Capability::Read`]. A pipe is opened without waiting for its other side, and reads as
+    /// if it were empty.
     ///
     /// # Errors
-    /// The kernel's, or `PermissionDenied`.
+    /// The kernel's error, or `PermissionDenied`.
     pub fn open(&self) -> io::Result<File> {
         self.demand(Capability::Read)?;
         self.reopen(OFlags::RDONLY)
@@ -120,7 +120,7 @@ impl Pin {
     /// The names in the directory, in no order, with [`Capability::Read`].
     ///
     /// # Errors
-    /// The kernel's, or `PermissionDenied`.
+    /// The kernel's error, or `PermissionDenied`.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         self.demand(Capability::Read)?;
         let mut names = Vec::new();
@@ -133,10 +133,10 @@ impl Pin {
         Ok(names)
     }
 
-    /// Opens the file for writing, what it holds kept, with [`Capability::Update`].
+    /// Opens the file for writing without truncating it, with [`Capability::Update`].
     ///
     /// # Errors
-    /// The kernel's, or `PermissionDenied`.
+    /// The kernel's error, or `PermissionDenied`.
     pub fn open_to_write(&self) -> io::Result<File> {
         self.demand(Capability::Update)?;
         self.reopen(OFlags::WRONLY)
@@ -145,8 +145,8 @@ impl Pin {
     /// Creates the file and opens it for writing, with [`Capability::Create`].
     ///
     /// # Errors
-    /// The kernel's, or `PermissionDenied`: `EEXIST` where something has the name, be it a dangling
-    /// link, and `ENOENT` where its directory is missing.
+    /// The kernel's error, or `PermissionDenied`. `EEXIST` means that the name is taken, perhaps by a dangling symlink,
+    /// and `ENOENT` that its directory is missing.
     pub fn create_new(&self) -> io::Result<File> {
         self.demand(Capability::Create)?;
         Ok(self.open_entry(OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?.into())
@@ -155,18 +155,18 @@ impl Pin {
     /// Creates the directory, with [`Capability::Create`].
     ///
     /// # Errors
-    /// The kernel's, or `PermissionDenied`, as [`Self::create_new`].
+    /// The kernel's error, or `PermissionDenied`, as for [`Self::create_new`].
     pub fn create_dir(&self) -> io::Result<()> {
         self.demand(Capability::Create)?;
         let (dir, name) = self.entry()?;
         Ok(rustix::fs::mkdirat(dir, name, Mode::from_raw_mode(0o777))?)
     }
 
-    /// Makes `contents` all that the file holds: of a new file with [`Capability::Create`], of one
-    /// that exists with [`Capability::Update`].
+    /// Makes `contents` the whole content of the file. A new file takes [`Capability::Create`], an existing one
+    /// [`Capability::Update`].
     ///
     /// # Errors
-    /// The kernel's, or `PermissionDenied`.
+    /// The kernel's error, or `PermissionDenied`.
     pub fn write(&self, contents: &[u8]) -> io::Result<()> {
         let mut file = match self.capability {
             Capability::Create => self.create_new()?,
@@ -176,10 +176,10 @@ impl Pin {
         file.write_all(contents)
     }
 
-    /// Removes the file, the link or the empty directory, with [`Capability::Delete`].
+    /// Removes the file, the symlink or the empty directory, with [`Capability::Delete`].
     ///
     /// # Errors
-    /// The kernel's, or `PermissionDenied`.
+    /// The kernel's error, or `PermissionDenied`.
     pub fn remove(&self) -> io::Result<()> {
         self.demand(Capability::Delete)?;
         let (dir, name) = self.entry()?;
@@ -187,16 +187,20 @@ impl Pin {
         Ok(rustix::fs::unlinkat(dir, name, flags)?)
     }
 
-    /// Gives what is meant the name that `to` means, both entries: this one with
-    /// [`Capability::Delete`], that one with [`Capability::Create`] or, where it is to be replaced,
-    /// [`Capability::Update`] that was asked for with [`Granted::pin_entry`]. What may go is for
-    /// [`Context::going`] to say: [`Going::Whole`] is one step (`rename(2)`); [`Going::Alone`] takes several (`link(2)`
-    /// and `unlink(2)`), so that others may see both names for a moment, or none where one is replaced.
+    /// Renames this entry to the entry of `to`. This pin needs [`Capability::Delete`], and `to` needs
+    /// [`Capability::Create`]. To replace an entry, `to` needs [`Capability::Update`] from [`Granted::pin_entry`].
+    ///
+    /// [`Context::going`] says what may move. [`Going::Whole`] is one step (`rename(2)`). [`Going::Alone`] takes
+    /// several (`link(2)` and `unlink(2)`): for a moment others may see both names, or none if an entry is replaced.
     ///
     /// # Errors
-    /// The kernel's, or `PermissionDenied`: `EEXIST` where there is something to replace, and that was
-    /// not asked for. Of what goes alone also `EISDIR` for a directory, `ELOOP` for a symlink that must not go, and
-    /// `EXDEV` where the kernel makes no such link, or none may be tried beside the destination: then it is to be copied.
+    /// The kernel's error, or `PermissionDenied`. `EEXIST` means that replacing was not requested. [`Going::Alone`]
+    /// also has these:
+    ///
+    /// - `EISDIR` for a directory
+    /// - `ELOOP` for a symlink that must not move
+    /// - `EXDEV` if the kernel allows no such hard link, or none may be tried beside the destination. Copy the entry
+    ///   then.
     ///
     /// [`Context::going`]: crate::check::Context::going
     /// [`Granted::pin_entry`]: crate::granted::Granted::pin_entry
@@ -231,8 +235,8 @@ impl Pin {
         self.rest.as_os_str().is_empty()
     }
 
-    /// Opens what is meant with other rights, never waiting for the other side of a pipe. `/proc` leads from the
-    /// descriptor to its object; that it did is looked at, because anything may be mounted there.
+    /// Opens the path with other rights, and never waits for the other side of a pipe. `/proc` leads from the
+    /// descriptor to its object. The result is verified, because anything may be mounted there.
     fn reopen(&self, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::NOCTTY | OFlags::NONBLOCK;
         if !self.is_object() {
@@ -256,8 +260,7 @@ impl Pin {
         Ok(rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(created))?)
     }
 
-    /// The directory of the entry, and its name. Directories on the way to it that were missing may
-    /// have come since.
+    /// The directory of the entry, and its name. Directories on the way that were missing may exist by now.
     fn entry(&self) -> io::Result<(OwnedFd, &Path)> {
         let name = self.rest.file_name().map_or(Path::new(""), Path::new);
         let between = self.rest.parent().unwrap_or(Path::new(""));
@@ -270,8 +273,8 @@ impl Pin {
     }
 }
 
-/// The descriptor: of the object, or of the directory nearest to what does not exist or is meant as
-/// an entry. It says where something is, and gives no right to anything (`O_PATH`, `open(2)`).
+/// The descriptor of the object, or of the nearest existing directory for an entry or a missing path. It says where the
+/// object is, and gives no right to it (`O_PATH`, `open(2)`).
 impl AsFd for Pin {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.held.as_fd()
@@ -284,7 +287,7 @@ impl From<Pin> for OwnedFd {
     }
 }
 
-/// The root of a workspace, held: what is used in it is opened beneath this directory, whatever has its name.
+/// The pinned root of a workspace. Paths in it are opened beneath this directory, even if its name has changed.
 #[derive(Debug)]
 pub struct HeldRoot {
     path: PathBuf,
@@ -292,7 +295,7 @@ pub struct HeldRoot {
 }
 
 impl HeldRoot {
-    /// Holds the directory at `path`, absolute and canonical.
+    /// Pins the directory at `path`, absolute and canonical.
     pub(crate) fn new(path: &Path) -> io::Result<Self> {
         let directory = hold_plainly(None, path, OFlags::DIRECTORY)?;
         Ok(Self { path: path.to_owned(), directory })
@@ -301,18 +304,18 @@ impl HeldRoot {
     /// Whether its path still leads to it.
     ///
     /// # Errors
-    /// The kernel's, about the directory itself.
+    /// The kernel's error about the directory itself.
     pub fn stands(&self) -> io::Result<bool> {
         let held = fstat(&self.directory)?;
         let there = rustix::fs::lstat(&self.path);
         Ok(there.is_ok_and(|there| (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)))
     }
 
-    /// What is at `path`, canonical, itself: `None` where there is nothing. No right is needed, and none
-    /// is given.
+    /// The metadata of the entry at `path`, canonical, without following a symlink. `None` if nothing exists. It needs
+    /// no right and gives none.
     ///
     /// # Errors
-    /// The kernel's; `ELOOP` where `path` is not canonical.
+    /// The kernel's error, or `ELOOP` if `path` is not canonical.
     pub fn look(&self, path: &Path) -> io::Result<Option<Metadata>> {
         match Pin::of_entry(Some(self), path, Capability::Read).and_then(|pin| pin.metadata()) {
             Ok(metadata) => Ok(Some(metadata)),
@@ -328,8 +331,8 @@ impl AsFd for HeldRoot {
     }
 }
 
-/// Holds what is at `path`, absolute and canonical, where no symbolic link is on the way: beneath `root`, if it
-/// lies there.
+/// Pins the object at `path`, absolute and canonical, if no symlink is on the way. Opens it beneath `root` if it is
+/// there.
 fn hold_plainly(root: Option<&HeldRoot>, path: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | kind;
     let inside = root.and_then(|root| Some((root, canonical::below(&root.path, path)?)));
@@ -342,18 +345,18 @@ fn hold_plainly(root: Option<&HeldRoot>, path: &Path, kind: OFlags) -> Result<Ow
         None => openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS),
     };
     match held {
-        // Of kernels before 5.6, and of filters of system calls: jp-confine's own is one.
+        // From kernels before 5.6, and from filters of system calls such as jp-confine's own.
         Err(Errno::NOSYS) => hold_and_compare(path, flags),
         held => held,
     }
 }
 
-/// The same without `openat2(2)`: whatever it was that got held, the kernel tells where that is.
+/// The same without `openat2(2)`: asks the kernel for the path of the pinned object.
 fn hold_and_compare(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let held = rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty())?;
     let place = rustix::fs::readlink(link_to(&held), Vec::new())?;
     let is_link = FileType::from_raw_mode(fstat(&held)?.st_mode) == FileType::Symlink;
-    // What was removed is told apart by nothing but this ending.
+    // Only this ending marks a removed file.
     let may_be_removed = place.to_bytes().ends_with(b" (deleted)");
     if is_link || may_be_removed || place.to_bytes() != path.as_os_str().as_bytes() {
         return Err(Errno::LOOP);
@@ -361,7 +364,7 @@ fn hold_and_compare(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     Ok(held)
 }
 
-/// The name under which `/proc` leads to what is held.
+/// The name under which `/proc` leads to the pinned object.
 fn link_to(held: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()))
 }

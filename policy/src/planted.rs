@@ -1,25 +1,26 @@
-//! What others leave where everybody may leave something (`fs.protected_*`, `proc_sys_fs(5)`). The kernel sees to it
-//! for what it opens itself, by the directory that this is in; who acts on what is held asks here.
+//! Judges files that others left in directories where everybody may write (`fs.protected_*`, `proc_sys_fs(5)`). The
+//! kernel checks files that it opens itself, by their directory. Code that acts on a descriptor asks here.
 
 /// The sticky bit of a directory (`inode(7)`).
 const STICKY: u32 = 0o1000;
 const BY_GROUP: u32 = 0o020;
 const BY_ALL: u32 = 0o002;
 
-/// Something that is in a directory.
+/// A file in a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Left {
-    /// Whose it is.
+    /// Its owner.
     pub owner: u32,
     /// The mode of the directory (`st_mode`).
     pub directory_mode: u32,
-    /// Whose that is.
+    /// The owner of the directory.
     pub directory_owner: u32,
 }
 
 impl Left {
-    /// Whether it is kept for its owner where the setting has this `level`: with 1 in a sticky directory that everybody
-    /// may write to, with more in one that a group may, too. What its host left there is for all.
+    /// Whether the file is reserved for its owner if the setting has this `level`. Level 1 covers sticky directories
+    /// that everybody may write to. Higher levels also cover those that a group may write to. A file of the directory's
+    /// owner is for everybody.
     #[must_use]
     pub const fn is_kept(self, level: u32) -> bool {
         let writers = match level {

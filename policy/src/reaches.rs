@@ -1,10 +1,10 @@
-//! How far tiers reach into the rules below a directory, which may go elsewhere with all that these keep.
+//! How far tiers reach into the rules below a directory. A directory may only move if these rules keep everything.
 
 #[cfg(feature = "std")]
 use crate::image::Rule;
 use crate::tier::Reach;
 
-/// How far they reach into several rules: a bit for each way, beside others in the flags of a node.
+/// How far tiers reach into several rules: one bit for each kind of reach, beside other flags of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reaches(u8);
 
@@ -15,7 +15,7 @@ impl Reaches {
     const READY_MADE: Self = Self(1 << 4);
     const OWN: Self = Self(1 << 5);
     const CONTROL: Self = Self(1 << 6);
-    /// Where a rule hides, and grants nothing.
+    /// A rule that hides, and grants nothing.
     const HIDDEN: Self = Self(1 << 7);
     const ALL: Self = Self(0b1111_1100);
 
@@ -28,12 +28,12 @@ impl Reaches {
             Reach::ReadyMade => Self::READY_MADE,
             Reach::Own => Self::OWN,
             Reach::Control => Self::CONTROL,
-            // Less than either in one way, and more than the first in another.
+            // Less than either in one way, and more than `DECLARED` in another.
             Reach::Named => Self::DECLARED.union(Self::READY_MADE),
         }
     }
 
-    /// Those in the flags of a node.
+    /// The reaches in the flags of a node.
     pub(crate) const fn in_flags(flags: u8) -> Self {
         Self(flags & Self::ALL.0)
     }
@@ -43,7 +43,7 @@ impl Reaches {
         self.0
     }
 
-    /// Whether tiers leave of what each of these grants at least as much as where they reach so far.
+    /// Whether tiers leave at least as much of each of these rules' grants as of a grant with this `reach`.
     pub(crate) const fn leave_at_least(self, reach: Option<Reach>) -> bool {
         let less = match reach {
             Some(Reach::Declared) => Self::NONE,
@@ -54,7 +54,7 @@ impl Reaches {
         !self.intersects(less.union(Self::CONTROL).union(Self::HIDDEN))
     }
 
-    /// Whether they leave no more of any.
+    /// Whether tiers leave no more of any of these rules' grants.
     pub(crate) const fn leave_at_most(self, reach: Option<Reach>) -> bool {
         let ready_made = Self::READY_MADE.union(Self::CONTROL);
         !self.intersects(match reach {

@@ -1,4 +1,4 @@
-//! The policy as a tool receives it from its host (spec §2.3, §2.5): compiled, and as JSON.
+//! Reads the policy that a tool receives from its host (spec §2.3, §2.5): compiled, and as JSON.
 
 use std::borrow::ToOwned as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::model::{CompiledAccess, CompiledRule};
 use crate::tiers::Tiers;
 use crate::workspace::{OpenError, Workspace};
 
-/// What a host tells a tool about where it runs. Keys that are about something else are left alone.
+/// A host's information for a tool about where it runs. Other keys are ignored.
 ///
 /// ```
 /// # use jp_confine_policy::received::Received;
@@ -40,7 +40,7 @@ use crate::workspace::{OpenError, Workspace};
 pub struct Received {
     /// The workspace root.
     pub root: Utf8PathBuf,
-    /// The rules; absent, the file system is unrestricted inside the workspace.
+    /// The rules. Absent: the file system is unrestricted inside the workspace.
     #[serde(default)]
     pub access: Option<CompiledAccess>,
 }
@@ -49,7 +49,7 @@ impl Received {
     /// The workspace under these rules.
     ///
     /// # Errors
-    /// [`OpenError`]: where the root is no directory, or a rule is not of the form that hosts send.
+    /// [`OpenError`] if the root is not a directory, or a rule is not in the form that hosts send.
     pub fn open(&self) -> Result<Workspace, OpenError> {
         let root = Root::open(self.root.as_std_path())?;
         let rules = self.access.as_ref().map_or(&[][..], |access| &access.fs);
@@ -88,8 +88,8 @@ fn received(root: &Root, index: usize, rule: &CompiledRule) -> Result<Vec<Grant>
     Ok(grants.into_iter().map(grant).collect())
 }
 
-/// A rule that grants nothing may be what is left of one that was dropped: it denies where its path
-/// leads, too (spec §6.4).
+/// The denials of a rule that grants nothing. It may replace a dropped rule, so it also denies the target of its path
+/// (spec §6.4).
 fn denials(root: &Root, lexical: &Path, place: PathBuf) -> Vec<(PathBuf, Capabilities, GrantKind)> {
     let resolved = |op| canonical::resolve(root.as_path(), lexical, op).map(|found| found.path);
     let mut anchors = vec![place];

@@ -1,4 +1,4 @@
-//! What is against a directory's going elsewhere: what is in it goes along, and is judged there by its name.
+//! Judges whether a directory may move: its entries move along, and are judged at the new place by their names.
 
 use core::cell::Cell;
 
@@ -8,10 +8,11 @@ use crate::image::Image;
 use crate::lookup::{self, Lookup, Request};
 use crate::reaches::Reaches;
 
-/// Whether nothing below the directory at `from` is had more freely once that is at `to`. Of this image alone.
+/// Whether nothing below the directory at `from` becomes freer once the directory is at `to`. Looks at this image
+/// alone.
 ///
 /// # Errors
-/// What is had there and not here; nothing where no grant would change that.
+/// The capabilities that would be gained at `to`. Empty if no grant would change that.
 pub(crate) fn judge(
     image: &Image<'_>,
     from: &Request<'_>,
@@ -34,6 +35,6 @@ pub(crate) fn judge(
     if lookup::all_below(image, [from, to], gains_nothing) {
         return Ok(());
     }
-    // Where tiers have no say, nothing that is granted here brings what they say along.
+    // If tiers cannot decide at `to`, no grant at `from` takes their restrictions along.
     Err(if lookup::is_judged(image, to) { found.get() } else { Capabilities::NONE })
 }

@@ -1,4 +1,4 @@
-//! What a policy says of other things than files, for those who serve them to tools.
+//! The rules of a policy about other things than files, for programs that serve them to tools.
 
 use std::string::String;
 use std::vec::Vec;
@@ -7,25 +7,25 @@ use crate::commands::Commands;
 use crate::env::{Env, EnvError, EnvRule};
 use crate::net::{Net, NetError, NetRule};
 
-/// The rules as written (spec §2.1), of a tool or a run, after the layers are merged.
+/// The rules as written (spec §2.1), for a tool or a run, after the layers are merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
     /// `access.net`.
     pub net: Vec<NetRule>,
     /// `access.env`.
     pub env: Vec<EnvRule>,
-    /// `access.commands`; absent: none.
+    /// `access.commands`. Absent: none.
     pub commands: Option<Commands>,
     /// `access.net_env`: variables that may stand in headers.
     pub net_env: Vec<String>,
 }
 
-/// The rules, ready to be asked. The default allows nothing.
+/// The compiled rules. The default allows nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Resources {
     /// Hosts.
     pub net: Net,
-    /// Variables that programs may have.
+    /// Variables that programs may read.
     pub env: Env,
     /// Programs.
     pub commands: Commands,
@@ -33,13 +33,13 @@ pub struct Resources {
     pub net_env: Env,
 }
 
-/// A rule that cannot stand.
+/// An invalid rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResourceError {
-    /// Of `access.net`.
+    /// In `access.net`.
     #[error(transparent)]
     Net(#[from] NetError),
-    /// Of `access.env` or `access.net_env`.
+    /// In `access.env` or `access.net_env`.
     #[error("access: {0}")]
     Env(#[from] EnvError),
 }
@@ -48,7 +48,7 @@ impl Written {
     /// Compiles the rules.
     ///
     /// # Errors
-    /// [`ResourceError`] for the first that cannot stand.
+    /// [`ResourceError`] for the first invalid rule.
     pub fn compile(&self) -> Result<Resources, ResourceError> {
         Ok(Resources {
             net: Net::new(&self.net)?,

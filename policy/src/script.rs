@@ -1,8 +1,8 @@
-//! Scripts, as the kernel starts them (execve(2)).
+//! Reads the first line of scripts as the kernel does (execve(2)).
 
-/// The interpreter that `line` names, which is what follows `#!`, of at most `room` bytes: what the kernel would
-/// read of it. A short file goes on with NULs, so that one may name the empty path. `None` where the kernel
-/// finds none (`load_script` in `fs/binfmt_script.c`).
+/// The interpreter that `line`, the text after `#!`, names. `room` is the most bytes that the kernel would read. A
+/// short file continues with NULs, so that it may name the empty path. `None` if the kernel finds no interpreter
+/// (`load_script` in `fs/binfmt_script.c`).
 #[must_use]
 pub fn interpreter(line: &[u8], room: usize) -> Option<&[u8]> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');

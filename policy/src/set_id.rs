@@ -1,28 +1,28 @@
-//! Set-user-ID and set-group-ID bits, which no run sets, whatever is granted (spec §5.2, R32). The library and the
-//! supervisor ask here before they change a mode.
+//! Keeps runs from setting set-user-ID and set-group-ID bits, whatever is granted (spec §5.2, R32). The preload library
+//! and the supervisor ask here before they change a mode.
 //!
-//! A file with such a bit runs with its owner's or its group's rights, for whoever starts it, long after the run.
+//! A file with such a bit runs with the rights of its owner or group for any user, long after the run.
 
 /// Set-user-ID and set-group-ID (`chmod(2)`).
 pub const BITS: u32 = 0o6000;
 
-/// Everything in a mode but the kind of the object (`inode(7)`), and what says that it is a directory.
+/// The kind of the object in a mode (`inode(7)`), and the value for a directory.
 const KIND: u32 = 0o170_000;
 const DIRECTORY: u32 = 0o040_000;
 
-/// The extended attribute by which a program has capabilities (`capabilities(7)`): as good as a set-user-ID bit.
+/// The extended attribute that gives a program capabilities (`capabilities(7)`). It is as strong as a set-user-ID bit.
 pub const CAPABILITY_ATTRIBUTE: &[u8] = b"security.capability";
 
-/// The mode that something new gets instead of `mode`.
+/// The mode that a new object gets instead of `mode`.
 #[must_use]
 pub const fn of_new(mode: u32) -> u32 {
     mode & !BITS
 }
 
-/// Whether something of mode `present`, its kind included, may get `wanted`.
+/// Whether an object of mode `present`, its kind included, may get `wanted`.
 ///
-/// A directory may keep the bits it has: those it has from the directory it was made in, or from before the run. A file
-/// may not: the kernel takes them away when somebody writes to it, and keeping them would give them back.
+/// A directory may keep the bits that it has from its parent or from before the run. A file may not: the kernel clears
+/// them when a program writes to the file, and keeping them would give them back.
 #[must_use]
 pub const fn may_become(present: u32, wanted: u32) -> bool {
     let kept = if present & KIND == DIRECTORY { present & BITS } else { 0 };

@@ -1,4 +1,4 @@
-//! Rules that count as written and look like slips of whoever wrote them (spec §6.1). Used by `compile`.
+//! Finds rules that are valid but look like mistakes (spec §6.1). Used by `compile`.
 
 use std::borrow::ToOwned as _;
 use std::collections::HashMap;
@@ -10,14 +10,14 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::Capabilities;
 use crate::model::{FsRule, RuleSource};
 
-/// What looks like a slip in a rule.
+/// A likely mistake in a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Slip {
-    /// Its path begins with `~`, which stands for no home in a rule.
+    /// Its path begins with `~`, which does not stand for a home in a rule.
     Home,
     /// Its path has the form of a pattern, and nothing has that name.
     Pattern,
-    /// Nothing has the name of its path, and the rule lets nobody create it.
+    /// Nothing has the name of its path, and the rule does not allow creating it.
     Missing,
     /// An earlier rule of the same file is on the same path.
     Repeated {
@@ -48,14 +48,14 @@ impl fmt::Display for Slip {
     }
 }
 
-/// What was written before a rule: in which file, and on which normalised path; and the line.
+/// The rules read so far: the file and normalised path of each, and its line.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
     rules: HashMap<(Arc<str>, Utf8PathBuf), Option<u32>>,
 }
 
 impl Earlier {
-    /// Notes a rule on a normalised path. Says where an earlier one of the same file stands on that path.
+    /// Notes a rule on a normalised path. Returns an earlier rule of the same file on that path.
     pub(crate) fn repeats(&mut self, rule: &FsRule, lexical: &Utf8Path) -> Option<Slip> {
         let RuleSource { layer, line, .. } = rule.source();
         if layer.is_empty() {
@@ -66,7 +66,7 @@ impl Earlier {
     }
 }
 
-/// What looks like a slip where nothing has the name of a rule's path.
+/// The likely mistake in a rule whose path does not exist.
 pub(crate) fn of_missing(rule: &FsRule) -> Option<Slip> {
     let path = rule.path();
     let creates = rule.capabilities().contains(Capabilities::CREATE);

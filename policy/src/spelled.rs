@@ -1,14 +1,14 @@
-//! What the spelling of an entry takes. Who acts on entries holds their directories, and knows the spelling
-//! only before; that of an object goes with the request.
+//! Judges the spelling of an entry. Code that acts on entries pins their directories, and knows the spelling only
+//! beforehand. For an object, the spelling is part of the request.
 
 use crate::decide::{Denial, Verdict};
 use crate::image::Image;
 use crate::lookup::Request;
 use crate::tier::Restraint;
 
-/// What patterns of `deny_paths` and `prompt_paths` withhold of the spelling by which an entry is named,
-/// whatever tiers say of the entry itself: they may have been written by way of a link (spec §9.1). What rules
-/// grant where the spelling would lead has no part in that.
+/// The denial by patterns of `deny_paths` and `prompt_paths` of the spelling that names an entry, whatever tiers say of
+/// the entry itself. The patterns may have been written with a symlink in the path (spec §9.1). Grants of rules at the
+/// target of the spelling do not matter.
 #[must_use]
 pub fn spelled(
     image: &Image<'_>,
@@ -28,8 +28,8 @@ pub fn spelled(
     }
 }
 
-/// What of one end of a link or a move its spelling keeps from everybody: that goes before what both ends take, since
-/// to grant that would be in vain, and nobody is to be asked about what is refused anyway.
+/// The final denial of one end of a link or a move because of its spelling. It comes before the needs of both ends:
+/// granting them would be in vain, and a request that is denied anyway gets no prompt.
 #[must_use]
 pub fn kept_by_spelling(
     image: &Image<'_>,

@@ -1,5 +1,5 @@
-//! Tiers: what an operator says about places by patterns, whatever is granted there (spec §9), and the
-//! list of sensitive paths (spec §10).
+//! Tiers: patterns by which an operator limits or grants paths, whatever rules say (spec §9), and the list of sensitive
+//! paths (spec §10).
 
 use crate::automaton::{Automaton, Marks, Seen};
 use crate::capability::Capabilities;
@@ -7,17 +7,17 @@ use crate::image::{Image, Rule};
 use crate::lookup::{Lookup, Request};
 use crate::walk::Walk;
 
-/// What a pattern says of the paths that it matches, the most restrictive first (spec §9.2).
+/// The meaning of a pattern for the paths that it matches, the most restrictive first (spec §9.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "std", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum Tier {
-    /// Nothing may be done.
+    /// Nothing is allowed.
     Deny,
     /// A person is asked.
     Prompt,
-    /// Reading and executing.
+    /// Reading and executing are allowed.
     Read,
-    /// Everything.
+    /// Everything is allowed.
     Write,
 }
 
@@ -25,7 +25,7 @@ impl Tier {
     /// All tiers, the most restrictive first.
     pub const ALL: [Self; 4] = [Self::Deny, Self::Prompt, Self::Read, Self::Write];
 
-    /// What may be done without asking.
+    /// The capabilities that need no prompt.
     #[must_use]
     pub const fn capabilities(self) -> Capabilities {
         match self {
@@ -35,13 +35,13 @@ impl Tier {
         }
     }
 
-    /// The number of this tier in an image; zero stands for none.
+    /// The number of this tier in an image. Zero stands for none.
     #[cfg(feature = "std")]
     pub(crate) const fn number(self) -> u32 {
         self as u32 + 1
     }
 
-    /// The tier of a number; an unknown one denies.
+    /// The tier of a number. An unknown number denies.
     pub(crate) const fn of_number(number: u32) -> Option<Self> {
         match number {
             0 => None,
@@ -56,11 +56,11 @@ impl Tier {
 /// Execution counts as reading (spec §9.3).
 const READING: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
 
-/// What a person can open where no rule reaches. Programs are started by the kernel, for whoever asks and
-/// within Landlock's bounds, which no consent widens.
+/// Capabilities that a person can grant where no rule reaches. Execution is not among them: the kernel starts programs
+/// for any process within Landlock's bounds, which no consent widens.
 const ASKABLE: Capabilities = Capabilities::ALL.difference(Capabilities::EXECUTE);
 
-/// What takes away from a grant.
+/// The source of a restriction on a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Restraint {
@@ -70,18 +70,18 @@ pub enum Restraint {
     Prompt = 2,
     /// A pattern of `read_paths`.
     Read = 3,
-    /// The tier of what no pattern matches.
+    /// The default tier, for paths that no pattern matches.
     Default = 4,
     /// The list of sensitive paths.
     Sensitive = 5,
     /// The list of auto-run files.
     Autorun = 6,
-    /// Something on names below, which a directory would bring along or a symlink lend (R31).
+    /// A restriction on names below, which a directory would bring along or a symlink lend (R31).
     Below = 7,
 }
 
 impl Restraint {
-    /// The restraint of a number in a record; `None` for every other number.
+    /// The restraint of a number in a record. `None` for every other number.
     #[must_use]
     pub const fn of_number(number: u8) -> Option<Self> {
         match number {
@@ -106,21 +106,21 @@ impl Restraint {
     }
 }
 
-/// How far tiers reach into a grant: the number that its rule carries in an image.
+/// How far tiers reach into a grant. An image stores the number in the grant's rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Reach {
     /// Somebody declared it for the run.
     Declared = 0,
-    /// As declared, and it names a sensitive path, or nothing is declared: none is sensitive.
+    /// As declared, and it names a sensitive path, or no rules are declared. Nothing in it counts as sensitive.
     Outspoken = 1,
-    /// Ready-made: patterns count, the tier of what none matches does not (spec §9.6).
+    /// Ready-made. Patterns count, the default tier does not (spec §9.6).
     ReadyMade = 2,
-    /// The product's own: without it nothing would run.
+    /// The product's own. Without it no program would run.
     Own = 3,
-    /// As ready-made, of what decides what runs may do: no tier lets anybody change it (spec §8.1).
+    /// As ready-made, for control files: no tier allows changing them (spec §8.1).
     Control = 4,
-    /// As ready-made, of a profile that a person wrote and named: what is sensitive there is asked about, as below a
+    /// As ready-made, for a profile that a person wrote and named. Sensitive paths in it need a prompt, as below a
     /// rule.
     Named = 5,
 }
@@ -142,19 +142,19 @@ impl Reach {
         matches!(self, Self::Declared | Self::Outspoken)
     }
 
-    /// How far they reach into what the rule grants; `None` where none grants anything.
+    /// How far tiers reach into the rule's grant. `None` if no rule grants anything.
     pub(crate) fn granting(rule: Option<&Rule>) -> Option<Self> {
         rule.filter(|rule| rule.hidden == 0).map(Self::of)
     }
 
-    /// Whether the rule at this path, be that a spelling, has nobody asked about what is sensitive there.
+    /// Whether the rule at this path, which may be a spelling, frees sensitive paths from prompts.
     fn is_outspoken(image: &Image<'_>, path: &[u8]) -> bool {
         let winner = Walk::along(image, path).winner(path).and_then(|(id, _)| image.rule(id));
         winner.is_some_and(|rule| Self::of(rule) == Self::Outspoken)
     }
 
-    /// Whether the rule counts wherever a path leads: somebody declared it, or nobody may change what it keeps. The
-    /// others say what programs need.
+    /// Whether the rule counts wherever a path leads: somebody declared it, or it protects a control file. The others
+    /// only serve the needs of programs.
     #[cfg(all(feature = "std", target_os = "linux"))]
     pub(crate) fn is_meant(rule: &Rule) -> bool {
         match Self::of(rule) {
@@ -170,22 +170,22 @@ impl Reach {
 pub(crate) struct Tiers<'a> {
     pub(crate) automaton: Automaton<'a>,
     pub(crate) default: Option<Tier>,
-    /// A person is asked about what is granted and no pattern matches; nothing is opened.
+    /// A person is asked about granted paths that no pattern matches. Grants nothing.
     pub(crate) asks: bool,
 }
 
-/// With the number of the default in an image: see [`Tiers::asks`].
+/// Added to the number of the default in an image: see [`Tiers::asks`].
 pub(crate) const ASKS: u32 = 1 << 8;
 
 impl<'a> Tiers<'a> {
-    /// With the tier of what no pattern matches as an image numbers it.
+    /// Creates the layer from the number of the default in an image.
     pub(crate) fn numbered(automaton: Automaton<'a>, default: u32) -> Self {
         let (tier, asks) = (Tier::of_number(default & !ASKS), default & ASKS != 0);
         Self { automaton, default: tier, asks }
     }
 
-    /// What remains of what `winner` grants, a rule of `image` and what of the path follows its anchor: both
-    /// layers must agree, and beyond the reach of every rule a pattern extends it (spec §9.6).
+    /// Restrains the grant of `winner`: a rule of `image`, and the part of the path after its anchor. Both layers must
+    /// agree. Where no rule reaches, a pattern may grant (spec §9.6).
     pub(crate) fn restrain(
         &self,
         image: &Image<'_>,
@@ -205,7 +205,7 @@ impl<'a> Tiers<'a> {
         if fixed { unchangeable(found) } else { found }
     }
 
-    /// What remains of what `rule` grants where patterns say what is `here`, and nothing of what is below.
+    /// The rest of a rule's grant, if patterns have the marks `here` and none below.
     pub(crate) fn matched(&self, rule: Option<&Rule>, here: Marks, granted: Lookup) -> Lookup {
         let seen = Seen { here, ahead: Marks::NONE };
         match rule.filter(|rule| rule.hidden == 0) {
@@ -214,8 +214,8 @@ impl<'a> Tiers<'a> {
         }
     }
 
-    /// What remains of `free`, which no rule of `image` had to grant: what patterns and the default leave of it,
-    /// as far as they reach into a grant of this `reach`.
+    /// The rest of `free`, which no rule of `image` had to grant. Patterns and the default reduce it as far as they
+    /// reach into a grant of this `reach`.
     #[cfg(feature = "std")]
     pub(crate) fn leave(
         &self,
@@ -228,8 +228,7 @@ impl<'a> Tiers<'a> {
         self.meet(reach, seen.here.union(self.spelled(image, request, None)), seen, free)
     }
 
-    /// Whether `need` may be left somewhere below a directory of what a rule grants there, `granted`, without a
-    /// question.
+    /// Whether a rule's grant at a directory, `granted`, may still contain `need` somewhere below it, without a prompt.
     #[cfg(feature = "std")]
     pub(crate) fn leave_below(
         &self,
@@ -243,7 +242,7 @@ impl<'a> Tiers<'a> {
         self.automaton.any_below(directory, |here| left(here).contains(need))
     }
 
-    /// As [`Self::leave_below`], be it that a person is asked.
+    /// As [`Self::leave_below`], and a prompt counts too.
     #[cfg(feature = "std")]
     pub(crate) fn may_leave_below(
         &self,
@@ -260,8 +259,8 @@ impl<'a> Tiers<'a> {
         })
     }
 
-    /// Whether neither patterns nor the default say anything of the path of `request`, which a rule grants by itself, and
-    /// of which so much follows its anchor.
+    /// Whether neither patterns nor the default affect the path of `request`. A rule must grant it, and the request
+    /// must name the path itself. `winner` includes the part of the path after its anchor.
     pub(crate) fn pass(&self, request: &Request<'_>, winner: (&Rule, &[u8])) -> bool {
         self.default.is_none()
             && !self.asks
@@ -271,7 +270,7 @@ impl<'a> Tiers<'a> {
             && self.look(request.path, Some(winner)).here == Marks::NONE
     }
 
-    /// What patterns say of a canonical path, of which so much follows the anchor of `winner`.
+    /// The marks of a canonical path. `winner` includes the part of the path after its anchor.
     fn look(&self, path: &[u8], winner: Option<(&Rule, &[u8])>) -> Seen {
         match winner {
             Some((rule, rest)) if !rest.is_empty() => {
@@ -281,8 +280,8 @@ impl<'a> Tiers<'a> {
         }
     }
 
-    /// What the spelling matches, where it is another. Of the path `rest` follows the anchor of the rule that grants
-    /// it, if one does.
+    /// The marks of the spelling, if it is not the path itself. `rest` is the part of the path after the anchor of the
+    /// rule that grants it, if one does.
     fn spelled(&self, image: &Image<'_>, request: &Request<'_>, rest: Option<&[u8]>) -> Marks {
         if request.is_by_own_name() {
             return Marks::NONE;
@@ -294,15 +293,15 @@ impl<'a> Tiers<'a> {
         marks
     }
 
-    /// What a spelling matches: a pattern may have been written by way of a link (spec §9.1), and a link may have
-    /// the name of what is sensitive. It can only restrict.
+    /// The marks of a spelling, which can only restrict. A pattern may have been written with a symlink in the path
+    /// (spec §9.1), and a symlink may have a sensitive name.
     fn by_spelling(&self, spelling: &[u8]) -> Marks {
         let restricting = Marks::DENY.union(Marks::PROMPT).union(Marks::ASK);
         self.automaton.look(spelling).here.intersection(restricting.union(Marks::SENSITIVE))
     }
 
-    /// Whether a rule names what has this sensitive spelling, so that nobody is asked (spec §10): the one that grants
-    /// it stands where a sensitive part of the spelling leads, or the one at the spelling itself names it.
+    /// Whether a rule names the path of this sensitive spelling, so that no prompt is needed (spec §10). Either the
+    /// granting rule's anchor is the target of a sensitive part of the spelling, or the rule at the spelling names it.
     #[cold]
     fn is_named(&self, image: &Image<'_>, spelling: &[u8], rest: Option<&[u8]>) -> bool {
         let anchor = rest.and_then(|rest| spelling.strip_suffix(rest));
@@ -310,8 +309,8 @@ impl<'a> Tiers<'a> {
             || Reach::is_outspoken(image, spelling)
     }
 
-    /// Why a spelling alone withholds what is granted, if it does. That it is sensitive is a warning about what is
-    /// granted.
+    /// Why a spelling alone withholds a grant, if it does. Sensitive spellings do not count, because they only warn
+    /// about grants.
     pub(crate) fn withheld_by_spelling(&self, spelling: &[u8]) -> Option<Restraint> {
         match self.by_spelling(spelling).tiers() {
             Marks::NONE => None,
@@ -359,19 +358,19 @@ impl<'a> Tiers<'a> {
         }
     }
 
-    /// Whether a person is asked about what is granted.
+    /// Whether granted paths need a prompt.
     fn asks(&self, here: Marks) -> bool {
         let by_default = self.asks || self.default == Some(Tier::Prompt);
         here.intersects(Marks::ASK) || by_default && here.tier().is_none()
     }
 
-    /// The tier of what no pattern matches, once a person consented: then others may still limit it.
+    /// The default tier after a person consented. Others may still limit it.
     fn default_held(&self) -> Option<Tier> {
         self.default.map(|tier| if tier == Tier::Prompt { Tier::Write } else { tier })
     }
 
-    /// What matches where no rule reaches, `here` or by its spelling: that opens nothing, so that where nothing else does
-    /// there is nothing to ask a person about.
+    /// The marks `here` and of the spelling, where no rule reaches. Marks of the spelling grant nothing. So if nothing
+    /// else does, there is no reason for a prompt.
     fn beyond(&self, here: Marks, spelled: Marks) -> Marks {
         match here.tier().or(self.default_held()) {
             None | Some(Tier::Deny) => here.union(spelled.intersection(Marks::DENY)),
@@ -379,7 +378,7 @@ impl<'a> Tiers<'a> {
         }
     }
 
-    /// Where no rule reaches there is only what a tier opens.
+    /// The grants of tiers, where no rule reaches.
     fn extend(&self, here: Marks, seen: Seen, granted: Lookup) -> Lookup {
         let explicit = here.tier();
         let tier = explicit.or(self.default_held()).map(|tier| here.limited(tier));
@@ -421,7 +420,7 @@ impl<'a> Tiers<'a> {
     }
 }
 
-/// Without all that would change something.
+/// The same without every capability that changes something.
 fn unchangeable(found: Lookup) -> Lookup {
     let keep = |caps: Capabilities| caps.difference(Capabilities::WRITE);
     Lookup {
@@ -434,17 +433,17 @@ fn unchangeable(found: Lookup) -> Lookup {
 }
 
 impl Marks {
-    /// The most restrictive tier of which a pattern matched.
+    /// The most restrictive tier with a matching pattern.
     fn tier(self) -> Option<Tier> {
         Tier::ALL.into_iter().find(|&tier| self.intersects(Self::of(tier)))
     }
 
-    /// What is left of a tier by who may restrict only.
+    /// The tier after limits by a source that may only restrict.
     fn limited(self, tier: Tier) -> Tier {
         if self.intersects(Self::LIMIT) { tier.min(Tier::Read) } else { tier }
     }
 
-    /// What leaves a place of this tier for reading, if something does.
+    /// The reason why this tier leaves reading only, if it does.
     fn limit(self, tier: Tier) -> Option<Restraint> {
         let by_pattern = self.intersects(Self::of(Tier::Read).union(Self::LIMIT));
         let restraint = if by_pattern { Restraint::Read } else { Restraint::Default };
@@ -458,12 +457,12 @@ impl Marks {
         self.intersection(sensitive.union(autorun).complement())
     }
 
-    /// Whether any of these takes something away.
+    /// Whether any of these withholds something.
     fn restrict(self) -> bool {
         self.intersects(Self::WRITE.complement())
     }
 
-    /// What tiers of these marks, and the default, may open.
+    /// The capabilities that tiers of these marks, and the default, may grant.
     fn tier_opened(self, default: Option<Tier>) -> Capabilities {
         let opened = |tier: Tier| match tier {
             Tier::Deny => Capabilities::NONE,

@@ -1,4 +1,4 @@
-//! The tier layer of a run, ready for an image: all patterns, and whose they are (spec §9, §10).
+//! Collects all patterns of a run and their sources: the tier layer for an image (spec §9, §10).
 
 mod repeated;
 
@@ -36,34 +36,34 @@ const SENSITIVE: [&str; 9] = [
     "**/.env.*",
 ];
 
-/// A pattern, for people.
+/// A pattern in words, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Described {
-    /// The pattern, its list, and where it is written.
+    /// The pattern, its list, and the file and line.
     pub words: String,
-    /// It is written nowhere, so that nobody can take it out.
+    /// The pattern is in no file, so nobody can remove it.
     pub is_built_in: bool,
 }
 
-/// Whose pattern: of a tier, or of the list of sensitive paths.
+/// The list that a pattern belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum List {
     /// `deny_paths` and its like.
     Tier(Tier),
     /// `sensitive_paths`.
     Sensitive,
-    /// `prompt_paths` of who may restrict only.
+    /// `prompt_paths` of a source that may only restrict.
     Question,
-    /// `read_paths` of who may restrict only.
+    /// `read_paths` of a source that may only restrict.
     Limit,
-    /// `autorun_paths`, and what is built in.
+    /// `autorun_paths`, and the built-in list.
     Autorun,
     /// `--allow-autorun`.
     Released,
 }
 
 impl List {
-    /// The key under which its patterns are written.
+    /// The key of its patterns in policy files.
     #[must_use]
     pub const fn field(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl List {
         }
     }
 
-    /// The list that a restraint comes from; of the default there is none.
+    /// The list that a restraint comes from. `None` for the default.
     const fn of(restraint: Restraint) -> Option<Self> {
         match restraint {
             Restraint::Deny => Some(Self::Tier(Tier::Deny)),
@@ -99,63 +99,62 @@ impl List {
         }
     }
 
-    /// The list that opens the path of `found`, which no rule reaches; of the default there is none.
+    /// The list that grants the path of `found`, which no rule reaches. `None` for the default.
     pub(crate) fn opener(found: &Lookup) -> Option<Self> {
         found.restraint.map_or(Some(Self::Tier(Tier::Write)), Self::of)
     }
 
-    /// Whether the pattern, of the list `of`, is one of this field and about the path, or where it restricts about
-    /// the spelling by which that was reached.
+    /// Whether the pattern, of the list `of`, belongs to this field and matches the path. A pattern that restricts may
+    /// match the spelling by which the path was reached instead.
     fn has(self, of: Self, pattern: &Pattern, path: &Path, route: &Path) -> bool {
         let is_spelled = self.restricts() && pattern.matches(route);
         of.field() == self.field() && (pattern.matches(path) || is_spelled)
     }
 
-    /// Whether its patterns take something away: then those of a directory mean all of it.
+    /// Whether its patterns withhold something. Then a pattern of a directory covers everything in it.
     const fn restricts(self) -> bool {
         !matches!(self, Self::Tier(Tier::Read | Tier::Write) | Self::Limit)
     }
 }
 
-/// A pattern that cannot stand, and where it was written.
+/// An invalid pattern, and its list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{pattern}` cannot be one of `{}`: {problem}", .list.field())]
 pub struct TierError {
     /// As written.
     pub pattern: String,
-    /// Of this list.
+    /// The list.
     pub list: List,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: PatternError,
 }
 
 /// All patterns of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Tiers {
-    /// The tier of what no pattern matches.
+    /// The tier of paths that no pattern matches.
     pub default: Option<Tier>,
-    /// Who may open anything says that: then who may only restrict opens nothing.
+    /// The default comes from a source that may grant anything. Then a source that may only restrict grants nothing.
     pub is_settled: bool,
-    /// A person is asked about what is granted and no pattern matches; nothing is opened.
+    /// A person is asked about granted paths that no pattern matches. Grants nothing.
     pub(crate) asks: bool,
-    /// Where it is written that what no pattern matches is not as granted, if that is known.
+    /// Where the default is written that applies to paths that no pattern matches, if known.
     default_place: Option<String>,
     patterns: Vec<(List, Pattern)>,
-    /// Patterns that could match nothing and were left out, with the reason: those that would have
-    /// allowed something.
+    /// Patterns that could match nothing and were left out, with the reason. Each would have granted something.
     pub dropped: Vec<TierError>,
-    /// Where the built-in list of auto-run files begins.
+    /// The places where the built-in list of auto-run files begins.
     autorun: Vec<(Place, PathBuf)>,
-    /// Made when it is first wanted, and once: it takes longer than all the rest of an image.
+    /// Created once, when first needed. It takes longer than the rest of an image.
     table: OnceLock<Result<Table, BuildError>>,
 }
 
 impl Tiers {
-    /// The patterns of `policy`, and of the sensitive paths if `sensitive` is given: the built-in ones
-    /// with those added. Looks at the disk.
+    /// The patterns of `policy`. If `sensitive` is given, also the built-in sensitive paths and those in it. Looks at
+    /// the disk.
     ///
     /// # Errors
-    /// [`TierError`] for a pattern that would have to restrict, and cannot.
+    /// [`TierError`] for an invalid pattern that would have to restrict.
     pub fn new(
         policy: &FilePolicy,
         sensitive: Option<&[String]>,
@@ -186,15 +185,19 @@ impl Tiers {
         Ok(tiers)
     }
 
-    /// Takes in what anybody who can commit may say: denials, questions about what is granted, and, unless the
-    /// default is settled, which it would be an exception to, what may be done inside the workspace, and outside
-    /// where `approved` says so of a tier, a pattern, and the directory below which it matches.
-    /// Gives back the patterns that would open more, with the tier of each: they open nothing, and what they
-    /// leave for reading alone they leave so (spec §6.4). What can match nothing opens nothing, whoever approves
-    /// it: that is dropped. Looks at the disk.
+    /// Adds the patterns of a source that may only restrict, such as a file that anybody who can commit may write.
+    ///
+    /// - Denials, and prompts for granted paths, always count.
+    /// - Patterns that grant count in the workspace. Outside, they count if `approved` says so for the tier, the
+    ///   pattern, and the directory below which it matches. None counts if the default is settled, because it would be
+    ///   an exception to that.
+    ///
+    /// Returns the patterns that would grant more, each with its tier. They grant nothing. Those that allow only
+    /// reading still limit paths to reading (spec §6.4). A pattern that can match nothing is dropped, even if it is
+    /// approved. Looks at the disk.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// As for [`Self::new`].
     pub fn restrict<'p>(
         &mut self,
         theirs: &'p FilePolicy,
@@ -216,7 +219,7 @@ impl Tiers {
         let mut left_out = Vec::new();
         for tier in [Tier::Read, Tier::Write] {
             for text in theirs.list(tier) {
-                // What is looked at is what counts: links may lead elsewhere a moment later.
+                // The path that was looked at counts. Symlinks may lead elsewhere a moment later.
                 let Some(pattern) = self.opening_pattern(tier, text, places) else { continue };
                 let stem = pattern.stem();
                 let opens = !self.is_settled
@@ -233,7 +236,7 @@ impl Tiers {
         Ok(left_out)
     }
 
-    /// The pattern of a list that opens something; one that can match nothing is left out, with a note.
+    /// The pattern of a list that grants. A pattern that can match nothing is left out, with a note.
     fn opening_pattern(&mut self, tier: Tier, text: &str, places: Places<'_>) -> Option<Pattern> {
         let left_out =
             |problem| TierError { pattern: text.to_owned(), list: List::Tier(tier), problem };
@@ -255,8 +258,7 @@ impl Tiers {
         Ok(())
     }
 
-    /// Notes where each pattern is written, as `place` knows it by its list and text, and likewise the
-    /// `default`, by its name.
+    /// Notes where each pattern is written. `place` finds it by list and text, and the `default` by its name.
     pub fn locate(&mut self, place: impl Fn(&str, &str) -> Option<String>) {
         for (list, pattern) in &mut self.patterns {
             pattern.place = place(list.field(), &pattern.text);
@@ -271,7 +273,7 @@ impl Tiers {
         self.has_no_patterns() && self.autorun.is_empty()
     }
 
-    /// As that, but for the built-in list of auto-run files, which takes no table.
+    /// The same, leaving out the built-in list of auto-run files, which needs no table.
     fn has_no_patterns(&self) -> bool {
         self.default.is_none() && !self.asks && self.patterns.is_empty()
     }
@@ -284,8 +286,7 @@ impl Tiers {
         self.table.get_or_init(|| self.determined()).as_ref().map_err(Clone::clone)
     }
 
-    /// The table, which is made again only where it says of one of its patterns that nobody is asked for what
-    /// it opens.
+    /// Builds the table. It is built again only if a pattern frees the sensitive paths that it grants from prompts.
     fn determined(&self) -> Result<Table, BuildError> {
         let mut lists = self.lists();
         let table = automaton::table(&lists)?;
@@ -294,7 +295,7 @@ impl Tiers {
         automaton::table(&lists)
     }
 
-    /// What the patterns of each list match.
+    /// The paths that the patterns of each list match.
     fn lists(&self) -> Vec<Listed> {
         let others = [List::Sensitive, List::Question, List::Limit, List::Autorun, List::Released];
         let lists = Tier::ALL.into_iter().map(List::Tier).chain(others);
@@ -309,8 +310,8 @@ impl Tiers {
         listed
     }
 
-    /// The patterns that open a sensitive path by its name, if any does: nobody is asked about it then (spec
-    /// §10). What is sensitive `table` says.
+    /// The patterns that grant a sensitive path by its name, if there are any. Such a path needs no prompt (spec §10).
+    /// `table` says which paths are sensitive.
     fn outspoken(&self, table: &Table) -> Option<Listed> {
         let is_sensitive =
             |path: &PathBuf| table.look(bytes(path)).here.intersects(Marks::SENSITIVE);
@@ -323,8 +324,8 @@ impl Tiers {
         Some(listed)
     }
 
-    /// The most specific pattern by which `restraint` withholds the path, or the spelling by which it
-    /// was reached: for messages (spec §9.2).
+    /// The most specific pattern by which `restraint` withholds the path, or the spelling by which it was reached. For
+    /// messages (spec §9.2).
     #[must_use]
     pub fn reported(&self, restraint: Restraint, path: &Path, route: &Path) -> Option<&Pattern> {
         self.narrowest(List::of(restraint)?, path, route)
@@ -337,7 +338,7 @@ impl Tiers {
         narrowest.map(|(_, pattern)| pattern)
     }
 
-    /// What withholds the path, in words: the pattern, the list that it is of, and where it is written.
+    /// The source of a restraint in words: the pattern, its list, and the file and line.
     #[must_use]
     pub fn described(&self, restraint: Restraint, path: &Path, route: &Path) -> String {
         if restraint == Restraint::Autorun {
@@ -346,8 +347,8 @@ impl Tiers {
         self.in_words(List::of(restraint), self.reported(restraint, path, route))
     }
 
-    /// What is left without the patterns by which `restraint` withholds the path, or the spelling by which it was
-    /// reached; and each of them as [`Self::described`] has it, the most specific first.
+    /// The layer without the patterns by which `restraint` withholds the path, or the spelling by which it was reached.
+    /// Also returns these patterns in the words of [`Self::described`], the most specific first.
     #[must_use]
     pub fn without(&self, restraint: Restraint, path: &Path, route: &Path) -> (Self, Vec<String>) {
         let Some(list) = List::of(restraint) else { return (self.clone(), Vec::new()) };
@@ -358,8 +359,8 @@ impl Tiers {
         (self.with_patterns(rest), words.collect())
     }
 
-    /// With the patterns of `read_paths` that match the canonical path in `write_paths` instead, and these. What who may
-    /// only restrict leaves for reading stays so.
+    /// Moves the patterns of `read_paths` that match the canonical path to `write_paths`, and returns them too. The
+    /// limits of a source that may only restrict stay.
     #[must_use]
     pub fn moved_to_write(&self, path: &Path) -> (Self, Vec<&Pattern>) {
         let is_moved = |(list, pattern): &&(List, Pattern)| {
@@ -372,16 +373,16 @@ impl Tiers {
         (self.with_patterns(patterns), moved)
     }
 
-    /// What opens the path of `found`, which no rule reaches: in words as [`Self::described`] has them,
-    /// and the directory below which it does.
+    /// The pattern that grants the path of `found`, which no rule reaches: in the words of [`Self::described`], and the
+    /// directory below which it matches.
     pub(crate) fn opener(&self, found: &Lookup, path: &Path, route: &Path) -> (String, PathBuf) {
         let list = List::opener(found);
         let pattern = list.and_then(|list| self.narrowest(list, path, route));
         (self.in_words(list, pattern), pattern.map_or_else(|| PathBuf::from("/"), Pattern::stem))
     }
 
-    /// As [`Self::described`], the patterns that withhold something below the first of these canonical directories, and
-    /// do not say the same below the other, the most specific first.
+    /// The patterns that withhold something below the first of these canonical directories, and do not have the same
+    /// marks below the other. In the words of [`Self::described`], the most specific first.
     #[must_use]
     pub fn described_between(&self, one: &Path, other: &Path) -> Vec<Described> {
         let differs = |(list, pattern): &&(List, Pattern)| {
@@ -402,7 +403,7 @@ impl Tiers {
         differing.into_iter().map(described).collect()
     }
 
-    /// The pattern of a list, and where it is written; without one the list, or the default.
+    /// The pattern of a list, with its file and line. Without a pattern, the list or the default.
     fn in_words(&self, list: Option<List>, pattern: Option<&Pattern>) -> String {
         let field = list.map_or("default", List::field);
         let of_default = || self.default_place.as_ref().filter(|_| list.is_none());
@@ -414,8 +415,8 @@ impl Tiers {
         place.map_or_else(|| what.clone(), |place| format!("{what} ({place})"))
     }
 
-    /// Every pattern that matches the path, or restricts and matches the spelling by which that was reached, with its
-    /// list.
+    /// Every pattern that matches the path, with its list. A pattern that restricts may match the spelling by which the
+    /// path was reached instead.
     pub fn matching(&self, path: &Path, route: &Path) -> impl Iterator<Item = (List, &Pattern)> {
         let matching = self
             .patterns
@@ -424,13 +425,13 @@ impl Tiers {
         matching.map(|(list, pattern)| (*list, pattern))
     }
 
-    /// Whether the path, be it a spelling, is on the list of sensitive paths, be it only warned of.
+    /// Whether the path, which may be a spelling, is on the list of sensitive paths, even if that only warns.
     #[must_use]
     pub fn is_sensitive(&self, path: &Path) -> bool {
         self.table().is_ok_and(|table| table.look(bytes(path)).here.intersects(Marks::SENSITIVE))
     }
 
-    /// Whether the list of sensitive paths names the canonical directory, or something below it by its place.
+    /// Whether the list of sensitive paths names the canonical directory, or a place below it.
     #[must_use]
     pub fn holds_sensitive(&self, directory: &Path) -> bool {
         let is_inside = |(list, pattern): &(List, Pattern)| {
@@ -439,8 +440,8 @@ impl Tiers {
         self.is_sensitive(directory) || self.patterns.iter().any(is_inside)
     }
 
-    /// Without the patterns that can match nothing at or below the canonical `directories`: to judge
-    /// a few paths there by few patterns takes a fraction of the time.
+    /// Without the patterns that can match nothing at or below the canonical `directories`. Judging a few paths there
+    /// then takes a fraction of the time.
     #[must_use]
     pub fn about(&self, directories: &[&Path]) -> Self {
         let concerned = |(_, pattern): &&(List, Pattern)| {
@@ -449,8 +450,8 @@ impl Tiers {
         self.with_patterns(self.patterns.iter().filter(concerned).cloned().collect())
     }
 
-    /// Without the patterns that match none of the canonical `paths`: the same verdicts there in a fraction of the
-    /// time, where what is below has no part in them.
+    /// Without the patterns that match none of the canonical `paths`. The verdicts on these paths stay the same and
+    /// take a fraction of the time, unless they depend on paths below.
     #[must_use]
     pub fn at(&self, paths: &[&Path]) -> Self {
         let concerned =
@@ -458,7 +459,7 @@ impl Tiers {
         self.with_patterns(self.patterns.iter().filter(concerned).cloned().collect())
     }
 
-    /// With the list of sensitive paths that `other` has.
+    /// With the list of sensitive paths of `other`.
     #[must_use]
     pub fn warning_of(&self, other: &Self) -> Self {
         let is_sensitive = |(list, _): &&(List, Pattern)| *list == List::Sensitive;
@@ -467,14 +468,14 @@ impl Tiers {
         self.with_patterns(all.cloned().collect())
     }
 
-    /// With these patterns in place of all.
+    /// With these patterns instead of its own.
     fn with_patterns(&self, patterns: Vec<(List, Pattern)>) -> Self {
         let (default_place, autorun) = (self.default_place.clone(), self.autorun.clone());
         let &Self { default, is_settled, asks, .. } = self;
         Self { default, is_settled, asks, default_place, patterns, autorun, ..Self::default() }
     }
 
-    /// Without the patterns that open something to those who ask.
+    /// Without the patterns that grant after a prompt.
     #[must_use]
     pub fn without_questions(&self) -> Self {
         let asks = |(list, _): &&(List, Pattern)| *list == List::Tier(Tier::Prompt);
@@ -484,22 +485,21 @@ impl Tiers {
     /// With one more pattern in the list of `tier`. Looks at the disk.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// As for [`Self::new`].
     pub fn with(mut self, tier: Tier, text: &str, places: Places<'_>) -> Result<Self, TierError> {
         self.table = OnceLock::new();
         self.add(List::Tier(tier), text, places)?;
         Ok(self)
     }
 
-    /// The links, canonical, on the literal parts of `read_paths` and `write_paths`.
+    /// The symlinks, canonical, on the literal parts of `read_paths` and `write_paths`.
     pub fn opening_links(&self) -> impl Iterator<Item = &Path> {
         let grants = |(tier, _): &(Tier, &Pattern)| *tier != Tier::Prompt;
         self.opening().filter(grants).flat_map(|(_, pattern)| pattern.links()).map(PathBuf::as_path)
     }
 
-    /// Takes patterns of `read_paths` and `write_paths` by their spelling alone where a link on it is not to be
-    /// followed, as `distrusted` says; what is for reading alone stays so where that leads. The first such link of
-    /// each, with its tier and text.
+    /// Limits patterns of `read_paths` and `write_paths` to their spelling if a symlink on it is `distrusted`. A limit
+    /// to reading stays in force at its target. Returns the first such symlink of each pattern, with its tier and text.
     pub fn distrust(&mut self, distrusted: impl Fn(&Path) -> bool) -> Vec<(Tier, String, PathBuf)> {
         let (mut found, mut limits) = (Vec::new(), Vec::new());
         for (list, pattern) in &mut self.patterns {
@@ -517,15 +517,15 @@ impl Tiers {
         found
     }
 
-    /// The patterns of what nobody touches, and of what a person is asked about, as `deny_paths` of a policy for
-    /// another home and workspace takes them.
+    /// The patterns of `deny_paths` and `prompt_paths`, in a form that `deny_paths` of a policy for another home and
+    /// workspace accepts.
     pub fn withholding(&self) -> impl Iterator<Item = &str> {
         let withholds = |list| matches!(list, List::Tier(Tier::Deny | Tier::Prompt));
         let patterns = self.patterns.iter().filter(move |(list, _)| withholds(*list));
         patterns.map(|(_, pattern)| pattern.expanded())
     }
 
-    /// The patterns that may open what no rule does, with the tier of each.
+    /// The patterns that may grant paths that no rule grants, with the tier of each.
     pub fn opening(&self) -> impl Iterator<Item = (Tier, &Pattern)> {
         self.patterns.iter().filter_map(|(list, pattern)| match list {
             List::Tier(Tier::Deny) => None,

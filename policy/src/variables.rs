@@ -1,30 +1,29 @@
-//! Rules about environment variables as they are judged (spec §11.2): those that were written
-//! ([`crate::env`]), and those that an image holds for programs that start programs.
+//! Judges environment variables by rules (spec §11.2): written rules ([`crate::env`]), and rules in an image for
+//! programs that start programs.
 
 use crate::coverage::Coverage;
 use crate::image::{Image, Span};
 use crate::invocation::{self, Admission};
 
-/// What every program has where rules are declared and none is about it. `TERM` says how to write on
-/// the terminal, which is passed on too.
+/// Variables that every program gets if rules are declared and none is about them. `TERM` describes the terminal, which
+/// programs also inherit.
 const BASE: [&[u8]; 5] = [b"PATH", b"HOME", b"USER", b"LANG", b"TERM"];
 
-/// What the names of the base set that there are many of begin with.
+/// The prefix of the other names in the base set.
 const BASE_PREFIX: &[u8] = b"LC_";
 
-/// What the launcher sets for every program of a run. No rule is about these.
+/// Variables that the launcher sets for every program of a run. No rule is about these.
 pub const OWNED: [&str; 3] = ["LD_PRELOAD", "JP_CONFINE", "TMPDIR"];
 
-/// The longest name, or beginning of one, that a rule may have. So much of a name tells which rules
-/// match it.
+/// Longest name, or prefix of names, in a rule. This many bytes of a name show which rules match it.
 pub const LONGEST: usize = 255;
 
 /// The rule matches every name that begins with its literal part.
 pub(crate) const PREFIX: u32 = 1;
-/// What it matches may be read.
+/// The rule allows reading the variables that it matches.
 pub(crate) const READ: u32 = 2;
 
-/// A rule, wherever it is kept.
+/// A rule from any source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule<'a> {
     pub(crate) literal: &'a [u8],
@@ -38,8 +37,8 @@ impl Rule<'_> {
     }
 }
 
-/// The place of the rule that decides about `name`: the one with the longest literal part; of equals an
-/// exact one, then the last.
+/// The place of the rule that decides about `name`: the one with the longest literal part. Of equals an exact rule
+/// wins, then the last.
 pub(crate) fn winner<'a>(
     rules: impl Iterator<Item = Rule<'a>>,
     name: &[u8],
@@ -48,7 +47,7 @@ pub(crate) fn winner<'a>(
     matching.max_by_key(|(_, rule)| (rule.literal.len(), !rule.is_prefix))
 }
 
-/// What the rules say of `name`.
+/// The verdict of the rules on `name`.
 pub(crate) fn judge<'a>(rules: impl Iterator<Item = Rule<'a>>, name: &[u8]) -> Coverage {
     winner(rules, name).map_or(Coverage::Uncovered, |(_, rule)| Coverage::of(rule.read))
 }
@@ -65,15 +64,15 @@ pub fn is_owned(name: &[u8]) -> bool {
     OWNED.iter().any(|owned| owned.as_bytes() == name)
 }
 
-/// Whether there is anything that programs may have to do without when they are started.
+/// Whether any variable may be withheld from programs that are started.
 #[must_use]
 pub fn are_withheld(image: &Image<'_>) -> bool {
     image.levels().any(|level| level.environment().count.get() > 0 || level.lists_programs())
 }
 
-/// Whether a program that is started by the rules of `admission` may not have the variable `name` of
-/// whoever starts it: a rule denies it, or the rule about the program does not list it. What no rule is
-/// about passes: it was set inside, for what is not granted is not in the run at all.
+/// Whether a program, started by the rules of `admission`, must not inherit the variable `name` from its caller. A rule
+/// may deny it, or the rule about the program may not list it. A variable that no rule is about passes: it was set
+/// inside the run, which contains no variable that is not granted.
 ///
 /// Of a longer name the first [`LONGEST`] bytes and one more suffice.
 #[must_use]
@@ -85,7 +84,7 @@ pub fn is_withheld(image: &Image<'_>, admission: &Admission, name: &[u8]) -> boo
 }
 
 impl<'a> Image<'a> {
-    /// The rules of one list of them.
+    /// The rules in one list.
     pub(crate) fn rules_about(&self, list: Span) -> impl Iterator<Item = Rule<'a>> {
         let image = *self;
         self.variables(list).iter().map(move |rule| Rule {

@@ -1,8 +1,8 @@
-//! Whether a write of git's configuration is ordinary work: the launcher's supervisor asks before it lets one pass
+//! Judges whether a write of git's configuration is ordinary work. The launcher's supervisor asks before it allows one
 //! without a prompt.
 //!
-//! Many variables have git start programs. So only those of one table may change, and only to values that are known to
-//! be harmless. Everything else must stay as it is, to the byte.
+//! Many variables make git start programs. So only variables in one table may change, and only to values that are known
+//! to be harmless. Everything else must stay unchanged, to the byte.
 
 mod addresses;
 mod keys;
@@ -17,14 +17,15 @@ use std::vec::Vec;
 pub use self::reach::{is_guarded, is_out_of_reach};
 use crate::git_config::{self, Entry, Unreadable};
 
-/// What is known about the repository whose configuration is written.
+/// The known facts about the repository whose configuration is written.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// The directory of the file, canonical.
     pub directory: &'a [u8],
     /// The workspace, canonical.
     pub workspace: &'a [u8],
-    /// Whether the run can change nothing that git obeys in a directory, nor what its name stands for, but by consent.
+    /// Whether the run cannot change, without consent, the files in a directory that git obeys or the directory that
+    /// the name leads to.
     pub is_out_of_reach: &'a dyn Fn(&[u8]) -> bool,
     /// Whether the run itself added a remote of this name to this file.
     pub is_own_remote: &'a dyn Fn(&[u8]) -> bool,
@@ -39,17 +40,17 @@ impl fmt::Debug for Facts<'_> {
     }
 }
 
-/// A write that may pass.
+/// A write that needs no prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vetted {
-    /// Remotes that it adds.
+    /// The remotes that it adds.
     pub added: Vec<Vec<u8>>,
 }
 
-/// Why a write may not pass without a prompt.
+/// Why a write needs a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unvetted {
-    /// Git cannot read the file as it was, or as it would be.
+    /// Git cannot read the old or the new file.
     Unreadable,
     /// These variables would change, as `git config --list` names them.
     Changes(Vec<String>),
@@ -58,7 +59,7 @@ pub enum Unvetted {
 /// Whether `new` may replace `old` as a file of git's configuration.
 ///
 /// # Errors
-/// The reason, where a person is to be asked.
+/// The reason for a prompt.
 pub fn vet(old: &[u8], new: &[u8], facts: &Facts<'_>) -> Result<Vetted, Unvetted> {
     let [old, new] = [old, new].map(git_config::entries);
     let (old, new) = (old?, new?);
@@ -83,8 +84,8 @@ impl From<Unreadable> for Unvetted {
     }
 }
 
-/// What differs of the variables that are in no table: they must be the same, in the same order, and be written the
-/// same.
+/// The changed variables that are in no table. Such variables must stay the same, in the same order, and written the
+/// same way.
 fn other_changes<'e, 't>(
     old: &'e [Entry<'t>],
     new: &'e [Entry<'t>],
@@ -103,15 +104,15 @@ fn other_changes<'e, 't>(
         these.iter().filter(is_alone).copied().collect()
     };
     let changed = [only(&new, &old), only(&old, &new)].concat();
-    // Only their order or their number changed: any of them may count for another value.
+    // Only their order or number changed, so any of them may have another value now.
     if changed.is_empty() { [new, old].concat() } else { changed }
 }
 
-/// Whether a variable with a new value may be there.
+/// Whether a variable may have a new value.
 fn is_harmless(entry: &Entry<'_>, facts: &Facts<'_>) -> bool {
-    // Reported already where it is in no table.
+    // A variable that is in no table was reported before.
     let Some(check) = keys::check(&entry.name, facts) else { return true };
-    // Readers other than git may take a second line for a line of its own.
+    // Readers other than git may read a second line as a line of its own.
     let is_one_line = !entry.written.1.trim_ascii_end().contains(&b'\n');
     let value = entry.value.as_deref();
     is_one_line && value.is_some_and(|value| keys::passes(check, &entry.name, value, facts))

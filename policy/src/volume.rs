@@ -1,9 +1,9 @@
-//! File systems that take names for equal which differ in case: which paths lie on one, and what names have in common
-//! that are equal there. Used by `image`, `walk` and `automaton`.
+//! Handles file systems on which names that differ in case are equal: the paths on them, and the folded form that equal
+//! names share. Used by `image`, `walk` and `automaton`.
 //!
-//! The folding is at least as coarse as that of any file system we know: it joins letters that differ in case, by
-//! simple or full folding of any version of Unicode, or in their composition; and it leaves out combining marks and
-//! characters without a width. It decides what is denied alone, so that too much joined is denied too much.
+//! The folding is at least as coarse as that of any file system we know. It joins letters that differ in case, by
+//! simple or full folding of any version of Unicode, or in their composition. It drops combining marks and characters
+//! without a width. It only decides about denials, so joining too much denies too much.
 
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -11,13 +11,13 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::image::{self, Header, ImageError, Span};
 use crate::walk::{Components, leads_to};
 
-/// A directory at and below which names are equal that differ in case.
+/// A directory at and below which names that differ in case are equal.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Volume {
     /// Its canonical path: a span of `bytes`.
     pub(crate) root: Span,
-    /// Whether names may have others beside their spellings, as short names of FAT and NTFS are.
+    /// Whether entries may have other names besides their spellings, such as the short names of FAT and NTFS.
     pub(crate) aliased: U32,
 }
 
@@ -26,14 +26,14 @@ pub(crate) struct Volume {
 pub(crate) enum Comparison {
     /// By its bytes.
     Exact,
-    /// As folded, too.
+    /// Also by its folded form.
     Folded,
-    /// There is no telling which names it is equal to.
+    /// The names that it equals are unknown.
     Unknown,
 }
 
 impl Volume {
-    /// How `path` is compared, if it lies on the volume whose root is `root`.
+    /// How `path` is compared, if it is on the volume whose root is `root`.
     pub(crate) fn compares(&self, root: &[u8], path: &[u8]) -> Comparison {
         let is_below = leads_to(root, path) || root == b"/";
         match path.get(root.len()..).filter(|_| is_below) {
@@ -51,8 +51,8 @@ impl Volume {
     }
 }
 
-/// Whether the name may be another one of an entry: a short name, as `SECRET~1.TXT`; a stream, as `f:stream`; one that
-/// the file system takes dots or spaces from, or reads in a code page.
+/// Whether the name may be another name of an entry: a short name such as `SECRET~1.TXT`, or a stream such as
+/// `f:stream`. Also a name from which the file system removes dots or spaces, or that it reads in a code page.
 fn may_be_alias(name: &[u8]) -> bool {
     matches!(name.last(), Some(b'.' | b' '))
         || name.contains(&b':')
@@ -60,8 +60,8 @@ fn may_be_alias(name: &[u8]) -> bool {
         || is_short(name)
 }
 
-/// Whether it has the form of a short name that stands for a longer one: eight characters with a `~` among them, and
-/// three behind a dot.
+/// Whether it has the form of a short name that stands for a longer one. That is up to eight characters with a `~`
+/// among them, and up to three after a dot.
 fn is_short(name: &[u8]) -> bool {
     let dot = name.iter().position(|&byte| byte == b'.');
     let (stem, extension) = name.split_at_checked(dot.unwrap_or(name.len())).unwrap_or((name, &[]));
@@ -72,12 +72,12 @@ fn is_short(name: &[u8]) -> bool {
         && tilde.is_some_and(|at| at != 0 && at < stem.len().wrapping_sub(1))
 }
 
-/// How the names of an image are compared with those of a path: by their bytes, or as these become.
+/// How the names of an image are compared with those of a path: by their bytes, or by their folded forms.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Names<'i>(Option<&'i Folds<'i>>);
 
 impl<'i> Names<'i> {
-    /// By what `folds` says, if that is something.
+    /// Compares by `folds`, or by bytes if it is `None`.
     pub(crate) const fn by(folds: Option<&'i Folds<'i>>) -> Self {
         Self(folds)
     }
@@ -88,13 +88,13 @@ impl<'i> Names<'i> {
         self.0.map_or_else(|| name == known, |folds| folds.equals(name, known))
     }
 
-    /// Whether the name of a path ends as the `known` one.
+    /// Whether the name of a path ends with the `known` ending.
     #[inline]
     pub(crate) fn ends_with(self, name: &[u8], known: [u8; 4]) -> bool {
         self.0.map_or_else(|| name.ends_with(&known), |folds| folds.ends_with(name, known))
     }
 
-    /// What of `path` is below `base`, with the separator between.
+    /// The part of `path` below `base`, with the separator before it.
     #[inline]
     pub(crate) fn below<'p>(self, base: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
         match self.0 {
@@ -103,29 +103,29 @@ impl<'i> Names<'i> {
         }
     }
 
-    /// Whether `path` leads to the known `base`, or is that.
+    /// Whether `path` is the known `base` or a prefix of it.
     #[inline]
     pub(crate) fn lead_to(self, path: &[u8], base: &[u8]) -> bool {
         self.0.map_or_else(|| leads_to(path, base), |folds| folds.lead_to(path, base))
     }
 
-    /// What the names become, if they become anything.
+    /// The folding of the names, if there is one.
     pub(crate) const fn folds(self) -> Option<&'i Folds<'i>> {
         self.0
     }
 }
 
-/// What characters become, from the first to the last of them.
+/// The folded form of a range of characters, from the first to the last.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Fold {
     pub(crate) first: U32,
     pub(crate) last: U32,
-    /// A span of the texts; nothing of it is left where that is empty.
+    /// A span of the texts. Empty if the characters are dropped.
     pub(crate) becomes: Span,
 }
 
-/// What all characters become that are not what they are.
+/// The folded forms of all characters that change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Folds<'a> {
     /// In the order of the characters.
@@ -134,7 +134,7 @@ pub(crate) struct Folds<'a> {
 }
 
 impl<'a> Folds<'a> {
-    /// Those of an image; `None` where its names are what they are.
+    /// The folds of an image. `None` if its names are not folded.
     pub(crate) fn of(whole: &'a [u8], header: &Header) -> Result<Option<Self>, ImageError> {
         if header.folds.count.get() == 0 {
             return Ok(None);
@@ -143,7 +143,7 @@ impl<'a> Folds<'a> {
         Ok(Some(Self { table: image::table(whole, folds)?, texts: image::part(whole, texts) }))
     }
 
-    /// Hands on what the name becomes, byte by byte, until one is refused.
+    /// Passes on the folded name, byte by byte, until `put` returns `None`.
     #[inline]
     pub(crate) fn each(&self, name: &[u8], mut put: impl FnMut(u8) -> Option<()>) -> Option<()> {
         let mut rest = name;
@@ -165,8 +165,9 @@ impl<'a> Folds<'a> {
         Some(())
     }
 
-    /// What the character becomes that begins with this byte, which is not ASCII, the first byte lowest; and from
-    /// [`COUNT`] on how many of those behind belong to it. A byte that begins none stays.
+    /// The folded form of the character that begins with this byte, which is not ASCII. The first byte is the lowest.
+    /// The bits from [`COUNT`] on say how many bytes after the first belong to it. A byte that begins no character
+    /// stays.
     #[cold]
     #[inline(never)]
     fn first(&self, first: u8, behind: &[u8]) -> u128 {
@@ -218,7 +219,7 @@ impl<'a> Folds<'a> {
         end == u32::from_be_bytes(known)
     }
 
-    /// Whether the name becomes what `known` does, which is folded, or all ASCII.
+    /// Whether the folded name equals `known`, which is folded or all ASCII.
     #[cold]
     #[inline(never)]
     pub(crate) fn equals(&self, name: &[u8], known: &[u8]) -> bool {
@@ -228,7 +229,7 @@ impl<'a> Folds<'a> {
     }
 }
 
-/// Where a number stands beside the bytes of up to three characters.
+/// The position of a number beside the bytes of up to three characters.
 const COUNT: u32 = 120;
 
 /// Bytes of up to three characters, none of which is zero.
@@ -236,7 +237,7 @@ fn packed(bytes: &[u8]) -> u128 {
     bytes.iter().rev().fold(0, |all, &byte| all.wrapping_shl(8) | u128::from(byte))
 }
 
-/// The character that begins with this byte, and how many of those behind belong to it.
+/// The character that begins with this byte, and how many of the bytes after it belong to it.
 fn character(first: u8, behind: &[u8]) -> Option<(u32, usize)> {
     let (length, bits, least) = match first {
         0xC2..=0xDF => (1, 0x1F, 0x80),
@@ -251,7 +252,7 @@ fn character(first: u8, behind: &[u8]) -> Option<(u32, usize)> {
     (code >= least && char::from_u32(code).is_some()).then_some((code, length))
 }
 
-/// The letters of a Korean syllable, as Unicode takes it apart.
+/// The letters of a Korean syllable, as Unicode decomposes it.
 fn jamo(code: u32) -> Option<u128> {
     const FIRST: u32 = 0xAC00;
     let index = code.checked_sub(FIRST).filter(|&index| index < 19 * 21 * 28)?;

@@ -1,4 +1,4 @@
-//! Along a path, component by component: down the trie of an image, and over a pattern.
+//! Walks along a path, component by component: down the trie of an image, and over a pattern.
 
 use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, NONE, Node};
 use crate::volume::{Folds, Names};
@@ -6,9 +6,9 @@ use crate::volume::{Folds, Names};
 /// How far a path goes down the trie.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk<'a> {
-    /// The deepest rule passed, and where in the path its anchor ends.
+    /// The deepest rule passed, and the end of its anchor in the path.
     winner: Option<(u32, usize)>,
-    /// The node of the whole path, where there is one, and its number.
+    /// The node of the whole path, if there is one. `at` is its number.
     pub(crate) reached: Option<&'a Node>,
     at: u32,
     /// See [`crate::decide::Lookup::visible`].
@@ -32,7 +32,7 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// The beginning of the way along `path`, and the names that follow.
+    /// The start of a walk along `path`, and the names that follow.
     fn begin<'p>(image: &Image<'a>, path: &'p [u8]) -> (Self, Components<'p>) {
         if let Some(head) = image.head().filter(|head| leads_to(head.path, path)) {
             return (head.walk, Components { path, at: head.path.len() });
@@ -52,14 +52,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The deepest rule passed along `path`, and what of that follows its anchor.
+    /// The deepest rule passed along `path`, and the part of the path after its anchor.
     pub(crate) fn winner<'p>(&self, path: &'p [u8]) -> Option<(u32, &'p [u8])> {
         let (rule, end) = self.winner?;
         let rest = path.get(end..).unwrap_or(&[]);
         Some((rule, if matches!(rest, [b'/']) { &[] } else { rest }))
     }
 
-    /// Whether nothing is hidden at or below `path`, along which this went.
+    /// Whether nothing is hidden at or below `path`, along which this walk went.
     pub(crate) fn shows_everything(&self, image: &Image<'a>, path: &[u8]) -> bool {
         let winner = self.winner(path).and_then(|(id, _)| image.rule(id));
         winner.is_none_or(|rule| rule.hidden == 0)
@@ -67,7 +67,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The way to where most paths lead, gone once for all of them.
+/// A walk to the directory below which most paths lie, done once for all of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head<'a> {
     path: &'a [u8],
@@ -76,7 +76,7 @@ pub(crate) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// That to `path`, canonical; `None` where it is the root, or a link was on it when the policy was compiled.
+    /// The walk to `path`, canonical. `None` if it is the root, or a symlink was on it when the policy was compiled.
     pub(crate) fn of(image: &Image<'a>, path: &'a [u8]) -> Option<Self> {
         let is_way = path.len() > 1 && alias(image, path).is_none();
         is_way.then(|| {
@@ -85,14 +85,13 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// Whether `path` leads where nothing is hidden.
+    /// Whether `path` is below it and nothing is hidden there.
     pub(crate) fn shows(&self, path: &[u8]) -> bool {
         self.shows_everything && leads_to(self.path, path)
     }
 }
 
-/// The link that stood on a prefix of `path` when the policy was compiled: the length of that prefix and what it
-/// resolves to.
+/// The symlink that was at a prefix of `path` when the policy was compiled: the length of that prefix and its target.
 pub(crate) fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
     let (mut walk, names) = Walk::begin(image, path);
     for component in names {
@@ -112,7 +111,7 @@ pub(crate) fn leads_to(prefix: &[u8], path: &[u8]) -> bool {
         && path.strip_prefix(prefix).is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
 }
 
-/// One component of a path and where it ends.
+/// One component of a path and the position of its end.
 pub(crate) struct Component<'p> {
     pub(crate) name: &'p [u8],
     pub(crate) end: usize,
@@ -143,7 +142,7 @@ impl<'p> Iterator for Components<'p> {
     }
 }
 
-/// Whether `pattern`, component by component, matches the beginning of `rest`, of which these are the `names`.
+/// Whether `pattern`, component by component, matches the beginning of `rest`. `names` says how names are compared.
 #[inline(never)] // few rules have any, and the stack of the preload library is short
 pub(crate) fn excludes(pattern: &[u8], rest: &[u8], names: Names<'_>) -> bool {
     let mut parts = Components::of(rest);
@@ -151,7 +150,7 @@ pub(crate) fn excludes(pattern: &[u8], rest: &[u8], names: Names<'_>) -> bool {
         .all(|wanted| parts.next().is_some_and(|name| is_match(wanted.name, name.name, names)))
 }
 
-/// Whether `pattern` may match something below `rest`, likewise.
+/// As [`excludes`], whether `pattern` may match something below `rest`.
 pub(crate) fn leads_below(pattern: &[u8], rest: &[u8], names: Names<'_>) -> bool {
     let mut wanted = Components::of(pattern);
     let leads_on = |name: Component<'_>| {
@@ -160,7 +159,8 @@ pub(crate) fn leads_below(pattern: &[u8], rest: &[u8], names: Names<'_>) -> bool
     Components::of(rest).all(leads_on) && wanted.next().is_some()
 }
 
-/// The rest of an exclusion of a grant, `pattern`, at `way` below its anchor. `None` where it excludes nothing below there.
+/// The rest of an exclusion of a grant, `pattern`, at `way` below its anchor. `None` if it excludes nothing below
+/// there.
 #[cfg(feature = "std")]
 #[must_use]
 pub fn behind(pattern: &str, way: &[u8]) -> Option<std::string::String> {
@@ -180,8 +180,8 @@ fn is_match(pattern: &[u8], name: &[u8], names: Names<'_>) -> bool {
         .map_or_else(|| matches(pattern, name), |folds| matches_folded(pattern, name, folds))
 }
 
-/// As [`matches`], of what the name becomes, by the places in the pattern that it may stand at; a longer pattern than
-/// there is room for matches.
+/// As [`matches`], for the folded name. It tracks all places in the pattern at once. A pattern that is too long for
+/// that matches.
 #[cold]
 #[inline(never)]
 fn matches_folded(pattern: &[u8], name: &[u8], folds: &Folds<'_>) -> bool {

@@ -1,5 +1,5 @@
-//! Which rule would allow what is refused, in words. The longest anchor decides alone, so a new rule has to grant what
-//! is granted without it, too: nobody is to lose by what they ask for.
+//! Finds the rule that would allow a denied request, and puts it into words. The longest anchor decides alone. So a new
+//! rule must also grant what is granted without it, or the person would lose rights.
 
 use std::format;
 use std::path::Path;
@@ -14,32 +14,32 @@ use crate::decide::{self, Request};
 use crate::image::RuleId;
 use crate::model::TYPED;
 
-/// Which rule of `access.fs` would allow what is refused.
+/// The rule of `access.fs` that would allow a denied request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// A new one.
     New {
-        /// Where.
+        /// The place of the rule.
         at: At,
-        /// What is granted there without it.
+        /// The capabilities that are granted there without it.
         held: Capabilities,
-        /// What the whole workspace grants for as long as there are no rules.
+        /// The capabilities that the whole workspace has while there are no rules.
         undeclared: Capabilities,
     },
-    /// The one that decides, which stands there: two would be in each other's way.
+    /// The deciding rule, which is at that place. A second one would conflict with it.
     Known(At),
-    /// The one on this link, as nothing behind it can have one.
+    /// The rule on this symlink, because no path behind it can have one.
     OnLink(String),
-    /// None can.
+    /// No rule can.
     Nothing,
 }
 
-/// On what a rule is wanted.
+/// The path that a rule is wanted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum At {
     /// The path in question.
     Path,
-    /// Its directory: a rule on a link is about what the link leads to.
+    /// Its directory, because a rule on a symlink is about its target.
     Directory,
 }
 
@@ -50,13 +50,13 @@ impl Default for Wanted {
 }
 
 impl Wanted {
-    /// What to ask for where `asked` is refused, with `flag` for an alternative.
+    /// The request for `asked` in words, with `flag` as an alternative.
     pub(crate) fn words(&self, asked: Capabilities, flag: &str) -> String {
         let flag = match self {
             Self::New { at: At::Directory, .. } | Self::Known(At::Directory) => {
                 format!("the flag `{flag}` on that directory")
             }
-            // A flag is not taken by way of a link that a run could have made.
+            // A flag does not follow a symlink that a run could have created.
             Self::OnLink(_) => format!("the flag `{flag}` on what the link leads to"),
             _ => format!("the flag `{flag}`"),
         };
@@ -66,7 +66,7 @@ impl Wanted {
                 if undeclared.is_empty() {
                     format!("an `access.fs` rule {on_it}")
                 } else {
-                    // The first rules put sensitive files behind a question.
+                    // The first rules make sensitive files need a prompt.
                     format!(
                         "`access.fs` rules: on `.` with {}, and {on_it}, with which sensitive files such as \
                          `.env` are no longer open",
@@ -96,12 +96,12 @@ impl At {
     }
 }
 
-/// The keys of a rule that grants these.
+/// The keys of a rule that grants these capabilities.
 pub(crate) fn keys(caps: Capabilities) -> String {
     joined(&granted(caps))
 }
 
-/// The same of a rule on a link that leads out.
+/// The keys of a rule on a symlink that leads out of the workspace.
 pub(crate) fn keys_of_external(caps: Capabilities) -> String {
     let mut names = granted(caps);
     names.insert(0, "external");
@@ -128,7 +128,7 @@ fn joined(names: &[&str]) -> String {
 }
 
 impl Context<'_> {
-    /// Which rule would allow what is refused on the canonical `path`. Looks at the disk.
+    /// The rule that would allow a denied request on the canonical `path`. Looks at the disk.
     pub(crate) fn wanted(&self, path: &Path, refused: &CheckResult) -> Wanted {
         let winner = refused.rule_id.map(RuleId::index);
         let asked = refused.asked();
@@ -149,7 +149,7 @@ impl Context<'_> {
         }
     }
 
-    /// The same of the canonical `place`, which is in the workspace.
+    /// As [`Self::wanted`], for the canonical `place` in the workspace.
     fn wanted_at(&self, place: &Path, at: At, asked: Capabilities) -> Wanted {
         let Some(image) = self.image() else { return Wanted::default() };
         let found = decide::lookup(image, &Request::canonical(bytes(place)));
@@ -172,7 +172,7 @@ impl Context<'_> {
     }
 }
 
-/// Whether it is the rule of an option, which there is no file to change in.
+/// Whether it is the rule of an option. No file contains it, so none can be changed.
 fn is_typed(origin: &Origin) -> bool {
     matches!(origin, Origin::Rule { layer, .. } if **layer == *TYPED)
 }

@@ -1,4 +1,4 @@
-//! What a person should know about a policy that is nevertheless honoured.
+//! Warnings about a policy that is nevertheless applied.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::model::RuleSource;
 use crate::slips::Slip;
 use crate::tiers::{TierError, Tiers};
 
-/// Something to print before the run; it never makes a policy wider than it reads.
+/// A warning to print before the run. It never makes a policy wider than it reads.
 #[derive(Debug, thiserror::Error)]
 pub enum Warning {
     /// A layer emptied the list, which lifts every restriction (R15).
@@ -22,33 +22,33 @@ pub enum Warning {
          to deny everything instead, keep one rule: `path = \".\"` without a capability"
     )]
     Lifted {
-        /// The layer that did it.
+        /// The layer that emptied it.
         layer: String,
     },
-    /// The same of rules about something else than files.
+    /// A layer emptied a list of rules about something else than files.
     #[error(
         "{layer} leaves `access.{list}` empty, which lifts all of its rules: nothing is forbidden there"
     )]
     LiftedOther {
-        /// The layer that did it.
+        /// The layer that emptied it.
         layer: String,
         /// The list: `net`, for instance.
         list: &'static str,
     },
-    /// An external rule cannot hold here, and became a denial (spec §6.1, §6.4).
+    /// An external rule does not apply here, and became a denial (spec §6.1, §6.4).
     #[error("{rule}: `{path}` {why}; it is denied instead")]
     Dropped {
         /// The rule.
         rule: RuleSource,
         /// Its path as written.
         path: String,
-        /// Why it cannot hold.
+        /// Why it does not apply.
         why: DropReason,
     },
-    /// A pattern that would allow something can match nothing (spec §9.1).
+    /// A pattern that would grant something can match nothing (spec §9.1).
     #[error("left out: {0}")]
     LeftOut(TierError),
-    /// A pattern that would open something opens only what its spelling names, because of a link on that.
+    /// A pattern that would grant something does not follow a symlink. It grants only the path that its spelling names.
     #[error(
         "`{pattern}` of {field}: {} is a link that leads out of the workspace, or that what runs here could have \
          made: where it leads nothing is opened; if that is meant, name its target",
@@ -59,17 +59,17 @@ pub enum Warning {
         pattern: String,
         /// Its list.
         field: &'static str,
-        /// The link, canonical.
+        /// The symlink, canonical.
         link: PathBuf,
     },
-    /// A rule counts as it is written, and that may not be what was meant.
+    /// A rule is valid, but may be a mistake.
     #[error("{rule}: `{path}` {slip}")]
     Slip {
         /// The rule.
         rule: RuleSource,
         /// Its path as written.
         path: String,
-        /// What looks wrong.
+        /// The likely mistake.
         slip: Slip,
     },
     /// All host rules deny, and one of them does not say whether it allows its host.
@@ -84,19 +84,19 @@ pub enum Warning {
         /// Its host.
         host: String,
     },
-    /// Rules name sensitive paths, which nobody is asked about for that (spec §10).
+    /// Rules name sensitive paths, so no prompt is needed for these (spec §10).
     #[error("programs may use sensitive files, because rules name them: {}", listed(rules))]
     NamesSensitive {
         /// The rules in words.
         rules: Vec<String>,
     },
-    /// Rules name auto-run files, about changes of which nobody is asked for that (spec §10.1).
+    /// Rules name auto-run files, so no prompt is needed to change these (spec §10.1).
     #[error("programs may change auto-run files, because rules name them: {}", listed(rules))]
     NamesAutorun {
         /// The rules in words.
         rules: Vec<String>,
     },
-    /// The target of an external rule contains the workspace, which it does not govern (R3).
+    /// The target of an external rule contains the workspace. The rule does not govern the workspace (R3).
     #[error(
         "{rule}: `{path}` leads to {}, which contains the workspace; \
          inside the workspace only its own rules count", target.display()
@@ -106,10 +106,10 @@ pub enum Warning {
         rule: RuleSource,
         /// Its path as written.
         path: String,
-        /// Where it leads.
+        /// The target of the path.
         target: PathBuf,
     },
-    /// What a dropped rule leaves behind covers what every program needs (spec §6.4, §12.1).
+    /// The denial that replaces a dropped rule covers something that every program needs (spec §6.4, §12.1).
     #[error(
         "{rule}: `{path}` is denied, and with it {}, which the baseline grants to every program \
          (`{entry}`): programs may fail to start; remove the rule, or lead its link elsewhere",
@@ -120,15 +120,15 @@ pub enum Warning {
         rule: RuleSource,
         /// Its path as written.
         path: String,
-        /// What is denied.
+        /// The denied target.
         target: PathBuf,
-        /// The entry of the baseline that would hold there.
+        /// The entry of the baseline that would apply there.
         entry: String,
     },
 }
 
 impl Warning {
-    /// The warning, about the list of that name, where merging did not know which one it was.
+    /// The warning, naming this list. Merging did not know its name.
     #[must_use]
     pub fn about(self, list: &'static str) -> Self {
         match self {
@@ -137,7 +137,7 @@ impl Warning {
         }
     }
 
-    /// The path of the rule that would hold if a person approved where it leads.
+    /// The path of a rule that would apply if a person approved its target.
     #[must_use]
     pub fn approvable(&self) -> Option<&str> {
         match self {
@@ -151,8 +151,8 @@ impl Warning {
     }
 }
 
-/// A warning for each denial of a dropped rule that stands on or below something the baseline
-/// grants. One above it takes nothing away, because the longest anchor wins (spec §5.1).
+/// A warning for each denial of a dropped rule at or below a grant of the baseline. A denial above it withholds
+/// nothing, because the longest anchor wins (spec §5.1).
 ///
 /// `grants` are all grants of the run, in declared order.
 #[must_use]
@@ -182,9 +182,9 @@ pub fn covered_baseline(grants: &[Grant]) -> Vec<Warning> {
     grants.iter().filter(is_tombstone).filter_map(covers).collect()
 }
 
-/// A warning about the rules that grant something on a path of the list of sensitive ones, or below it (spec
-/// §10), be it by a link of such a name, if there are any. `tiers` have that list where it counts, and rules are
-/// written of the workspace at `root`.
+/// A warning about the rules that grant something on a path of the list of sensitive paths, or below it (spec §10). The
+/// path of the rule may be a symlink with such a name. `tiers` must contain that list, and paths of rules are relative
+/// to `root`.
 #[must_use]
 pub fn named_sensitive(grants: &[Grant], tiers: &Tiers, root: &Path) -> Option<Warning> {
     let grants = grants.iter().filter(|grant| !grant.caps.is_empty());
@@ -192,7 +192,7 @@ pub fn named_sensitive(grants: &[Grant], tiers: &Tiers, root: &Path) -> Option<W
     (!rules.is_empty()).then_some(Warning::NamesSensitive { rules })
 }
 
-/// The warnings about rules of `grants` that name what a list of `tiers` has, in what is written of the workspace at `root`.
+/// The warnings about rules of `grants` that name entries of a list of `tiers`. Paths of rules are relative to `root`.
 pub fn named(
     grants: &[Grant],
     tiers: &Tiers,
@@ -202,7 +202,7 @@ pub fn named(
     sensitive.into_iter().chain(named_autorun(grants, tiers, root))
 }
 
-/// The same about rules by which an auto-run file may be changed (spec §10.1).
+/// As [`named_sensitive`], for rules that allow changes of an auto-run file (spec §10.1).
 #[must_use]
 pub fn named_autorun(grants: &[Grant], tiers: &Tiers, root: &Path) -> Option<Warning> {
     let grants = grants.iter().filter(|grant| grant.caps.intersects(Capabilities::WRITE));
@@ -210,7 +210,7 @@ pub fn named_autorun(grants: &[Grant], tiers: &Tiers, root: &Path) -> Option<War
     (!rules.is_empty()).then_some(Warning::NamesAutorun { rules })
 }
 
-/// The rules among `grants` on a path that is one of a list, be it by a link of such a name, in words.
+/// The rules among `grants`, in words, whose path is on a list. The path may be a symlink with such a name.
 fn naming<'g>(
     grants: impl Iterator<Item = &'g Grant>,
     root: &Path,
@@ -232,7 +232,7 @@ pub fn left_out(tiers: &Tiers) -> impl Iterator<Item = Warning> {
     tiers.dropped.iter().cloned().map(Warning::LeftOut)
 }
 
-/// Where a rule stands: the file, and the line where that is known.
+/// Where a rule is written: the file, and the line if known.
 fn place(rule: &RuleSource) -> String {
     match rule.line {
         Some(line) => std::format!("{}:{line}", rule.layer),
@@ -253,24 +253,24 @@ fn listed(rules: &[String]) -> String {
 /// Why an external rule was dropped.
 #[derive(Debug, thiserror::Error)]
 pub enum DropReason {
-    /// Its path, or what a link there names, does not exist on this machine.
+    /// Its path, or the target of a symlink there, does not exist on this machine.
     #[error("leads to nothing on this machine")]
     Missing,
-    /// Its target cannot be found out.
+    /// Its target cannot be resolved.
     #[error("cannot be resolved ({0})")]
     Unresolvable(ResolveError),
     /// Nobody approved its target.
     #[error("leads to {}, which is not approved", target.display())]
     Unapproved {
-        /// Where it leads.
+        /// The present target.
         target: PathBuf,
     },
-    /// Nobody can approve its target: approvals are kept as JSON, which cannot carry it.
+    /// Nobody can approve its target. Approvals are kept as JSON, which cannot contain it.
     #[error(
         "leads to {}, which is not UTF-8: rename that before it can be approved", target.display()
     )]
     NotUtf8 {
-        /// Where it leads.
+        /// The present target.
         target: PathBuf,
     },
     /// Another target was approved.
@@ -278,7 +278,7 @@ pub enum DropReason {
     Retargeted {
         /// The approved target.
         previous: PathBuf,
-        /// Where it leads now.
+        /// The present target.
         target: PathBuf,
     },
 }

@@ -1,5 +1,4 @@
-//! A workspace under a policy, ready to be asked: what a program keeps that checks its own tools
-//! (RFD 076).
+//! A workspace and its compiled policy, ready for questions. Used by programs that check their own tools (RFD 076).
 
 use std::borrow::ToOwned as _;
 use std::path::Path;
@@ -21,19 +20,19 @@ use crate::pattern::Places;
 use crate::tiers::{TierError, Tiers};
 use crate::warning::{self, Warning};
 
-/// The policy file of a workspace, which nothing that is held to a policy may change (spec §8.1).
+/// The policy file of a workspace. Nothing under a policy may change it (spec §8.1).
 pub const POLICY_FILE: &str = "jp-confine.toml";
 
-/// Why a workspace is not opened; nothing may be done in it then (spec §13).
+/// Why a workspace could not be opened. Nothing is allowed in it then (spec §13).
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Its root cannot be resolved.
     #[error("the workspace cannot be used: {0}")]
     Root(#[from] ResolveError),
-    /// A rule cannot stand.
+    /// A rule is invalid.
     #[error("{0}; {help}", help = .0.help())]
     Rule(#[from] CompileError),
-    /// A pattern cannot stand.
+    /// A pattern is invalid.
     #[error("{0}")]
     Pattern(#[from] TierError),
     /// The rules do not fit an image.
@@ -41,8 +40,8 @@ pub enum OpenError {
     Image(#[from] BuildError),
 }
 
-/// A workspace and its compiled policy. Rules lead where the disk led when it was opened; what is
-/// asked about is resolved anew each time.
+/// A workspace and its compiled policy. The paths of rules were resolved when it was opened. The path of a request is
+/// resolved anew each time.
 #[derive(Debug)]
 pub struct Workspace {
     root: Root,
@@ -52,13 +51,15 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Compiles `policy` for the workspace at `root`, absolute or relative to the current directory.
-    /// `~` in patterns is `$HOME`. External rules stand where `approvals` knows their targets, and deny otherwise (spec §6.1);
-    /// the workspace's own [`POLICY_FILE`], and what jp-confine keeps in the user's home, can be read at most. Patterns
-    /// open nothing where a link of the workspace leads out, see [`Warning::NotFollowed`].
+    /// Compiles `policy` for the workspace at `root`, absolute or relative to the current directory. `~` in patterns is
+    /// `$HOME`.
+    ///
+    /// External rules apply if `approvals` knows their targets, and deny otherwise (spec §6.1). The workspace's own
+    /// [`POLICY_FILE`], and jp-confine's files in the user's home, can be read at most. Patterns do not grant the
+    /// target of a symlink that leads out of the workspace, see [`Warning::NotFollowed`].
     ///
     /// # Errors
-    /// [`OpenError`]: where the root is no directory, or a rule cannot stand.
+    /// [`OpenError`] if the root is not a directory, or a rule is invalid.
     pub fn open(
         root: &Path,
         policy: &Policy,
@@ -67,13 +68,13 @@ impl Workspace {
         Self::governed(Root::open(root)?, policy, approvals, &Homes::of_environment())
     }
 
-    /// Compiles `policy` for a workspace that is not on disk; whoever keeps its files asks with the
-    /// same paths. There is nothing outside.
+    /// Compiles `policy` for a workspace that is not on disk. A program that stores its files asks with the same paths.
+    /// There is nothing outside.
     ///
     /// # Errors
-    /// [`OpenError`]: where a rule cannot stand, as none that leads outside can.
+    /// [`OpenError`] if a rule is invalid. A rule that leads outside always is.
     pub fn imagined(policy: &Policy) -> Result<Self, OpenError> {
-        // Nothing that is kept on disk is in it.
+        // No control file on disk is in it.
         let homes = Homes { user: Homes::of_environment().user, ..Homes::default() };
         Self::governed(Root::imagined(), policy, &ApprovedTargets::default(), &homes)
     }
@@ -100,7 +101,7 @@ impl Workspace {
         Ok(Self { warnings, ..Self::under(root, grants, &tiers, homes)? })
     }
 
-    /// The workspace at `root` under `grants`, and what decides what may be done kept.
+    /// The workspace at `root` under `grants`, with the control files protected.
     pub(crate) fn under(
         root: Root,
         mut grants: Vec<Grant>,
@@ -115,8 +116,8 @@ impl Workspace {
         Ok(Self::compiled(root, grants, image))
     }
 
-    /// The workspace at `root` under the policy of `image`, which was built from `grants`. Where the
-    /// image is not usable everything is denied.
+    /// The workspace at `root` under the policy of `image`, which was built from `grants`. An unusable image denies
+    /// everything.
     #[must_use]
     pub const fn compiled(root: Root, grants: Vec<Grant>, image: Vec<u8>) -> Self {
         Self { root, grants, image, warnings: Vec::new() }
@@ -128,13 +129,13 @@ impl Workspace {
         &self.root
     }
 
-    /// What a person should know about the policy.
+    /// Warnings about the policy for a person.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// The policy as one can ask it. Reads the whole image: keep it for several questions.
+    /// The policy, ready for questions. Reads the whole image, so keep the result for several questions.
     #[must_use]
     pub fn context(&self) -> Context<'_> {
         Context::new(&self.root, &self.grants, &self.image)
@@ -154,8 +155,8 @@ fn image(root: &Root, grants: &[Grant], tiers: &Tiers) -> Result<Vec<u8>, BuildE
     })
 }
 
-/// Has opening patterns go by their spelling where a link on it leads out of the workspace, or could be made under
-/// this very policy: then whoever wrote the pattern need not have meant where it leads.
+/// Limits granting patterns to their spelling if a symlink on it leads out of the workspace, or could be created under
+/// this policy. The author of the pattern need not have meant its target then.
 fn distrust(tiers: &mut Tiers, grants: &[Grant], root: &Root) -> Result<Vec<Warning>, BuildError> {
     if tiers.opening_links().next().is_none() {
         return Ok(Vec::new());
@@ -179,7 +180,7 @@ fn distrust(tiers: &mut Tiers, grants: &[Grant], root: &Root) -> Result<Vec<Warn
     Ok(told.collect())
 }
 
-/// Denials of change on what decides what may be done.
+/// Denials of changes to control files.
 fn control(root: &Root, homes: &Homes) -> impl Iterator<Item = Grant> {
     control::policy_file(root).chain(homes.kept()).map(|(anchor, why)| {
         let origin = Origin::Product { why: why.to_owned() };
@@ -200,7 +201,7 @@ mod tests {
             let policy: Policy = serde_json::from_str(policy).unwrap();
             let root = Root::open(dir.path()).unwrap();
             let approvals = ApprovedTargets::default();
-            // Where nobody knows the home.
+            // The home is unknown.
             let workspace = Workspace::governed(root, &policy, &approvals, &Homes::default());
             let workspace = workspace.unwrap();
             workspace.warnings().iter().map(ToString::to_string).collect::<Vec<String>>()

@@ -1,10 +1,10 @@
-/* The few functions of libc the shim uses, by weak references, which stable Rust has not: so the
- * library needs no libc by name, and the same file loads into glibc and musl programs. */
+/* The few libc functions that the library uses, as weak references, which stable Rust lacks. So the library names
+ * no libc as needed, and the same file loads into glibc and musl programs. */
 
 #include <stddef.h>
 
 #define WEAK extern __attribute__((weak))
-/* What runs when the library is loaded lies in one place, so that few pages are mapped for it. */
+/* Code that runs when the library is loaded lies in one place, so that few pages are mapped for it. */
 #define COLD __attribute__((cold))
 
 WEAK int *__errno_location(void);
@@ -20,7 +20,7 @@ WEAK int pthread_setcancelstate(int state, int *before);
 WEAK void _pthread_cleanup_push(void *place, void (*undo)(void *), void *argument);
 WEAK void _pthread_cleanup_pop(void *place, int call);
 WEAK const char *gnu_get_libc_version(void);
-/* What glibc's brk(2) and sbrk(2) have set last. */
+/* The program break that glibc's brk(2) and sbrk(2) set last. */
 WEAK void *__curbrk;
 
 static int no_errno;
@@ -61,7 +61,7 @@ int jp_sem_init(void *semaphore, unsigned value) {
 	return sem_init ? sem_init(semaphore, 1, value) : -1;
 }
 
-/* The type of cancellation from now on; that of before. */
+/* Sets the cancellation type and returns the previous one. */
 int jp_cancel_type(int type) {
 	int before = type;
 	if (pthread_setcanceltype)
@@ -69,7 +69,7 @@ int jp_cancel_type(int type) {
 	return before;
 }
 
-/* Likewise its state. */
+/* Sets the cancellation state and returns the previous one. */
 int jp_cancel_state(int state) {
 	int before = state;
 	if (pthread_setcancelstate)
@@ -77,7 +77,7 @@ int jp_cancel_state(int state) {
 	return before;
 }
 
-/* What pthread_cleanup_push(3) and pthread_cleanup_pop(3) do in functions that unwind nothing. */
+/* The effect of pthread_cleanup_push(3) and pthread_cleanup_pop(3) in functions that unwind nothing. */
 void jp_cleanup_push(void *place, void (*undo)(void *), void *argument) {
 	if (_pthread_cleanup_push && _pthread_cleanup_pop)
 		_pthread_cleanup_push(place, undo, argument);

@@ -1,10 +1,10 @@
-/* What the compiler calls for copies and comparisons, so that the shim needs no libc for them.
- * Hidden: the program keeps its own. Paths are short: simple loops over words do. */
+/* The functions that the compiler calls for copies and comparisons, so that the library needs no libc for them.
+ * They are hidden, and the program keeps its own. Paths are short, so simple loops over words suffice. */
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What starts a process needs them, and lies there: a process pays for each part of the library that it reads. */
+/* Starting a process needs these functions, so they lie with that code: a process pays for each page it reads. */
 #define EARLY __attribute__((section(".text.unlikely")))
 
 typedef uint64_t word __attribute__((may_alias, aligned(1)));
@@ -74,7 +74,7 @@ EARLY int bcmp(const void *a, const void *b, size_t n) {
 	return 0;
 }
 
-/* An aligned word lies in one page, whatever stands behind the end. */
+/* An aligned word lies in one page, whatever follows the end of the string. */
 EARLY size_t strlen(const char *text) {
 	const word ones = 0x0101010101010101;
 	const char *end = text;

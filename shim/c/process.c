@@ -1,4 +1,4 @@
-/* What the shim uses of libc to start programs, by weak references as in libc.c. */
+/* The libc functions that the library uses to start programs, as weak references (see libc.c). */
 
 #include <sched.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ static unsigned long signals(const sigset_t *set)
 	return word;
 }
 
-/* Reads what libc keeps in `from`, through libc. Zero, or an error number. */
+/* Reads the attributes in `from` through libc. Returns zero or an error number. */
 int jp_attributes(const posix_spawnattr_t *from, struct jp_attributes *to)
 {
 	short flags;

@@ -1,6 +1,6 @@
-/* scandir(3) of a stream that is open already: libc's own opens the directory once more for itself, which
- * Landlock refuses where the run has made it since. What it returns is the caller's to free, so that it comes
- * from the program's allocator. */
+/* scandir(3) of a stream that is already open. libc's own function opens the directory again, and Landlock denies
+ * that if the run has created the directory since. The caller frees the result, so it comes from the program's
+ * allocator. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static int append(struct list *list, const struct dirent *entry) {
 	return 1;
 }
 
-/* Whether all of the stream was read. */
+/* Reads the whole stream. Returns whether that succeeded. */
 static int gather(void *stream, struct list *list, int (*select)(const struct dirent *)) {
 	for (;;) {
 		*jp_errno() = 0;
@@ -50,7 +50,7 @@ static int gather(void *stream, struct list *list, int (*select)(const struct di
 	}
 }
 
-/* How many entries `entries` has then; -1, and errno says why. */
+/* Returns the number of entries in `entries`, or -1 with errno set. */
 int jp_scan(void *stream, struct dirent ***entries, int (*select)(const struct dirent *),
 	    int (*compare)(const void *, const void *)) {
 	struct list list = {NULL, 0, 0};

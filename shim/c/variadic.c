@@ -1,5 +1,5 @@
-/* Entry points with a variable argument list, which Rust cannot define: extract, and go on in Rust.
- * The exported names are in src/hooks/variadic.rs; everything here is hidden. */
+/* Entry points with variable arguments, which Rust cannot define. Each extracts its arguments and calls Rust.
+ * src/hooks/variadic.rs exports the names; everything here is hidden. */
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #ifdef __linux__
-/* O_TMPFILE needs _GNU_SOURCE; its value without O_DIRECTORY is that of every 64-bit Linux. */
+/* O_TMPFILE needs _GNU_SOURCE. Without O_DIRECTORY, its value is the same on every 64-bit Linux. */
 #define UNNAMED (020000000 | O_DIRECTORY)
 #else
 #define UNNAMED O_CREAT
@@ -125,7 +125,7 @@ static size_t count(const char *first, va_list *list)
 	return n;
 }
 
-/* Puts `n` arguments and the null pointer into `argv`. */
+/* Stores `n` arguments and the null pointer in `argv`. */
 static void collect(const char **argv, size_t n, const char *first, va_list *list)
 {
 	argv[0] = first;
@@ -133,8 +133,8 @@ static void collect(const char **argv, size_t n, const char *first, va_list *lis
 		argv[i] = va_arg(*list, const char *);
 }
 
-/* Collects the variable arguments behind `first` into an array `argv`, and leaves `list` behind the
- * null pointer that ends them. */
+/* Collects `first` and the arguments after it in the array `argv`. Leaves `list` behind the null pointer that ends
+ * them. */
 #define COLLECT(argv, list, first)          \
 	va_list list;                       \
 	va_start(list, first);              \
@@ -161,7 +161,7 @@ int jp_variadic_execlp(const char *file, const char *first, ...)
 int jp_variadic_execle(const char *path, const char *first, ...)
 {
 	COLLECT(argv, list, first);
-	/* The environment follows the null pointer; without arguments that was `first` itself. */
+	/* The environment follows the null pointer. Without arguments, `first` is that pointer. */
 	char *const *envp = va_arg(list, char *const *);
 	va_end(list);
 	return jp_execle(path, argv, envp);

@@ -5,12 +5,12 @@ use core::mem::MaybeUninit;
 
 use crate::errno::Errno;
 
-/// What the kernel accepts, with the NUL.
+/// The longest path that the kernel accepts, with the NUL.
 pub(crate) const CAPACITY: usize = libc::PATH_MAX as usize;
 
-/// A NUL-terminated path of at most `N` bytes with the NUL; made without clearing its memory.
+/// A NUL-terminated path of at most `N` bytes with the NUL. Creating one does not clear its memory.
 ///
-/// Stacks may be small: at most two of full size are alive on one at any time in a call. A third is a
+/// Stacks may be small, so at most two full-size buffers are alive on one at any time in a call. A third is a
 /// [`Far`](crate::far::Far).
 pub(crate) struct Buffer<const N: usize> {
     bytes: [MaybeUninit<u8>; N],
@@ -59,13 +59,13 @@ impl<const N: usize> Buffer<N> {
             if text.len() > len {
                 return Err(Errno::ENAMETOOLONG);
             }
-            // SAFETY: there is room for that many bytes, in memory of the buffer's own.
+            // SAFETY: the buffer's own memory has room for that many bytes.
             unsafe { room.copy_from_nonoverlapping(text.as_ptr(), text.len()) };
             Ok(text.len())
         })
     }
 
-    /// Appends what `fill` writes: it gets the room that is left, and returns how much it used.
+    /// Appends the bytes that `fill` writes. `fill` gets the remaining room and returns how much it used.
     ///
     /// # Errors
     /// Those of `fill`, and `ENAMETOOLONG`.
@@ -83,7 +83,7 @@ impl<const N: usize> Buffer<N> {
         Ok(())
     }
 
-    /// Replaces the first `consumed` bytes by `prefix`.
+    /// Replaces the first `consumed` bytes with `prefix`.
     ///
     /// # Errors
     /// `ENAMETOOLONG`.
@@ -96,15 +96,15 @@ impl<const N: usize> Buffer<N> {
         }
         let start = self.bytes.as_mut_ptr().cast::<u8>();
         let from = start.wrapping_add(consumed);
-        // SAFETY: both ranges lie in the buffer, the source is initialised, and they may overlap.
+        // SAFETY: both ranges lie in the buffer, the source is initialised, and `copy_from` allows overlap.
         unsafe { start.wrapping_add(prefix.len()).copy_from(from, rest) };
-        // SAFETY: as above; `prefix` is not in this buffer, which is borrowed mutably.
+        // SAFETY: as above; `prefix` is not in this mutably borrowed buffer.
         unsafe { start.copy_from_nonoverlapping(prefix.as_ptr(), prefix.len()) };
         self.finish(len);
         Ok(())
     }
 
-    /// Lets `act` see the path from byte `from` up to byte `end` only.
+    /// Calls `act` with only the bytes from `from` up to `end`.
     pub(crate) fn with_part<T>(
         &mut self,
         from: usize,
@@ -133,12 +133,12 @@ impl<const N: usize> Buffer<N> {
         self.finish(len.min(self.len));
     }
 
-    /// Ends in exactly one slash, so that a name can follow.
+    /// Appends a slash unless the path ends in one, so that a name can follow.
     pub(crate) fn push_separator(&mut self) -> Result<(), Errno> {
         if self.as_bytes().last() == Some(&b'/') { Ok(()) } else { self.push(b"/") }
     }
 
-    /// Replaces the contents by what `fill` writes: it gets the memory and returns the length.
+    /// Replaces the contents with the bytes that `fill` writes. `fill` gets the memory and returns the length.
     pub(crate) fn fill(
         &mut self,
         fill: impl FnOnce(*mut u8, usize) -> Result<usize, Errno>,

@@ -1,4 +1,4 @@
-//! Cancellation points (pthreads(7)): the calls in which another thread may end the calling one.
+//! Cancellation points (pthreads(7)): the calls in which another thread may end the calling one. Used by the hooks.
 
 #[cfg(target_os = "macos")]
 use crate::sys;
@@ -6,7 +6,7 @@ use crate::sys;
 #[cfg(target_os = "linux")]
 pub(crate) use asynchronous::{point, point_undone, test, without};
 
-/// Makes a system call that may wait, and lets the thread be cancelled before it.
+/// Makes a system call that may wait. The thread can be cancelled before it.
 #[cfg(target_os = "macos")]
 pub(crate) fn point<T>(call: impl FnOnce() -> T) -> T {
     sys::test_cancel();
@@ -25,9 +25,9 @@ mod asynchronous {
     /// The words of `struct _pthread_cleanup_buffer`, of which musl uses the first three.
     const CLEANUP: usize = 4;
 
-    /// Makes a system call that may wait, and lets the thread be cancelled in it, or before it if that
-    /// was asked for already, as libc does with its own. What ends there ends without destructors: a
-    /// descriptor that a hook holds meanwhile stays open.
+    /// Makes a system call that may wait, and allows the thread to be cancelled in it, as libc does in its own. A
+    /// pending cancellation takes effect before the call. A cancelled thread runs no destructors, so a descriptor that
+    /// a hook holds then stays open.
     pub(crate) fn point<T>(call: impl FnOnce() -> T) -> T {
         let before = libc_functions::jp_cancel_type(AT_ONCE);
         let outcome = call();
@@ -35,7 +35,7 @@ mod asynchronous {
         outcome
     }
 
-    /// As [`point`], where a thread that is cancelled first calls `undo` with `argument`.
+    /// Like [`point`], but a cancelled thread first calls `undo` with `argument`.
     pub(crate) fn point_undone<A, T>(
         undo: extern "C" fn(*mut c_void),
         argument: &A,
@@ -49,7 +49,7 @@ mod asynchronous {
         outcome
     }
 
-    /// Makes `call` with no cancellation point in it.
+    /// Makes `call` without any cancellation point in it.
     pub(crate) fn without<T>(call: impl FnOnce() -> T) -> T {
         let before = libc_functions::jp_cancel_state(DISABLED);
         let outcome = call();

@@ -1,4 +1,4 @@
-//! Error numbers, and the one place that sets the program's `errno`.
+//! Error numbers. This is the only place that sets the program's `errno`.
 
 use core::ffi::c_int;
 
@@ -45,14 +45,14 @@ names!(
 );
 
 impl Errno {
-    /// Stores the number where the calling thread's libc keeps `errno`.
+    /// Stores the number in the calling thread's `errno`.
     pub(crate) fn set(self) {
         let location = libc_functions::jp_errno();
-        // SAFETY: the calling thread's own location, valid for as long as the thread lives.
+        // SAFETY: this is the calling thread's own location, which is valid as long as the thread lives.
         unsafe { location.write(self.0) };
     }
 
-    /// What libc last stored there.
+    /// The calling thread's `errno`.
     pub(crate) fn last() -> Self {
         let location = libc_functions::jp_errno();
         // SAFETY: as above.
@@ -60,7 +60,7 @@ impl Errno {
     }
 }
 
-/// What a libc function returns: the value, or -1 after `errno` was set.
+/// The return convention of libc functions: the value, or -1 after setting `errno`.
 pub(crate) trait Reply<T> {
     /// Turns a result into libc's convention.
     fn reply(self) -> T;

@@ -1,4 +1,4 @@
-//! Large values apart from the stack, which may be small.
+//! Keeps large values off the stack, which may be small.
 
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
@@ -33,31 +33,31 @@ impl Blank for Spelling {
     }
 }
 
-/// A value in a mapping of its own: for what is rare, or lasts longer than one call. A `vfork` child whose
-/// exec succeeds leaves it to its parent.
+/// A value in a mapping of its own, for values that are rare or outlive one call. If a `vfork` child's exec succeeds,
+/// the mapping is left to its parent.
 pub(crate) struct Far<T: Blank>(ManuallyDrop<Memory>, PhantomData<T>);
 
-/// Words of each mapping: two pages, in which each of these values has room.
+/// Words of each mapping: two pages, which hold any of these values.
 const WORDS: usize = 1024;
 
-/// The mappings of values that were dropped, for the next: the kernel takes longer to make one than most calls take in
-/// all, and few calls need more than two.
+/// Mappings of dropped values, kept for the next ones. Creating a mapping takes the kernel longer than most calls take
+/// in total, and few calls need more than two.
 static SPARE: [AtomicPtr<usize>; 2] = [const { AtomicPtr::new(null_mut()) }; 2];
 
-/// A spare mapping, which nobody else has from here on.
+/// Takes a spare mapping, which is then the caller's alone.
 fn spare() -> Option<Memory> {
     let mut starts = SPARE.iter().map(|spare| spare.swap(null_mut(), Ordering::Acquire));
     let start = starts.find(|start| !start.is_null())?;
-    // SAFETY: `keep` left it, and the exchange gives it to one caller.
+    // SAFETY: `keep` left it there, and the swap gives it to only one caller.
     Some(unsafe { Memory::again(start, WORDS) })
 }
 
-/// Keeps the mapping for later, if there is a place for it.
+/// Keeps the mapping for later if there is a free slot.
 fn keep(room: Memory) {
     let is_empty = |spare: &&AtomicPtr<usize>| spare.load(Ordering::Relaxed).is_null();
     if let Some(spare) = SPARE.iter().find(is_empty) {
         let start = spare.swap(room.leave(), Ordering::AcqRel);
-        // SAFETY: as in `spare`: another thread has left it meanwhile.
+        // SAFETY: as in `spare`. Another thread has left it meanwhile.
         drop((!start.is_null()).then(|| unsafe { Memory::again(start, WORDS) }));
     }
 }
@@ -70,7 +70,7 @@ impl<T: Blank> Far<T> {
     pub(crate) fn blank() -> Result<Self, Errno> {
         const { assert!(size_of::<T>() <= WORDS * size_of::<usize>()) };
         let room = spare().map_or_else(|| Memory::new(WORDS), Ok)?;
-        // SAFETY: the mapping has room for one, and is this value's alone.
+        // SAFETY: the mapping has room for one value and belongs to this value alone.
         unsafe { room.start().cast::<T>().write(T::blank()) };
         Ok(Self(ManuallyDrop::new(room), PhantomData))
     }
@@ -87,7 +87,7 @@ impl<T: Blank> Deref for Far<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: `blank` put one there.
+        // SAFETY: `blank` wrote a value there.
         unsafe { &*self.0.start().cast() }
     }
 }

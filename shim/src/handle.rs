@@ -1,4 +1,4 @@
-//! The descriptors that the launcher, or a parent's exec, left open for this process.
+//! Finds the descriptors that the launcher, or a parent's exec, left open for this process.
 
 use core::ffi::c_int;
 
@@ -6,11 +6,11 @@ use jp_confine_policy::image::LEVELS;
 
 use crate::sys::startup::Startup;
 
-/// The variable that names them, as `IMAGE:GENERATION[:IMAGE]…`: the image of the outermost run, the
-/// page that all runs share, and the images of the runs inside, each within the one before it.
+/// The variable that names them, as `IMAGE:GENERATION[:IMAGE]…`: the outermost run's image, the page that all runs
+/// share, and the images of the nested runs from the outside in.
 pub(crate) const VARIABLE: &[u8] = b"JP_CONFINE=";
 
-/// Descriptor numbers, the outermost image first; `generation` is -1 where there is none.
+/// Descriptor numbers, outermost image first; `generation` is -1 if there is none.
 #[derive(Clone, Copy)]
 pub(crate) struct Handle {
     images: [c_int; LEVELS],
@@ -24,7 +24,7 @@ impl Handle {
         Startup::inherited(startup, VARIABLE, Self::parse)
     }
 
-    /// The images, the outermost first.
+    /// The images, outermost first.
     pub(crate) fn images(&self) -> &[c_int] {
         self.images.get(..self.count).unwrap_or(&[])
     }
@@ -43,7 +43,7 @@ impl Handle {
     }
 }
 
-#[cold] // as all that is done once, beside which it then lies
+#[cold] // like all code that runs once, so that it lies beside that
 fn number(digits: &[u8]) -> Option<c_int> {
     core::str::from_utf8(digits).ok()?.parse().ok()
 }

@@ -1,12 +1,16 @@
-//! The preload library: every entry point of libc that takes a path, judged before it acts.
+//! The preload library. It judges each call of a libc function that takes a path, before the function acts.
 //!
-//! Data flow of a hook: read the argument ([`path`]), find the object ([`resolve`]), ask the
-//! policy ([`jp_confine_policy::decide`]), act on the object that was judged, report a refusal
-//! ([`report`]).
+//! A hook works in five steps:
 //!
-//! Invariants of this crate: no std, no allocation, no lock, no thread-local, no reachable panic
-//! (the linker refuses one, see [`panic`]), no call of libc's path functions, no `DT_NEEDED`.
-//! Whatever fails inside is answered with a denial, never with the unchecked call.
+//! - Read the argument ([`path`]).
+//! - Find the object ([`resolve`]).
+//! - Ask the policy ([`jp_confine_policy::decide`]).
+//! - Act on the judged object.
+//! - Report a denial ([`report`]).
+//!
+//! Invariants of this crate: no std, no allocation, no lock, no thread-local, no reachable panic (the linker rejects
+//! one, see [`panic`]), no call of libc's path functions, no `DT_NEEDED`. Any internal failure leads to a denial, never
+//! to the unchecked call.
 
 #![no_std]
 #![cfg_attr(
@@ -47,8 +51,8 @@ mod spawn;
 mod sys;
 mod working_directory;
 
-/// Where a panic would end. In a release build the symbol exists nowhere, so that a panic the
-/// optimiser could not rule out fails the link.
+/// A panic would end here. In a release build the symbol does not exist, so a panic that the optimiser cannot rule out
+/// fails the link.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     #[cfg(not(debug_assertions))]
@@ -56,7 +60,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
         unsafe extern "C" {
             fn jp_confine_shim_can_panic() -> !;
         }
-        // SAFETY: never linked, hence never called.
+        // SAFETY: never linked, therefore never called.
         unsafe { jp_confine_shim_can_panic() }
     }
     #[cfg(debug_assertions)]
@@ -65,7 +69,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     }
 }
 
-/// Runs when the library is loaded; a hook that comes earlier does the same.
+/// Runs when the library is loaded. A hook that runs earlier does the same.
 extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     let startup = Startup::of_constructor(environment);
     if session::start(startup).is_err() {
@@ -83,8 +87,8 @@ extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const
     remembered::adopt();
 }
 
-/// Lets the runtime of `AddressSanitizer` accept a library that is loaded before it: it asks for its
-/// options under this name, and otherwise ends the program.
+/// Makes the runtime of `AddressSanitizer` accept a library that is loaded before it. It asks for its options under
+/// this name, and otherwise ends the program.
 #[cfg(target_os = "linux")]
 #[unsafe(no_mangle)]
 extern "C" fn __asan_default_options() -> *const c_char {

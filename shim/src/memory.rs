@@ -1,8 +1,8 @@
-//! The program's memory, read without ever faulting in its place.
+//! Reads the program's memory without ever faulting in the library.
 //!
-//! A bad pointer must give EFAULT, as the kernel gives it. Where a pointer cannot be known to be
-//! good, the kernel is asked once per page ([`sys::readable`]); the program's own image, the main stack
-//! and the heap below the program break are known. Other memory may be given back at any time.
+//! A bad pointer must give `EFAULT`, as from the kernel. The program's own image, the main stack and the heap below the
+//! program break are known to be good. For other pointers, [`sys::readable`] asks the kernel once per page, because
+//! such memory may be unmapped at any time.
 
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -15,35 +15,35 @@ use crate::sys;
 
 const PAGE: usize = 4096;
 const WORD: usize = 8;
-/// A word at any address, read by one instruction: an array would be read byte by byte.
+/// A word at any address, read by one instruction. An array would be read byte by byte.
 #[derive(Clone, Copy)]
 #[repr(C, packed)]
 struct Word(u64);
 
-/// How far below its top the main stack is looked for: the kernel leaves that much room.
+/// Greatest distance below its top at which an address counts as on the main stack. The kernel leaves that much room.
 const STACK_REACH: usize = 8 << 20;
 
-/// Where the main stack ends, above its frames, the arguments and the environment.
+/// The end of the main stack, above its frames, the arguments and the environment.
 #[cfg_attr(target_os = "linux", unsafe(link_section = ".data"))] // see `sys::calls::COOKIE`
 static STACK_TOP: AtomicUsize = AtomicUsize::new(0);
 
-/// Notes where the main stack ends.
+/// Stores the end of the main stack.
 pub(crate) fn remember_stack(top: usize) {
     STACK_TOP.store(top, Ordering::Relaxed);
 }
 
-/// A segment of the program that is mapped for good.
+/// A segment of the program that stays mapped.
 struct Segment {
     start: AtomicUsize,
     end: AtomicUsize,
 }
 
-/// The program's readable segments; a program has four or five.
+/// The program's readable segments. A program has four or five.
 #[cfg_attr(target_os = "linux", unsafe(link_section = ".data"))]
 static PROGRAM: [Segment; 6] =
     [const { Segment { start: AtomicUsize::new(0), end: AtomicUsize::new(0) } }; 6];
 
-/// Notes where one of the program's own segments is: it stays mapped.
+/// Stores the bounds of one of the program's own segments, which stays mapped.
 #[cfg(target_os = "linux")]
 pub(crate) fn remember_segment(index: usize, start: usize, end: usize) {
     if let Some(segment) = PROGRAM.get(index) {
@@ -52,32 +52,34 @@ pub(crate) fn remember_segment(index: usize, start: usize, end: usize) {
     }
 }
 
-/// A NUL-terminated string of the program's, the first byte of which can be read.
+/// A NUL-terminated string of the program, whose first byte is readable.
 #[derive(Clone, Copy)]
 pub(crate) struct Text(*const u8);
 
 impl Text {
+    /// Checks that the first byte is readable.
+    ///
     /// # Errors
-    /// `EFAULT` where nothing can be read there.
+    /// `EFAULT` if it is not.
     pub(crate) fn at(text: *const c_char) -> Result<Self, Errno> {
         check(text.addr())?;
         Ok(Self(text.cast()))
     }
 
     pub(crate) fn first(self) -> u8 {
-        // SAFETY: the page was found readable.
+        // SAFETY: `check` found the page readable.
         unsafe { self.0.read_volatile() }
     }
 
-    /// Appends the string, each byte of which is read exactly once.
+    /// Appends the string. Reads each byte exactly once.
     ///
     /// # Errors
-    /// `EFAULT`, or `ENAMETOOLONG` where it does not fit.
+    /// `EFAULT`, or `ENAMETOOLONG` if it does not fit.
     pub(crate) fn copy_to<const N: usize>(self, to: &mut Buffer<N>) -> Result<(), Errno> {
         to.append(|room, len| self.copy_into(room, len))
     }
 
-    /// Copies to `room`, of `len` bytes; how many the string has.
+    /// Copies to `room`, which has `len` bytes. Returns the string's length.
     fn copy_into(self, room: *mut u8, len: usize) -> Result<usize, Errno> {
         let mut copied = 0;
         while copied < len {
@@ -89,7 +91,7 @@ impl Text {
             }
             let left = len.wrapping_sub(copied);
             if in_page <= PAGE - WORD && left >= WORD {
-                // SAFETY: the word lies in one page, which was found readable, and has no alignment.
+                // SAFETY: the word lies in one page, which `check` found readable. It needs no alignment.
                 let Word(word) = unsafe { from.cast::<Word>().read_volatile() };
                 // SAFETY: at least a word of room is left.
                 unsafe { to.cast::<Word>().write(Word(word)) };
@@ -98,7 +100,7 @@ impl Text {
                 }
                 copied = copied.wrapping_add(WORD);
             } else {
-                // SAFETY: the page was found readable.
+                // SAFETY: `check` found the page readable.
                 let byte = unsafe { from.read_volatile() };
                 if byte == 0 {
                     return Ok(copied);
@@ -112,11 +114,11 @@ impl Text {
     }
 }
 
-/// Which byte is the first that is zero.
+/// The index of the first zero byte.
 fn first_zero(word: u64) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let word = u64::from_le(word);
-    // The lowest byte that borrows without having had its own highest bit is zero.
+    // A byte is zero if it borrows while its own highest bit was clear. Only the lowest such byte is certain.
     let zeros = word.wrapping_sub(ONES) & !word & (ONES << 7);
     let bits = usize::try_from(zeros.trailing_zeros()).unwrap_or(0);
     (zeros != 0).then_some(bits / WORD)
@@ -125,15 +127,15 @@ fn first_zero(word: u64) -> Option<usize> {
 /// The first byte of a string.
 ///
 /// # Errors
-/// `EFAULT` where it cannot be read.
+/// `EFAULT` if it cannot be read.
 pub(crate) fn first_byte(text: *const c_char) -> Result<u8, Errno> {
     Text::at(text).map(Text::first)
 }
 
-/// Appends the NUL-terminated string at `text`, each byte of which is read exactly once.
+/// Appends the NUL-terminated string at `text`. Reads each byte exactly once.
 ///
 /// # Errors
-/// `EFAULT`, or `ENAMETOOLONG` where it does not fit.
+/// `EFAULT`, or `ENAMETOOLONG` if it does not fit.
 pub(crate) fn copy_path<const N: usize>(
     text: *const c_char,
     to: &mut Buffer<N>,
@@ -141,12 +143,12 @@ pub(crate) fn copy_path<const N: usize>(
     Text::at(text)?.copy_to(to)
 }
 
-/// Whether the page of `address` can be read.
+/// Checks that the page of `address` is readable.
 ///
 /// # Errors
-/// `EFAULT` where it cannot.
+/// `EFAULT` if it is not.
 pub(crate) fn check(address: usize) -> Result<(), Errno> {
-    // The first page is never mapped; to the call that asks the kernel, null means "no set".
+    // The first page is never mapped. For the call that asks the kernel, null means "no set".
     let good = address >= PAGE
         && (is_stack(address)
             || is_heap(address)
@@ -155,24 +157,24 @@ pub(crate) fn check(address: usize) -> Result<(), Errno> {
     if good { Ok(()) } else { Err(Errno::EFAULT) }
 }
 
-/// The eight-byte word that holds `address`: it never straddles two pages.
+/// The address of the eight-byte word that holds `address`. Such a word never straddles two pages.
 const fn first_of_word(address: usize) -> usize {
     address & !7
 }
 
-/// Where the heap began when the library was loaded; zero while that is not known.
+/// The start of the heap when the library was loaded; zero if unknown.
 #[cfg(target_os = "linux")]
 #[unsafe(link_section = ".data")]
 static HEAP_START: AtomicUsize = AtomicUsize::new(0);
 
-/// Notes where the heap begins that brk(2) extends.
+/// Stores the start of the heap that brk(2) extends.
 #[cfg(target_os = "linux")]
 pub(crate) fn remember_heap(start: usize) {
     HEAP_START.store(start, Ordering::Relaxed);
 }
 
-/// Whether the address lies in the heap that brk(2) extends. Whoever shrinks it while another thread
-/// passes an address in what is given back has freed memory that is in use.
+/// Whether the address lies in the heap that brk(2) extends. If another thread shrinks the heap while a hook uses the
+/// address, the program has freed memory that is in use.
 #[cfg(target_os = "linux")]
 fn is_heap(address: usize) -> bool {
     let start = HEAP_START.load(Ordering::Relaxed);
@@ -191,8 +193,8 @@ fn is_program(address: usize) -> bool {
     })
 }
 
-/// Whether the address lies between here and the end of the stack the thread runs on, as far as
-/// that is known: on the main stack up to the environment's end, else up to the page's end.
+/// Whether the address lies between this frame and the known end of the thread's stack. On the main stack that is the
+/// end of the environment; otherwise the end of the page.
 fn is_stack(address: usize) -> bool {
     let here = (&raw const address).addr();
     let top = STACK_TOP.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! A program's path argument, made absolute.
+//! Makes a program's path argument absolute and normalises it. Used by all hooks that take paths.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -12,18 +12,18 @@ use crate::places;
 #[cfg(target_os = "linux")]
 mod linux;
 
-/// The longest name, a slash and the NUL: HFS+ has names of 765 bytes.
+/// The longest name, with a slash and the NUL. HFS+ has names of 765 bytes.
 pub(crate) const NAME: usize = if cfg!(target_os = "macos") { 768 } else { 257 };
 
-/// A path argument of the program's, read once, absolute.
+/// A path argument of the program, read once and made absolute.
 pub(crate) struct Spelling {
     text: PathBuffer,
     dirfd: c_int,
-    /// Where the part begins that is relative to `dirfd`; zero where the kernel gets all of it.
+    /// Start of the part that is relative to `dirfd`. Zero if the kernel gets the whole text.
     tail: usize,
-    /// A `..` stands behind a name: only the kernel knows where that leads.
+    /// A `..` follows a name, so only the kernel knows where the path leads.
     physical: bool,
-    /// The program wrote a slash (or `/.`) at the end: the object must be a directory.
+    /// The program wrote a slash (or `/.`) at the end, so the object must be a directory.
     slash: bool,
     last: Last,
 }
@@ -45,16 +45,16 @@ impl Spelling {
     /// Reads the argument at `path`, relative to `dirfd` as in openat(2).
     ///
     /// # Errors
-    /// `EFAULT`, `ENAMETOOLONG`, `ENOENT` (an empty path), `EBADF`, or `EACCES` where the place it
-    /// is relative to has no path.
+    /// `EFAULT`, `ENAMETOOLONG`, `ENOENT` (an empty path), `EBADF`, `ENOTDIR`, or `EACCES` if the starting directory
+    /// has no path.
     pub(crate) fn read(&mut self, dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
         self.read_text(dirfd, Text::at(path)?)
     }
 
-    /// As [`Self::read`], for an argument that was found readable.
+    /// Like [`Self::read`], for an argument that was found readable.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::read`].
     pub(crate) fn read_text(&mut self, dirfd: c_int, path: Text) -> Result<(), Errno> {
         if path.first() == 0 {
             return Err(Errno::ENOENT);
@@ -65,7 +65,7 @@ impl Spelling {
             self.text.clear();
         } else {
             if let Err(errno) = places::of_directory(dirfd, &mut self.text) {
-                // As the kernel does: the string is read before the descriptor is looked at.
+                // The kernel also reads the string before it checks the descriptor.
                 self.text.clear();
                 return path.copy_to(&mut self.text).and(Err(errno));
             }
@@ -77,7 +77,7 @@ impl Spelling {
         Ok(())
     }
 
-    /// As [`Self::read`], for a path that the shim holds itself.
+    /// Like [`Self::read`], for a path in the library's own memory.
     pub(crate) fn read_own(&mut self, dirfd: c_int, path: &[u8]) -> Result<(), Errno> {
         self.dirfd = dirfd;
         self.text.clear();
@@ -91,8 +91,7 @@ impl Spelling {
         Ok(())
     }
 
-    /// Whether the text reads the same lexically as the kernel walks it, as long as no link lies
-    /// on the way.
+    /// Whether the text's lexical meaning is the kernel's, as long as no symlink is on the way.
     pub(crate) const fn is_lexical(&self) -> bool {
         !self.physical
     }
@@ -106,13 +105,13 @@ impl Spelling {
         !matches!(self.last, Last::Name)
     }
 
-    /// What the last component is.
+    /// The kind of the last component.
     pub(crate) const fn last(&self) -> Last {
         self.last
     }
 
-    /// What the program meant: a directory descriptor and a path relative to it. Where that leads is
-    /// to be asked afterwards.
+    /// The program's own spelling: a directory descriptor and a path relative to it. The caller must determine
+    /// afterwards where it led.
     pub(crate) fn as_spelled(&self) -> (c_int, &CStr) {
         if self.tail == 0 {
             (libc::AT_FDCWD, self.text.c_str(0))
@@ -135,13 +134,13 @@ impl Spelling {
         Request::canonical(self.lexical())
     }
 
-    /// Replaces the first `consumed` bytes by `target`, a canonical absolute path.
+    /// Replaces the first `consumed` bytes with `target`, a canonical absolute path.
     pub(crate) fn rewrite(&mut self, consumed: usize, target: &[u8]) -> Result<(), Errno> {
         self.tail = 0;
         self.text.replace_start(consumed, target)
     }
 
-    /// Respells the entry from its directory, of which `locate` writes the canonical path.
+    /// Respells the entry relative to its directory, whose canonical path `locate` writes.
     ///
     /// # Errors
     /// Those of `locate`, and `ENAMETOOLONG`.
@@ -163,8 +162,7 @@ impl Spelling {
         Ok(())
     }
 
-    /// Goes where the last component, a link to `target` in a directory whose path is canonical,
-    /// leads.
+    /// Replaces the last component, a symlink to `target`, by its target. The path of its directory must be canonical.
     ///
     /// # Errors
     /// `ENAMETOOLONG`.
@@ -179,10 +177,10 @@ impl Spelling {
         Ok(())
     }
 
-    /// Becomes a copy of `other`.
+    /// Copies `other` into `self`.
     ///
     /// # Errors
-    /// None: it fits.
+    /// None, because it fits.
     pub(crate) fn copy(&mut self, other: &Self) -> Result<(), Errno> {
         self.text.clear();
         self.text.push(other.text.as_bytes())?;
@@ -194,8 +192,8 @@ impl Spelling {
         Ok(())
     }
 
-    /// Gives the entry, whose directory's path is canonical, the name that its directory has for it,
-    /// and no slash behind it.
+    /// Replaces the entry's name by the one that its directory has for it, without a trailing slash. The directory's
+    /// path must be canonical.
     ///
     /// # Errors
     /// `ENAMETOOLONG`.
@@ -206,7 +204,7 @@ impl Spelling {
         self.text.push(name)
     }
 
-    /// Asks for a directory, as a slash at the end does.
+    /// Requires a directory, as a trailing slash does.
     ///
     /// # Errors
     /// `ENAMETOOLONG`.
@@ -216,14 +214,14 @@ impl Spelling {
         self.text.push_separator()
     }
 
-    /// Makes the text read lexically, `..` and all, for a judgement on the spelling alone.
+    /// Resolves every `..` lexically, for a verdict on the spelling alone.
     pub(crate) fn collapse(&mut self) {
         self.physical = false;
         self.tail = 0;
         self.normalise(0, true);
     }
 
-    /// Where the last component begins, its parent's end, and whether it is an ordinary name.
+    /// The start of the last component, and whether it is an ordinary name.
     pub(crate) fn split(&self) -> Split {
         let path = self.lexical();
         let name_at =
@@ -248,7 +246,7 @@ impl Spelling {
         self.dirfd
     }
 
-    /// Brings the program's part into normal form, as far as that does not change its meaning.
+    /// Normalises the program's part, as far as that keeps its meaning.
     fn settle(&mut self) {
         let form = self.form();
         self.slash = form.slash;
@@ -257,7 +255,7 @@ impl Spelling {
             Shape::Normal => {}
             Shape::Untidy => self.normalise(self.tail, false),
             Shape::Climbs => {
-                // The directory it is relative to is canonical: climbing from there is exact.
+                // The directory that it is relative to is canonical, so going up from there lexically is exact.
                 self.tail = 0;
                 self.normalise(0, true);
             }
@@ -303,8 +301,8 @@ impl Spelling {
         form
     }
 
-    /// Rewrites the text from byte `from` on without empty components and `.`, and, where `climb`
-    /// is set, without `..`; a slash that asks for a directory stays.
+    /// Rewrites the text from byte `from` on without empty components and `.`. If `climb` is set, also without `..`.
+    /// Keeps a slash that requires a directory.
     fn normalise(&mut self, from: usize, climb: bool) {
         let len = self.text.len();
         let mut to = from;
@@ -339,7 +337,7 @@ impl Spelling {
         self.end_at(to);
     }
 
-    /// Ends the text at `to`, as the root or with the slash that asks for a directory.
+    /// Ends the text at `to`. The result is the root, or keeps the slash that requires a directory.
     fn end_at(&mut self, to: usize) {
         let mut to = to;
         if to == 0 {
@@ -351,33 +349,33 @@ impl Spelling {
         }
         self.text.truncate(to);
         if self.slash && to > 1 && to > self.tail {
-            // There is room: the program's own text was longer by at least its slash.
+            // There is room, because the program's own text was at least the slash longer.
             let _ = self.text.push(b"/");
         }
     }
 
-    /// Where the path that ends at `end` ends once its last component is gone.
+    /// The end of the path that ends at `end`, without its last component.
     fn parent_end(&self, end: usize) -> usize {
         let path = self.text.as_bytes().get(..end).unwrap_or(&[]);
         path.iter().rposition(|&byte| byte == b'/').unwrap_or(0)
     }
 }
 
-/// Whether no component is empty or begins with a dot: the common case, told at a glance.
+/// Whether no component is empty or begins with a dot. A quick test for the common case.
 fn is_plain(path: &[u8]) -> bool {
     let begins = |&byte: &u8| matches!(byte, b'/' | b'.');
     let after = path.get(1..).unwrap_or(&[]);
-    // Without leaving early, so that many bytes are looked at in one step.
+    // Has no early exit, so that one step covers many bytes.
     let untidy = |found, (&byte, next)| found | (byte == b'/' && begins(next));
     let within = path.iter().zip(after).fold(false, untidy);
     !within && !path.first().is_none_or(begins) && path.last() != Some(&b'/')
 }
 
-/// Where a path's last component is.
+/// The position of a path's last component.
 #[derive(Clone, Copy)]
 pub(crate) struct Split {
     pub(crate) name_at: usize,
-    /// Not `.`, `..` or the root: an entry that can be made, renamed or removed.
+    /// The component is not `.`, `..` or the root, but an entry that can be created, renamed or deleted.
     pub(crate) ordinary: bool,
 }
 
@@ -387,11 +385,11 @@ struct Form {
     last: Last,
 }
 
-/// What the last component of a path is as the program wrote it.
+/// The kind of a path's last component, as the program wrote it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Last {
-    /// A name; or none, where the path is the root.
+    /// A name, or nothing if the path is the root.
     Name = 0,
     /// `.`
     Here,
@@ -401,12 +399,12 @@ pub(crate) enum Last {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Shape {
-    /// Nothing to do.
+    /// Nothing to normalise.
     Normal,
-    /// Empty components or `.`.
+    /// Has empty components or `.`.
     Untidy,
-    /// `..` only at the front.
+    /// Has `..`, but only at the front.
     Climbs,
-    /// `..` behind a name.
+    /// Has `..` after a name.
     Physical,
 }

@@ -1,4 +1,4 @@
-//! Where directory descriptors and the working directory are: their canonical paths.
+//! Finds the canonical paths of directory descriptors and the working directory. Used by `path` and `resolve`.
 
 use core::ffi::c_int;
 
@@ -7,11 +7,11 @@ use crate::errno::Errno;
 use crate::remembered::Remembered;
 use crate::{sys, working_directory};
 
-/// The kernel's mark on the path of what was removed (proc(5)).
+/// The kernel's mark on the path of a removed object (proc(5)).
 #[cfg(target_os = "linux")]
 pub(crate) const REMOVED: &[u8] = b" (deleted)";
 
-/// The name that a descriptor has in the file system.
+/// The name of a descriptor in the filesystem.
 #[cfg(target_os = "linux")]
 pub(crate) struct DescriptorLink {
     text: [u8; 32],
@@ -47,10 +47,10 @@ impl DescriptorLink {
     }
 }
 
-/// Puts the canonical path of `dirfd` into `to`: the working directory for `AT_FDCWD`.
+/// Stores the canonical path of `dirfd` in `to`; for `AT_FDCWD`, that of the working directory.
 ///
 /// # Errors
-/// `EBADF` for a descriptor that is not open, `EACCES` for one that has no path, and
+/// `EBADF` for a closed descriptor, `ENOTDIR` for one that is not a directory, `EACCES` for one without a path, and
 /// `ENAMETOOLONG`.
 pub(crate) fn of_directory(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     if dirfd == libc::AT_FDCWD {
@@ -65,8 +65,8 @@ pub(crate) fn of_directory(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errn
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }
 }
 
-/// Keeps in mind that the directory open on `dirfd` was at `path` in the generation `since`
-/// ([`remembered::now`](crate::remembered::now)), for [`of_directory`].
+/// Remembers for [`of_directory`] that the directory open on `dirfd` was at `path` in the generation `since`
+/// ([`remembered::now`](crate::remembered::now)).
 #[cfg(target_os = "linux")]
 pub(crate) fn remember(dirfd: c_int, path: &[u8], since: u64) {
     let Ok(stat) = sys::fstat(dirfd) else { return };
@@ -75,10 +75,10 @@ pub(crate) fn remember(dirfd: c_int, path: &[u8], since: u64) {
     }
 }
 
-/// As [`of_directory`], whatever is remembered.
+/// Like [`of_directory`], ignoring remembered paths.
 ///
 /// # Errors
-/// As there.
+/// As [`of_directory`].
 #[cfg(target_os = "linux")]
 pub(crate) fn ask<const N: usize>(dirfd: c_int, to: &mut Buffer<N>) -> Result<(), Errno> {
     if dirfd == libc::AT_FDCWD { working_directory::ask(to) } else { of_descriptor(dirfd, to) }
@@ -86,19 +86,19 @@ pub(crate) fn ask<const N: usize>(dirfd: c_int, to: &mut Buffer<N>) -> Result<()
 
 const SLOTS: usize = 32;
 
-/// Where directories are that descriptors were open on.
+/// Paths of directories that descriptors were open on.
 static DIRECTORIES: [Remembered; SLOTS] = [const { Remembered::new() }; SLOTS];
 
-/// Where to look for a directory, which has one path, whatever descriptors lead to it.
+/// The slot for a directory. A directory has one path, whichever descriptor leads to it.
 fn slot(stat: &libc::stat) -> Option<&'static Remembered> {
     DIRECTORIES.get(usize::try_from(stat.st_ino).unwrap_or(0) % SLOTS)
 }
 
-/// Puts into `to` where the object of a descriptor is: a path, or something that
-/// [`is_anonymous`](crate::resolve::is_anonymous) for one that has none.
+/// Stores the path of a descriptor's object in `to`. For an object without a path, the text satisfies
+/// [`is_anonymous`](crate::resolve::is_anonymous).
 ///
 /// # Errors
-/// `EBADF` for a descriptor that is not open; `EACCES` where the system does not tell.
+/// `EBADF` for a closed descriptor; `EACCES` if the system does not tell the path.
 pub(crate) fn of_descriptor<const N: usize>(fd: c_int, to: &mut Buffer<N>) -> Result<(), Errno> {
     if fd < 0 {
         return Err(Errno::EBADF);

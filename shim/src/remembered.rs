@@ -1,9 +1,8 @@
-//! Paths remembered between calls, without a lock.
+//! Remembers paths between calls, without a lock.
 //!
-//! A remembered path holds as long as no directory was renamed anywhere in the run
-//! ([`session::generation`]) and the key it was stored under still fits. Only the process that
-//! owns the memory stores: a `vfork` child shares the memory but neither the working directory
-//! nor the descriptors.
+//! A remembered path is valid as long as nobody in the run renamed any directory ([`session::generation`]) and its key
+//! still fits. Only the process that owns the memory stores paths: a `vfork` child shares the memory, but neither the
+//! working directory nor the descriptors.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
@@ -12,32 +11,32 @@ use crate::errno::Errno;
 use crate::{session, sys};
 
 const WORD: usize = 8;
-/// Longer paths are not remembered.
+/// Longest remembered path, in words.
 const WORDS: usize = 32;
 
-/// What must still be the case for a remembered path to be true, beside the generation.
+/// The conditions for a remembered path to be valid, besides the generation.
 pub(crate) type Key = [u64; 2];
 
 /// One remembered path.
 pub(crate) struct Remembered {
-    /// Odd while somebody writes.
+    /// Odd during a write.
     version: AtomicU32,
-    /// The [`stamp`] of the generation the path was read at; zero for none.
+    /// The [`stamp`] of the generation in which the path was read; zero for none.
     generation: AtomicU64,
     key: [AtomicU64; 2],
     len: AtomicUsize,
     words: [AtomicU64; WORDS],
 }
 
-/// How many `vfork` children may be somewhere else than the memory they share remembers.
+/// How many `vfork` children may have another directory than the shared memory remembers.
 static SUSPENDED: AtomicU32 = AtomicU32::new(0);
 
-/// Stops remembering, until [`resume`]: a child that shares the memory changes its directory.
+/// Stops remembering until [`resume`], because a child that shares the memory changes its directory.
 pub(crate) fn suspend() {
     SUSPENDED.fetch_add(1, Ordering::AcqRel);
 }
 
-/// Ends what [`suspend`] began: that child has memory of its own now, or is gone.
+/// Ends the effect of [`suspend`]. The child has its own memory now, or is gone.
 #[cfg(target_os = "linux")]
 pub(crate) fn resume() {
     SUSPENDED.fetch_sub(1, Ordering::AcqRel);
@@ -54,13 +53,13 @@ impl Remembered {
         }
     }
 
-    /// Forgets the path. Whoever is just storing one will notice.
+    /// Forgets the path. A concurrent store will notice.
     pub(crate) fn forget(&self) {
         self.version.fetch_add(2, Ordering::AcqRel);
         self.generation.store(0, Ordering::Release);
     }
 
-    /// Puts the path into `to`: as remembered, or as `ask` finds it out.
+    /// Stores the remembered path in `to`, or the one that `ask` finds.
     ///
     /// # Errors
     /// Those of `ask`.
@@ -80,7 +79,7 @@ impl Remembered {
         Ok(())
     }
 
-    /// Stores the path of `key` as it was in the generation `since`, which [`now`] gave.
+    /// Remembers the path of `key` in the generation `since`, which [`now`] returned.
     #[cfg(target_os = "linux")]
     pub(crate) fn keep(&self, key: Key, path: &[u8], since: u64) {
         self.store(self.version.load(Ordering::Acquire), since, key, path);
@@ -94,7 +93,7 @@ impl Remembered {
         let copied = to.fill(|room, _| {
             for (index, word) in self.words.iter().take(len.div_ceil(WORD)).enumerate() {
                 let at = room.wrapping_add(index.wrapping_mul(WORD)).cast::<[u8; WORD]>();
-                // SAFETY: the buffer is larger than all the words together.
+                // SAFETY: the buffer is larger than all words together.
                 unsafe { at.write(word.load(Ordering::Relaxed).to_le_bytes()) };
             }
             Ok(len)
@@ -140,23 +139,23 @@ impl Remembered {
     }
 }
 
-/// The process whose memory this is. A child of fork(2) adopts its copy where that is hooked, others remember nothing;
-/// in the memory that a `vfork` child shares stands its parent.
+/// The process that owns this memory. If fork(2) is hooked, its child adopts its copy; other children remember nothing.
+/// In memory shared with a `vfork` child, this is the parent.
 #[cfg_attr(target_os = "linux", unsafe(link_section = ".data"))] // see `sys::calls::COOKIE`
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
-/// Declares the calling process the owner of its memory: when the library is loaded, and in a new process
-/// that has a copy.
+/// Makes the calling process the owner of its memory. Called when the library is loaded, and in a new process that has
+/// a copy.
 pub(crate) fn adopt() {
     OWNER.store(sys::getpid(), Ordering::Relaxed);
 }
 
-/// The highest generation that this process knows of. The page is open to every program of the run:
-/// where it counts backwards somebody forges it.
+/// The highest generation that this process has seen. Every program of the run can write the page, so a lower number is
+/// forged.
 static HIGHEST: AtomicU64 = AtomicU64::new(0);
 
-/// The present generation as it is stored beside what is true in it: never zero. `None` while
-/// nothing is to be remembered or recalled.
+/// The current generation, in the form that is stored with a path: never zero. `None` while nothing may be stored or
+/// recalled.
 pub(crate) fn now() -> Option<u64> {
     let generation = session::generation()?.load(Ordering::Acquire);
     if SUSPENDED.load(Ordering::Acquire) > 0 {
@@ -169,7 +168,7 @@ pub(crate) fn now() -> Option<u64> {
     (generation >= highest).then(|| generation.wrapping_mul(2) | 1)
 }
 
-/// Begins a new generation, in every process of the run; whether they could be told.
+/// Begins a new generation in every process of the run. Returns whether there is a shared page for that.
 pub(crate) fn begin_generation() -> bool {
     let Some(generation) = session::generation() else { return false };
     let before = generation.fetch_add(1, Ordering::AcqRel);
@@ -177,7 +176,7 @@ pub(crate) fn begin_generation() -> bool {
     true
 }
 
-/// Whether the calling process is not a `vfork` child, in its parent's memory.
+/// False in a `vfork` child, which runs in its parent's memory.
 pub(crate) fn owns_memory() -> bool {
     OWNER.load(Ordering::Relaxed) == sys::getpid()
 }

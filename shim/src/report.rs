@@ -1,4 +1,4 @@
-//! Telling the launcher what was refused, and the one place that chooses the errno of a refusal.
+//! Reports denials to the launcher and the supervisor. This is the only place that chooses the errno of a denial.
 
 use core::ffi::CStr;
 
@@ -15,10 +15,10 @@ use crate::sys;
 /// The first four bytes of a record: `JPVE`.
 const MAGIC: u32 = 0x4556_504a;
 const HEADER: usize = 32;
-/// Longer texts are cut: what does not fit in a path cannot be in a policy.
+/// Longer texts are cut. A text that does not fit in a path cannot be in a policy.
 const LONGEST: usize = 4096;
 
-/// Why something was refused that no rule forbids.
+/// The reason for a denial that comes from no rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum Reason {
@@ -28,21 +28,21 @@ pub(crate) enum Reason {
     #[cfg(target_os = "linux")]
     Loader = 3,
     ShimUnreachable = 4,
-    /// The call would change what paths mean, or make a way around them.
+    /// The call would change the meaning of paths, or create a way around them.
     Namespace = 5,
-    /// The object belongs to another process, which `/proc` shows.
+    /// The object belongs to another process, and `/proc` shows it.
     #[cfg(target_os = "linux")]
     OtherProcess = 6,
-    /// The server of a socket without a path is not of the run.
+    /// The server of a socket without a path is outside the run.
     #[cfg(target_os = "linux")]
     Peer = 11,
-    /// The mode or the attribute would have a program run with the rights of somebody else.
+    /// The mode or attribute would make a program run with another user's rights.
     SetId = SET_ID,
-    /// No rule about programs lets it start with these arguments, which stand in place of the route.
+    /// No rule about programs allows a start with these arguments. The record holds them in place of the route.
     Command = COMMAND,
 }
 
-/// An operation being judged: which libc function, on which path, spelled how.
+/// An operation being judged: the libc function, the path and its spelling.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) call: &'a CStr,
@@ -55,19 +55,19 @@ impl<'a> Subject<'a> {
         Self { call, path, route: path }
     }
 
-    /// What `request` was about.
+    /// The subject of `request`.
     pub(crate) const fn of(call: &'a CStr, request: &Request<'a>) -> Self {
         Self { call, path: request.path, route: request.route }
     }
 
-    /// What the policy is asked.
+    /// The policy's question about this subject.
     #[cfg(target_os = "macos")]
     pub(crate) const fn request(&self) -> Request<'a> {
         Request::by_route(self.path, self.route)
     }
 }
 
-/// The other of two paths that a call names, canonical, with what a person is to consent to there as well.
+/// The second, canonical path of a call, with the capabilities that a prompt should cover there as well.
 #[derive(Clone, Copy)]
 pub(crate) struct Other<'a> {
     pub(crate) path: &'a [u8],
@@ -78,10 +78,10 @@ impl Other<'_> {
     pub(crate) const NONE: Self = Self { path: &[], wanted: Capabilities::NONE };
 }
 
-/// Turns a verdict into the hook's result: reports a denial, or asks where a person may lift it.
+/// Turns a verdict into the hook's result. Reports a denial, or shows a prompt if a person may lift it.
 ///
 /// # Errors
-/// `EACCES`, or `ENOENT` in a hidden area; `EINTR` where a person interrupts instead of an answer.
+/// `EACCES`, or `ENOENT` in a hidden area; `EINTR` if a person interrupts instead of answering.
 pub(crate) fn settle(
     image: &Image<'_>,
     verdict: Verdict,
@@ -93,7 +93,7 @@ pub(crate) fn settle(
     }
 }
 
-/// As [`settle`], for a denial of a call that names two paths.
+/// Like [`settle`], for a denial of a call with two paths.
 ///
 /// # Errors
 /// As [`settle`].
@@ -106,7 +106,7 @@ pub(crate) fn settle_pair(
     lift(image, denial, subject, other)
 }
 
-/// As [`settle`], for a path that leads nowhere: about that nobody is asked.
+/// Like [`settle`], for a path that leads nowhere, which nobody is prompted about.
 ///
 /// # Errors
 /// As [`settle`].
@@ -121,7 +121,7 @@ pub(crate) fn settle_absent(
     }
 }
 
-/// As [`settle`], for opening: what `judge` says of the request, with its denial already dealt with.
+/// Like [`settle`], for an open. Returns the verdict of `judge` after any denial in it has been settled.
 ///
 /// # Errors
 /// As [`settle`].
@@ -143,7 +143,7 @@ pub(crate) fn settle_open(
     }
 }
 
-/// Reports a denial; what the program gets to see.
+/// Reports a denial. Returns the errno for the program.
 #[cold]
 #[inline(never)]
 pub(crate) fn denied(image: &Image<'_>, denial: Denial, subject: Subject<'_>) -> Errno {
@@ -152,7 +152,7 @@ pub(crate) fn denied(image: &Image<'_>, denial: Denial, subject: Subject<'_>) ->
     errno_of(denial)
 }
 
-/// Reports a denial, or has a person asked, who may lift it.
+/// Reports a denial, or prompts a person, who may lift it.
 ///
 /// # Errors
 /// As [`settle`].
@@ -175,8 +175,8 @@ const fn errno_of(denial: Denial) -> Errno {
     if denial.hidden { Errno::ENOENT } else { Errno::EACCES }
 }
 
-/// Reports a refusal that no rule decided. What nobody may do whatever the policy is answered as the kernel
-/// answers whoever lacks the privilege, and as the layers behind the library do.
+/// Reports a denial that comes from no rule. If no policy could allow the call, the errno is the kernel's for a missing
+/// privilege, and that of the layers behind the library.
 #[cold]
 pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -> Errno {
     record(image, None, reason, subject, Other::NONE);
@@ -186,7 +186,7 @@ pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -
     }
 }
 
-/// What is said of a refusal.
+/// The contents of a report.
 #[derive(Clone, Copy)]
 struct Event<'a> {
     denial: Option<Denial>,
@@ -195,8 +195,8 @@ struct Event<'a> {
     other: Other<'a>,
 }
 
-/// What came of telling the supervisor; zero where there is none. The policy is asked about the file of records from
-/// here, and not from where a record is: the stack is short.
+/// Sends a report. Returns the supervisor's answer, or zero without one. The policy is asked about the record file here
+/// and not in a deeper frame, because the stack is short.
 #[inline(never)]
 fn record(
     image: &Image<'_>,
@@ -219,13 +219,13 @@ fn record(
 }
 
 impl Event<'_> {
-    /// Tells the supervisor.
+    /// Sends the record to the supervisor.
     #[inline(never)]
     fn tell(&self) -> Option<usize> {
         self.with_record(sys::tell_supervisor)
     }
 
-    /// Appends it to the record of the run whose policy decided.
+    /// Appends the record to the file of the run whose policy decided.
     #[inline(never)]
     fn append(&self, file: &sys::Fd) {
         if sys::fstat(file.raw()).is_ok_and(|stat| stat.st_size.cast_unsigned() <= FULL) {
@@ -246,14 +246,14 @@ impl Event<'_> {
     }
 }
 
-/// The path of the program itself; nothing where that cannot be told.
+/// The path of the program itself; empty if unknown.
 fn own_program(path: &mut PathBuffer) -> &[u8] {
     let _ = path.fill(sys::own_program);
     path.as_bytes()
 }
 
-/// Opens the record of the run whose policy decided. What any program could have made up, a run inside
-/// another, is held to the policy of that: no link leads out of it.
+/// Opens the record file of the run whose policy decided. Any program could have written the image of a nested run, so
+/// the outer policy applies to that file. No symlink is followed out of it.
 #[inline(never)]
 fn open_record(image: &Image<'_>) -> Result<sys::Fd, Errno> {
     let mut path = Far::<PathBuffer>::blank()?;
@@ -268,7 +268,7 @@ fn open_record(image: &Image<'_>) -> Result<sys::Fd, Errno> {
     }
 }
 
-/// The fixed part of a record, whose parts have these lengths; `wanted` is of the other path.
+/// The fixed part of a record whose variable parts have these lengths. `wanted` belongs to the other path.
 fn head(
     denial: Option<Denial>,
     reason: Reason,

@@ -1,7 +1,7 @@
-//! Pinning: holding the object that a path leads to, and knowing its canonical path.
+//! Pins the object that a path leads to, and determines its canonical path. Used by the hooks.
 //!
-//! What is judged is what is used, whatever happens to names meanwhile: an object or the directory
-//! of an entry is held, by descriptor, and the system tells where that is.
+//! A hook uses exactly what it judged, whatever happens to names meanwhile. A descriptor pins the object, or the
+//! directory of an entry, and the system tells its path.
 
 use core::ffi::{CStr, c_int};
 
@@ -28,14 +28,14 @@ pub(crate) use system::{
 #[cfg(target_os = "linux")]
 pub(crate) use system::{pin_from_root, pin_without_links};
 
-/// How many links are followed by hand before `ELOOP` (`path_resolution(7)`).
+/// How many symlinks the library itself follows before `ELOOP` (`path_resolution(7)`).
 pub(crate) const LINK_BUDGET: u32 = 40;
 
-/// Pins the object of an operation that follows links (or, with `O_NOFOLLOW`, does not), and has
-/// the policy judge it: by its spelling where no link lies on the way, else by where it is.
+/// Pins the object of an operation and judges it. Follows symlinks, except at the end with `O_NOFOLLOW`. The verdict is
+/// that of the spelling if no symlink is on the way, and otherwise that of the object's place.
 ///
 /// # Errors
-/// The kernel's, or what `judge` and the report make of a refusal.
+/// The kernel's, or that of a denial by `judge`.
 pub(crate) fn pin_judged(
     image: &Image<'_>,
     call: &CStr,
@@ -49,10 +49,10 @@ pub(crate) fn pin_judged(
     }
 }
 
-/// As [`pin_judged`], in a call that needs much of the stack otherwise.
+/// Like [`pin_judged`], in a call that needs much stack otherwise.
 ///
 /// # Errors
-/// As there, and `ENOMEM`.
+/// As [`pin_judged`], and `ENOMEM`.
 pub(crate) fn pin_judged_far(
     image: &Image<'_>,
     call: &CStr,
@@ -66,8 +66,8 @@ pub(crate) fn pin_judged_far(
     }
 }
 
-/// Pins what may be judged by its spelling alone: only where the kernel can prove that this is the canonical
-/// path. `None` elsewhere; known links are expanded then.
+/// Pins an object that its spelling alone can judge: the kernel must prove that the spelling is the canonical path.
+/// Otherwise returns `None`, with known symlinks expanded.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it is the way that nearly every call goes")]
 fn pin_proven(
@@ -86,7 +86,7 @@ fn pin_proven(
     Ok(None)
 }
 
-/// As [`pin_by_place`]. Apart from [`pin_judged`], because the kernel's proof needs no second buffer.
+/// Like [`pin_by_place`]. Separate from [`pin_judged`], because the kernel's proof needs no second buffer.
 #[inline(never)]
 fn pin_on_stack(
     image: &Image<'_>,
@@ -98,7 +98,7 @@ fn pin_on_stack(
     pin_by_place(image, call, spelling, flags, &mut PathBuffer::new(), judge)
 }
 
-/// Pins an object and has it judged by where it is, which is put into `path`.
+/// Pins an object, stores its place in `path` and judges it by that.
 fn pin_by_place(
     image: &Image<'_>,
     call: &CStr,
@@ -125,10 +125,10 @@ fn pin_by_place(
     }
 }
 
-/// Has the policy judge a path that leads nowhere, by where it would lead.
+/// Judges a path that leads nowhere, by the place where it would lead.
 ///
 /// # Errors
-/// What the report makes of a refusal; `ENOMEM`.
+/// That of a denial; `ENOMEM`.
 #[cold]
 #[inline(never)]
 pub(crate) fn settle_absent(
@@ -143,18 +143,18 @@ pub(crate) fn settle_absent(
     report::settle_absent(image, judge(image, &request), Subject::of(call, &request))
 }
 
-/// A directory entry: the directory it is in, held, and its name there.
+/// A directory entry: its directory, pinned, and its name there.
 pub(crate) struct Entry<'a> {
     dir: Directory,
     route: Route,
-    /// The canonical path of the directory, a slash, the name, and a slash where one was given.
+    /// The canonical path of the directory, a slash, the name, and a slash if the spelling had one.
     text: &'a PathBuffer,
     name_at: usize,
     slash: bool,
 }
 
 enum Directory {
-    /// That of another entry.
+    /// The directory of another entry.
     Borrowed(c_int),
     Held(Fd),
 }
@@ -167,7 +167,7 @@ impl Entry<'_> {
         }
     }
 
-    /// The descriptor that holds the directory, if it is not that of another entry.
+    /// The descriptor that pins the directory, unless another entry owns it.
     pub(crate) fn into_held(self) -> Option<Fd> {
         match self.dir {
             Directory::Borrowed(_) => None,
@@ -175,7 +175,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether a slash follows the name.
+    /// Whether a trailing slash follows the name.
     pub(crate) const fn wants_directory(&self) -> bool {
         self.slash
     }
@@ -197,13 +197,13 @@ impl Entry<'_> {
     }
 }
 
-/// A spelling, kept for judging by it, without `..`: where another one takes its place, or it has some, and the
-/// policy may go by it.
+/// A spelling without `..`, kept because the policy may judge by it. Needed if another spelling replaces it or if it
+/// had `..`.
 #[derive(Default)]
 pub(crate) struct Route(Option<Far<Spelling>>);
 
 impl Route {
-    /// That of `spelling`, before that is changed.
+    /// The route of `spelling`, taken before that changes.
     ///
     /// # Errors
     /// `ENOMEM`.
@@ -213,7 +213,7 @@ impl Route {
         Self::kept_if(image.heeds_spellings(), spelling)
     }
 
-    /// The same for what changes something there, by which a policy may go more often.
+    /// The route of an operation that changes something. A policy may judge these by their spelling more often.
     ///
     /// # Errors
     /// `ENOMEM`.
@@ -235,11 +235,11 @@ impl Route {
         Ok(Self(Some(kept)))
     }
 
-    /// That of any name in the directory that `spelling` leads to.
+    /// The route of any name in the directory that `spelling` leads to.
     ///
     /// # Errors
     /// `ENOMEM`, `ENAMETOOLONG`.
-    #[cfg(target_os = "linux")] // where files without names are made in directories
+    #[cfg(target_os = "linux")] // because only Linux creates nameless files in directories
     pub(crate) fn into(image: &Image<'_>, spelling: &Spelling, name: &[u8]) -> Result<Self, Errno> {
         let mut route = Self::of_change(image, spelling)?;
         if let Some(kept) = &mut route.0 {
@@ -249,7 +249,7 @@ impl Route {
         Ok(route)
     }
 
-    /// How the object that `spelling` leads to is spelled.
+    /// The spelling of the object that `spelling` leads to.
     ///
     /// # Errors
     /// `ENOMEM`.
@@ -264,18 +264,17 @@ impl Route {
         Ok(self.0.as_ref().map_or_else(|| spelling.lexical(), |kept| kept.lexical()))
     }
 
-    /// What the policy is asked about the entry at `path`, canonical.
+    /// The policy's question about the entry at the canonical `path`.
     pub(crate) fn request<'r>(&'r self, path: &'r [u8]) -> Request<'r> {
         Request::by_route(path, self.0.as_ref().map_or(path, |kept| kept.lexical()))
     }
 }
 
-/// Pins the directory that `spelling`'s last component is an entry of. Afterwards `spelling`
-/// holds the canonical path. `None` where the last component is `.`, `..` or the root, which
-/// name no entry.
+/// Pins the directory of `spelling`'s last component. Afterwards `spelling` holds the canonical path. Returns `None` if
+/// the last component is `.`, `..` or the root, which are not entries.
 ///
 /// # Errors
-/// The kernel's, where there is no such directory; `EACCES` where the place cannot be told.
+/// The kernel's, if the directory does not exist; `EACCES` if its place is unknown.
 pub(crate) fn entry<'a>(
     image: &Image<'_>,
     spelling: &'a mut Spelling,
@@ -302,7 +301,7 @@ pub(crate) fn entry<'a>(
     Ok(Some(Entry { dir: Directory::Held(dir), route, text: spelling.text(), name_at, slash }))
 }
 
-/// As [`entry`], where the directory may well be that of `other`, which is held already.
+/// Like [`entry`], if the directory may be that of `other`, which is already pinned.
 pub(crate) fn entry_beside<'a>(
     image: &Image<'_>,
     other: &Entry<'_>,
@@ -320,8 +319,8 @@ pub(crate) fn entry_beside<'a>(
     entry(image, spelling)
 }
 
-/// Replaces a link that was known when the policy was compiled, so that the common case stays
-/// common below `/bin` and the like. Where the last component is not followed it stays.
+/// Replaces a symlink that was known when the policy was compiled. That keeps paths below `/bin` and the like on the
+/// fast way. A last component that is not followed stays.
 pub(crate) fn expand_alias(
     image: &Image<'_>,
     spelling: &mut Spelling,
@@ -333,8 +332,8 @@ pub(crate) fn expand_alias(
     }
 }
 
-/// A link on the way that was known when the policy was compiled: how much of the spelling it takes, and where
-/// it leads.
+/// A symlink on the way that was known when the policy was compiled. Returns how much of the spelling it covers, and
+/// its target.
 fn known_link<'i>(
     image: &Image<'i>,
     spelling: &Spelling,

@@ -1,7 +1,7 @@
-//! What a process knows of its run: the policy image, the shared page, and where they came from.
+//! A process's knowledge of its run: the policy image, the shared page, and their descriptors. Used by all hooks.
 //!
-//! Set up in the constructor, or by the first hook that runs before it. A process without a valid
-//! image denies everything (spec §13).
+//! The constructor sets it up, or the first hook that runs before it. Without a valid image, everything is denied (spec
+//! §13).
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
@@ -22,7 +22,7 @@ const BROKEN: u8 = 3;
 
 struct Shared {
     phase: AtomicU8,
-    /// The outermost first.
+    /// Outermost run first.
     levels: [Level; LEVELS],
     count: AtomicUsize,
     generation_fd: AtomicI32,
@@ -30,10 +30,10 @@ struct Shared {
     generation: AtomicPtr<AtomicU64>,
 }
 
-/// The image of one run, and the descriptor it came by.
+/// The image of one run, and its descriptor.
 struct Level {
     image: UnsafeCell<MaybeUninit<Image<'static>>>,
-    /// Its form with folded names, where case is ignored.
+    /// Its form with folded names, for filesystems that ignore case.
     form: UnsafeCell<MaybeUninit<Image<'static>>>,
     fd: AtomicI32,
     inode: AtomicU64,
@@ -50,8 +50,8 @@ impl Level {
     }
 }
 
-// SAFETY: each `image`, and `form`, is written once, by whoever moved `phase` from UNSET to WRITING, and read only
-// after READY was seen.
+// SAFETY: only the thread that moved `phase` from UNSET to WRITING writes each `image` and `form`, once. Others read
+// them only after they have seen READY.
 unsafe impl Sync for Shared {}
 
 static SHARED: Shared = Shared {
@@ -63,10 +63,10 @@ static SHARED: Shared = Shared {
     generation: AtomicPtr::new(core::ptr::null_mut()),
 };
 
-/// The policy of this run, inside those of the runs around it.
+/// The policy of this run, nested in those of the runs around it.
 ///
 /// # Errors
-/// `EACCES`: without a policy nothing is allowed.
+/// `EACCES`: without a policy, nothing is allowed.
 pub(crate) fn image() -> Result<&'static Image<'static>, Errno> {
     if SHARED.phase.load(Ordering::Acquire) != READY {
         start(None)?;
@@ -75,19 +75,18 @@ pub(crate) fn image() -> Result<&'static Image<'static>, Errno> {
     SHARED.levels.get(innermost).map(written).ok_or(Errno::EACCES)
 }
 
-/// The image of a level that was written.
+/// The image of a level that has been written.
 fn written(level: &'static Level) -> &'static Image<'static> {
-    // SAFETY: whoever asks for a level has seen the count of those written, and none changes again.
+    // SAFETY: the caller took the level from the count of written ones, and no written level changes.
     let image = unsafe { &*level.image.get() };
     // SAFETY: as above.
     unsafe { image.assume_init_ref() }
 }
 
-/// Maps the image and the shared page, unless that was done. `startup` is what the loader gave to
-/// the constructor.
+/// Maps the image and the shared page, unless that was done. `startup` is the loader's data for the constructor.
 ///
 /// # Errors
-/// `EACCES` where there is no valid image.
+/// `EACCES` without a valid image.
 #[cold]
 pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
     if SHARED.phase.load(Ordering::Acquire) != UNSET {
@@ -114,7 +113,7 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
     settled()
 }
 
-/// Maps the images of all levels; the innermost.
+/// Maps the images of all levels. Returns the innermost.
 fn load_levels(handle: &Handle) -> Result<&'static Image<'static>, Errno> {
     let mut outer = None;
     for (level, &fd) in SHARED.levels.iter().zip(handle.images()) {
@@ -134,50 +133,48 @@ fn load_levels(handle: &Handle) -> Result<&'static Image<'static>, Errno> {
     outer.ok_or(Errno::EACCES)
 }
 
-/// Keeps the form with folded names of the image of a level.
+/// Stores a level's image with folded names.
 #[cold]
 #[inline(never)]
 fn keep_form(level: &'static Level, form: &Image<'static>) -> &'static Image<'static> {
-    // SAFETY: as with the image itself: only the winner of the exchange writes, and nobody reads before READY.
+    // SAFETY: as for the image itself. Only the winner of the exchange writes, and nobody reads before READY.
     let place = unsafe { &mut *level.form.get() };
     place.write(*form)
 }
 
-/// Calls that were judged carry the number of the run that is supervised; of runs in each other that
-/// is one at most.
+/// Makes judged calls carry the number of the supervised run. Among nested runs, at most one is supervised.
 #[cfg(target_os = "linux")]
 fn show_judged(image: &Image<'_>) {
     let supervised = image.levels().find(|image| image.behind().supervisor).unwrap_or(image);
     sys::show_judged(supervised.session(), supervised.behind().supervisor);
 }
 
-/// Whether the session is set up. Where another thread is just doing that there is nothing to wait
-/// for safely: the call is denied.
+/// Whether the session is set up. While another thread sets it up, there is no safe way to wait, so the call is denied.
 fn settled() -> Result<(), Errno> {
     if SHARED.phase.load(Ordering::Acquire) == READY { Ok(()) } else { Err(Errno::EACCES) }
 }
 
-/// Leaves it at nothing, if it was not set up: what the program says of itself from now on counts for nothing. Not
-/// before the constructor has run: a hook that runs first may have no `/proc` to find the descriptors by.
+/// Gives up if the session was not set up, so that the program cannot provide an image later. Called only after the
+/// constructor: a hook that runs earlier may have no `/proc` to find the descriptors.
 pub(crate) fn give_up() {
     let _ = SHARED.phase.compare_exchange(UNSET, BROKEN, Ordering::AcqRel, Ordering::Acquire);
 }
 
-/// The counter that every mediated rename of a directory moves, for whoever caches paths.
+/// The counter that each mediated rename of a directory increments, for caches of paths.
 pub(crate) fn generation() -> Option<&'static AtomicU64> {
     let page = SHARED.generation.load(Ordering::Relaxed);
-    // SAFETY: either null or the start of a mapped page that is never unmapped.
+    // SAFETY: the pointer is null, or the start of a mapped page that is never unmapped.
     unsafe { page.as_ref() }
 }
 
-/// An image, the number of its descriptor, and whether that still is the image.
+/// An image, its descriptor number, and whether that descriptor is still the image.
 pub(crate) struct Loaded {
     pub(crate) image: &'static Image<'static>,
     pub(crate) fd: c_int,
     pub(crate) intact: bool,
 }
 
-/// The images of this run and of those around it, the outermost first.
+/// The images of this run and those around it, outermost first.
 pub(crate) fn images() -> impl Iterator<Item = Loaded> {
     let count = SHARED.count.load(Ordering::Relaxed);
     SHARED.levels.iter().take(count).map(|level| {
@@ -189,7 +186,7 @@ pub(crate) fn images() -> impl Iterator<Item = Loaded> {
     })
 }
 
-/// The number of the shared page's descriptor, if it still is the page.
+/// The shared page's descriptor number, if it is still the page.
 pub(crate) fn generation_descriptor() -> Option<c_int> {
     let fd = SHARED.generation_fd.load(Ordering::Relaxed);
     let inode = SHARED.generation_inode.load(Ordering::Relaxed);
@@ -205,7 +202,7 @@ fn load(fd: c_int) -> Result<(Image<'static>, u64), Errno> {
     let stat = sys::fstat(fd)?;
     let length = usize::try_from(stat.st_size).map_err(|_| Errno::EACCES)?;
     let mapping = sys::map(fd, length, libc::PROT_READ)?;
-    // SAFETY: the mapping is `length` bytes, never unmapped, and nobody can change it.
+    // SAFETY: the mapping is `length` bytes long and never unmapped, and nobody can change it.
     let bytes = unsafe { core::slice::from_raw_parts(mapping, length) };
     let image = Image::parse(bytes).map_err(|_| Errno::EACCES)?;
     Ok((image, stat.st_ino))

@@ -1,4 +1,4 @@
-//! The working directory's path.
+//! Determines, caches and changes the working directory's path.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,13 +12,13 @@ use crate::sys;
 
 static REMEMBERED: Remembered = Remembered::new();
 
-/// Changes the directory by `change`, which makes the system call.
+/// Changes the directory with `change`, which makes the system call.
 ///
 /// # Errors
 /// Those of `change`.
 pub(crate) fn change(change: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
     if !remembered::owns_memory() {
-        // A `vfork` child of the program's own making: when it is gone nobody will tell.
+        // The program itself created this `vfork` child, and nothing will tell when it is gone.
         remembered::suspend();
     }
     forget();
@@ -33,10 +33,10 @@ fn forget() {
     REMEMBERED.forget();
 }
 
-/// The stamp of the generation at which nothing at or below the directory was found hidden.
+/// The stamp of the generation in which nothing at or below the directory was hidden.
 static SHOWS_EVERYTHING_AT: AtomicU64 = AtomicU64::new(0);
 
-/// Whether nothing at or below the directory is hidden.
+/// Whether nothing is hidden at or below the working directory.
 pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
     let Some(now) = remembered::now() else { return false };
     if SHOWS_EVERYTHING_AT.load(Ordering::Acquire) == now {
@@ -50,26 +50,26 @@ pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
     shows
 }
 
-/// Announces to every process of the run that a directory was renamed, or removed so that its inode
-/// number may come to stand for another.
+/// Announces to every process of the run that a directory was renamed or removed. A removed directory's inode number
+/// may come to mean another one.
 pub(crate) fn announce_change() {
     if !remembered::begin_generation() {
         forget();
     }
 }
 
-/// Puts the canonical path of the working directory into `to`.
+/// Stores the canonical path of the working directory in `to`.
 ///
 /// # Errors
-/// `ENOENT` in a directory that was removed, `ENAMETOOLONG`, `EACCES` in one out of reach.
+/// `ENAMETOOLONG`; `EACCES` if the directory is unreachable; `ENOENT` if it was removed and its former path is unknown.
 pub(crate) fn read(to: &mut PathBuffer) -> Result<(), Errno> {
     REMEMBERED.read([0; 2], to, ask)
 }
 
-/// As [`read`], whatever is remembered.
+/// Like [`read`], ignoring the remembered path.
 ///
 /// # Errors
-/// As there.
+/// As [`read`].
 pub(crate) fn ask<const N: usize>(to: &mut Buffer<N>) -> Result<(), Errno> {
     to.fill(sys::getcwd)?;
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }

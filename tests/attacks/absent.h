@@ -1,4 +1,4 @@
-/* What one libc or one processor has and another has not. Included behind the system's headers. */
+/* Names that one libc or one processor has and another has not. Include this after the system's headers. */
 #ifndef ABSENT_H
 #define ABSENT_H
 
@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int absent(char **args); /* the verb that cannot be had: ENOSYS */
+int absent(char **args); /* the verb that is not available: ENOSYS */
 
 /* A number that no system call has: ENOSYS, too. */
 enum { ABSENT = 4095 };
@@ -17,7 +17,7 @@ enum { ABSENT = 4095 };
 #define SYS_unlink ABSENT
 #endif
 
-/* musl has these system calls in none, or only in its latest versions. */
+/* No version of musl has these functions, or only the latest ones do. */
 #ifndef __GLIBC__
 #define renameat2(...) ((int)syscall(SYS_renameat2, __VA_ARGS__))
 #define close_range(...) ((int)syscall(SYS_close_range, __VA_ARGS__))

@@ -1,5 +1,5 @@
-/* Calls whose answers must be the kernel's own, one line each: arguments it cannot read, names and
- * flags of odd shapes, the numbers of descriptors. */
+/* Calls whose answers must be the kernel's own, one line each: arguments that it cannot read, names and flags of odd
+ * shapes, the numbers of descriptors. */
 #include "attack.h"
 #include <dirent.h>
 #include <elf.h>
@@ -62,7 +62,7 @@ static void every_call(const char *kind, const char *volatile bad)
     line(kind, "execve arguments", execve(self, bad_vector, environ));
 }
 
-/* Behind the last page of the main stack, and of the kernel's own pages where they are next to it. */
+/* Above the last page of the main stack, and above the kernel's own pages where they are next to it. */
 static const char *above_the_stack(void)
 {
     const size_t near = 1 << 16, page = (size_t)sysconf(_SC_PAGESIZE);
@@ -134,7 +134,7 @@ static int v_null_pointers(char **a)
     return DONE;
 }
 
-/* Names the kernel refuses for their shape: the same refusal is wanted. */
+/* Names that the kernel denies for their shape. The denial must be the same. */
 static int v_odd_names(char **a)
 {
     static char longest[PATH_MAX + 100], component[NAME_MAX + 2];
@@ -172,7 +172,7 @@ static int v_odd_names(char **a)
 }
 
 #ifdef SYS_openat2
-/* Resolve flags of openat2(2), with and without making files. */
+/* Resolve flags of openat2(2), with and without creating files. */
 static int v_resolve_flags(char **a)
 {
     const char *names[] = {"file", "file/", "dangling", "dir/up", "dir/there", "dir/", "dir/.", "new", "new/", "missing/x"};
@@ -191,7 +191,7 @@ static int v_resolve_flags(char **a)
     return DONE;
 }
 
-/* The process that asks, and none that asks for it. */
+/* These lead to the process that asks, and not to one that asks on its behalf. */
 static int v_own_process(char **a)
 {
     const struct { int from_proc; const char *name; } places[] = {
@@ -278,7 +278,7 @@ static int v_odd_programs(char **a)
     return DONE;
 }
 
-/* The one directory whose path ends with its slash: what is relative to it, and to a descriptor of it. */
+/* The root is the one directory whose path ends with its slash. Calls are relative to it, and to a descriptor of it. */
 static int v_in_root(char **a)
 {
     char *const vector[] = {"x", NULL};
@@ -313,7 +313,7 @@ static void number(const char *call, long answer)
     fflush(stdout);
 }
 
-/* The lowest free number is what a call that opens must return, whatever was opened meanwhile. */
+/* A call that opens must return the lowest free number, whatever was opened meanwhile. */
 static int v_descriptor_numbers(char **a)
 {
     struct stat status;
@@ -348,7 +348,7 @@ static int v_descriptor_numbers(char **a)
     return DONE;
 }
 
-/* Flags that the kernel refuses, or takes only together. */
+/* Flags that the kernel denies, or accepts only together. */
 static int v_odd_flags(char **a)
 {
     static const struct timespec times[2] = {{1, 0}, {1, 0}};
@@ -395,14 +395,15 @@ static int bound(const char *name)
     return bind(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, sizeof address);
 }
 
-/* On another file system than the working directory: of a rename the kernel says that before it looks at names. */
+/* Whether `name` is on another file system than the working directory. For a rename, the kernel says so before it looks
+   at names. */
 static int is_elsewhere(const char *name)
 {
     struct stat here, there;
     return stat(".", &here) == 0 && stat(name, &there) == 0 && here.st_dev != there.st_dev;
 }
 
-/* Names that are no entry: the kernel looks for the directory before them first. */
+/* Names that are no entry. The kernel first looks for the directory before them. */
 static int v_dot_names(char **a)
 {
     const char *names[] = {
@@ -474,8 +475,7 @@ static int v_empty_paths(char **a)
     return fstatat(AT_FDCWD, "", &status, AT_EMPTY_PATH) || (status.st_mode & 0777) != 0750 ? FAILED : DONE;
 }
 
-/* A descriptor in a message whose structures had other content before: each member is set, padding is
- * not. */
+/* A descriptor in a message whose structures had other content before: each member is set, and padding is not. */
 static int v_messages(char **a)
 {
     int pair[2], held = open("dir", O_PATH);

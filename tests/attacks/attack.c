@@ -1,3 +1,4 @@
+/* Runs the steps of the command line, and prints one line. See attack.h. */
 #include "absent.h"
 #include <stdio.h>
 #include <stdlib.h>

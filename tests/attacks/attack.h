@@ -3,7 +3,7 @@
  *   attack VERB ARG... [, VERB ARG...]...
  *
  * runs the steps in order and prints one line: `ok`, `ok` and what was read, or the name of the
- * errno of the first step that failed. Whether a failure is what one wants is for the caller to say.
+ * errno of the first step that failed. The caller decides whether a failure is the right outcome.
  * An argument may spell a byte as %XX. Some verbs change the process and then run the rest of the
  * line as a verb: `chdir DIR open NAME`.
  */
@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* What a verb answers. A verb that fails leaves errno set. */
+/* The answers of a verb. A verb that fails leaves errno set. */
 enum { DONE = 0, FAILED = -1, REPORTED = 1 /* another process printed the line */ };
 
 typedef int verb_fn(char **args);
@@ -32,12 +32,12 @@ extern const struct verb open_verbs[], entry_verbs[], metadata_verbs[], process_
 extern char *self;                      /* absolute path of this program */
 
 int run(char **line);                   /* run one step: a verb and its arguments */
-int report(int answer);                 /* print the line; the exit status */
+int report(int answer);                 /* print the line, and return the exit status */
 int show(int fd);                       /* remember the first bytes behind fd for `ok`, close it */
 void found(const char *text);           /* remember a text for `ok` */
 const char *errno_name(int error);
 
-/* Print one line of several: what is called, on what, and the answer. */
+/* Print one line of several: the call, its object, and the answer. */
 void line(const char *about, const char *call, long answer);
 
 #endif

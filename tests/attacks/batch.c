@@ -1,4 +1,4 @@
-/* Many steps in one process: one line of answer for each line of a file. */
+/* Runs many steps in one process, and prints one line of answer for each line of a file. */
 #include "attack.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* What calls do beside their answer, one line each: errno left alone, the mask of modes, signals and
- * cancellation while they wait, what children inherit. */
+/* Effects of calls beside their answer, one line each: errno that stays as it was, the mask of modes, signals and
+ * cancellation during a wait, and what children inherit. */
 #include "attack.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static int visit(const char *path, const struct stat *status, int kind, struct F
     return 0;
 }
 
-/* A call that succeeds leaves errno as it was, whatever was tried on the way. */
+/* A call that succeeds leaves errno as it was, whatever the call tried. */
 #define KEEPS(call)                                                       \
     do {                                                                  \
         errno = 77;                                                       \
@@ -94,7 +94,7 @@ static int bound(const char *name)
     return bind(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, sizeof address);
 }
 
-/* Whatever is made gets the mode that was asked for, less the mask. */
+/* Every new file gets the mode that was asked for, less the mask. */
 static int v_masks(char **a)
 {
     static const mode_t masks[] = {0, 022, 077, 0777};
@@ -144,7 +144,7 @@ static void inherited(const char *call, int fd)
     close(fd);
 }
 
-/* Which of the descriptors that calls return are closed when another program is run. */
+/* Which of the descriptors that calls return are closed when another program starts. */
 static int v_inherited(char **a)
 {
     static const struct { const char *label, *name; int flags; } rows[] = {
@@ -224,7 +224,7 @@ static void *other_end(void *name)
     return NULL;
 }
 
-/* One signal ends the wait, which nothing else would for a second. */
+/* One signal ends the wait. Nothing else would for a second. */
 static void interrupted_once(const char *label, opening *call, const char *name)
 {
     static const struct itimerval soon = {{0, 0}, {0, 200000}};
@@ -243,7 +243,7 @@ static void interrupted_once(const char *label, opening *call, const char *name)
     waitpid(opener, NULL, 0);
 }
 
-/* A signal ends the wait, but not where its action says that calls go on. */
+/* A signal ends the wait, unless its action says that calls go on. */
 static int v_interrupted(char **a)
 {
     static const struct itimerval often = {{0, 40000}, {0, 40000}}, never;
@@ -309,7 +309,7 @@ static void *attempt(void *data)
     return NULL;
 }
 
-/* Runs an attempt in a thread, cancels it while it waits, and says what came of it. */
+/* Runs an attempt in a thread, cancels the thread while it waits, and prints the outcome. */
 static void cancelled(const char *label, const struct attempt this)
 {
     pthread_t thread;
@@ -365,7 +365,7 @@ static int o_tmpfile(const char *name)
     (void)name;
     return tmpfile() ? 0 : -1;
 }
-/* Nobody takes what is sent: once the buffer is full, the call waits, a second at most. */
+/* Nobody takes what is sent. Once the buffer is full, the call waits, for a second at most. */
 static int o_sendto(const char *name)
 {
     static const char bytes[4096];
@@ -380,7 +380,7 @@ static int o_sendto(const char *name)
     return -1;
 }
 
-/* Where a thread may be cancelled (pthreads(7)), and where it may not. */
+/* Calls in which a thread may be cancelled (pthreads(7)), and calls in which it may not. */
 static int v_cancelled(char **a)
 {
     static const struct { const char *label; opening *call; const char *name; } points[] = {

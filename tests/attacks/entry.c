@@ -30,7 +30,7 @@ static int v_rename_noreplace(char **a)
 }
 static int v_exchange(char **a) { return renameat2(AT_FDCWD, a[0], AT_FDCWD, a[1], RENAME_EXCHANGE); }
 static int v_whiteout(char **a) { return renameat2(AT_FDCWD, a[0], AT_FDCWD, a[1], RENAME_WHITEOUT); }
-/* From and to a directory that is held, by its name there. */
+/* Renames from and to a held directory, by the name there. */
 static int v_rename_held(char **a)
 {
     int from = open(a[0], O_PATH | O_DIRECTORY), to = open(a[2], O_PATH | O_DIRECTORY);
@@ -52,8 +52,8 @@ static void *swap_entries(void *names)
     return NULL;
 }
 
-/* The key of a directory, or of what a symlink leads to, that went in place of a file:
- * `rename_swapped FILE DIRECTORY TO`, while other threads have FILE and DIRECTORY change places; every other time TO is there already. */
+/* Moves a directory, or a symlink to one, to the place of a file, and reads the key in it: `rename_swapped FILE
+ * DIRECTORY TO`. Meanwhile, other threads exchange FILE and DIRECTORY. Every other time TO exists already. */
 static int v_rename_swapped(char **a)
 {
     pthread_t threads[SWAPPERS];
@@ -71,7 +71,7 @@ static int v_rename_swapped(char **a)
         refused += answer && (errno == EACCES || errno == EXDEV);
         moved += answer == 0;
         fd = open(key, O_RDONLY);
-        /* Neither takes the place of the other, or there would be nothing more to swap. */
+        /* Neither may keep the place of the other, or there would be nothing more to swap. */
         if (answer)
             unlink(a[2]);
         else
@@ -103,7 +103,7 @@ static int v_symlinkat(char **a) { return symlinkat(a[0], AT_FDCWD, a[1]); }
 static int v_mkdir(char **a) { return mkdir(a[0], 0755); }
 static int v_mkdirat(char **a) { return mkdirat(AT_FDCWD, a[0], 0755); }
 static int v_mknod(char **a) { return mknod(a[0], S_IFREG | 0644, 0); }
-/* Of devices that no driver need answer for: they are made, never opened. */
+/* Devices that no driver need answer for: they are created, and never opened. */
 static int v_mknod_char(char **a) { return mknod(a[0], S_IFCHR | 0600, makedev(1, 3)); }
 static int v_mknod_block(char **a) { return mknod(a[0], S_IFBLK | 0600, makedev(7, 255)); }
 static int v_mkfifo(char **a) { return mkfifo(a[0], 0644); }
@@ -120,7 +120,7 @@ static int v_bind(char **a)
     return answer;
 }
 
-/* In a directory, by a name in which N is the number of its descriptor: `bind_from DIR /dev/fd/N/s`. */
+/* Binds in a directory, by a name in which N is the number of its descriptor: `bind_from DIR /dev/fd/N/s`. */
 static int v_bind_from(char **a)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

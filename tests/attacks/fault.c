@@ -1,5 +1,5 @@
-/* Steps under which system calls fail that usually do not: a filter of seccomp(2) answers in the
- * kernel's place, for this process and all that it becomes, and setrlimit(2) leaves little room. */
+/* Runs steps during which system calls fail that usually do not. A filter of seccomp(2) answers in the kernel's place,
+ * for this process and all that it becomes. setrlimit(2) leaves little room. */
 #include "attack.h"
 #if __has_include(<linux/filter.h>)
 #include <linux/filter.h>
@@ -37,10 +37,10 @@ static int v_fault(char **a)
     return inject((unsigned)atoi(a[0]), (unsigned)atoi(a[1])) ? FAILED : run(a + 2);
 }
 
-/* A program by its path, with its arguments. */
+/* Starts a program by its path, with its arguments. */
 static int v_exec_line(char **a) { return execv(a[0], a); }
 
-/* One step in a process of its own, with what it prints, and how that process ended. */
+/* Runs one step in a process of its own, and prints its output and how that process ended. */
 static int isolated(int index, unsigned number, unsigned error, char **step)
 {
     int status;
@@ -52,7 +52,7 @@ static int isolated(int index, unsigned number, unsigned error, char **step)
     }
     if (child < 0 || waitpid(child, &status, 0) < 0)
         return FAILED;
-    kill(-child, SIGKILL); /* whoever waits for something that cannot come now */
+    kill(-child, SIGKILL); /* processes that wait for something that cannot come now */
     if (WIFSIGNALED(status))
         printf("= %u %d signal %d\n", error, index, WTERMSIG(status));
     else
@@ -61,7 +61,7 @@ static int isolated(int index, unsigned number, unsigned error, char **step)
     return DONE;
 }
 
-/* NUMBER ERRNO[:ERRNO]... STEP [; STEP]...: each step under each fault; errno 0 is no fault. */
+/* NUMBER ERRNO[:ERRNO]... STEP [; STEP]...: runs each step under each fault. Errno 0 is no fault. */
 static int v_each_fault(char **a)
 {
     char **steps[64];

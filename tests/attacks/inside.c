@@ -1,4 +1,4 @@
-/* What libc opens inside itself: by names of other kinds, by the environment, under fixed names. */
+/* Files that libc opens by itself: by names of other kinds, by the environment, under fixed names. */
 #include "attack.h"
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ extern int ruserpass(const char *host, const char **name, const char **password)
 extern int utmpname(const char *file);
 extern void *__nss_files_fopen(const char *path) __attribute__((weak));
 
-/* References to versions that new programs do not get, and static ones cannot. */
+/* References to versions that new programs do not get, and that static ones cannot get. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(STATIC)
 extern int old_spawn(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
                      char *const[], char *const[]);
@@ -70,7 +70,7 @@ static int v_old_glob(char **a)
 }
 
 #ifdef __GLIBC__
-/* The version that is asked for by name at run time. */
+/* The version that a program asks for by name at run time. */
 static int v_old_glob_by_name(char **a)
 {
     glob_t names = {0};
@@ -139,14 +139,14 @@ static int v_statvfs(char **a) { struct statvfs s; return statvfs(a[0], &s); }
 static int v_pathconf(char **a) { return pathconf(a[0], _PC_LINK_MAX) < 0 ? FAILED : DONE; }
 static int v_ftok(char **a) { return ftok(a[0], 1) < 0 ? FAILED : DONE; }
 
-/* The kernel looks at the lower half of the number only. */
+/* The kernel looks only at the lower half of the number. */
 static int v_raw_open_wide(char **a)
 {
     long fd = syscall((1L << 32) | SYS_openat, AT_FDCWD, a[0], O_RDONLY);
     return fd < 0 ? FAILED : show((int)fd);
 }
 
-/* CALL: one that nobody may make, with what the kernel takes from nobody either. */
+/* CALL: one that nobody may make, with arguments that the kernel accepts from nobody either. */
 static int v_raw_refused(char **a)
 {
     static const struct { const char *name; long number; } calls[] = {
@@ -184,7 +184,7 @@ static int v_mq_unlink(char **a) { return mq_unlink(a[0]); }
 
 static void *post(void *semaphore) { sem_post(semaphore); return NULL; }
 
-/* Two semaphores of a name are one, and shared memory holds what was written; where that is is shown. */
+/* Two semaphores of one name are one, and shared memory holds what was written. Shows where the memory is. */
 static int v_names_work(char **a)
 {
     pthread_t thread;
@@ -259,7 +259,7 @@ static int v_ruserpass(char **a)
 #endif
 
 #ifdef __GLIBC__
-/* The name is relative, and what it means changes before the file is opened. */
+/* The name is relative, and its meaning changes before the file is opened. */
 static int v_utmp_elsewhere(char **a)
 {
     struct utmpx *entry;
@@ -285,7 +285,7 @@ static int v_getdate(char **a)
 }
 
 #ifdef __GLIBC__
-/* A profile goes where the environment says. */
+/* A profile is written where the environment says. */
 static int v_gmon(char **a)
 {
     char path[600];

@@ -1,4 +1,4 @@
-/* System calls by instruction: nothing of libc's is called that a library could stand in front of. */
+/* Makes system calls by instruction, without any function of libc that a library could hook. */
 #include "attack.h"
 #include <fcntl.h>
 #include <sched.h>
@@ -19,7 +19,7 @@
 extern char **environ;
 
 #if defined(__x86_64__) || defined(__aarch64__)
-/* What the library tells its own calls by, once it is known: the sixth argument of all. */
+/* The mark by which the library identifies its own calls, once it is known: the sixth argument of every call. */
 static long mark;
 
 static long call(long number, long a, long b, long c, long d, long e)
@@ -65,7 +65,8 @@ static int v_openat2(char **a)
     long fd = at(SYS_openat2, a[0], (long)how, sizeof how);
     return fd < 0 ? FAILED : show((int)fd);
 }
-/* As the library's own from here on: the mark stands in the image (`Header`, policy/src/image.rs), which all may read. */
+/* Makes calls as the library from here on. The mark is in the image (`Header`, policy/src/image.rs), which all may
+   read. */
 static int v_marked(char **a)
 {
     const char *handles = getenv("JP_CONFINE");
@@ -88,7 +89,7 @@ static int v_watch(char **a)
     return done(call(SYS_inotify_add_watch, call(SYS_inotify_init1, 0, 0, 0, 0, 0), (long)a[0], 2, 0, 0));
 }
 
-/* What the library tells the supervisor (policy/src/telling.rs), with a reason of one's own. */
+/* Reports to the supervisor as the library does (policy/src/telling.rs), with a chosen reason. */
 static int v_tell(char **a)
 {
     struct { uint32_t magic, length, pid, rule; uint8_t missing, flags; uint16_t reason, lengths[5], other; } head =
@@ -163,7 +164,7 @@ static int v_getxattr(char **a)
     found(value);
     return DONE;
 }
-/* Without the slash, as the kernel takes names of queues. */
+/* Without the slash, as the kernel expects the names of queues. */
 static int v_keys(char **a) { (void)a; return done(call(SYS_keyctl, 0, -4, 1, 0, 0)); }
 static int v_mq_unlink(char **a) { return done(call(SYS_mq_unlink, (long)(a[0] + 1), 0, 0, 0, 0)); }
 static int v_mq_use(char **a) { return done(call(SYS_mq_open, (long)(a[0] + 1), O_RDWR, 0, 0, 0)); }
@@ -178,7 +179,7 @@ static int v_exec(char **a)
     return done(call(SYS_execve, (long)a[0], (long)line, (long)environ, 0, 0));
 }
 
-/* Whether a program starts, with no environment and so without the library. */
+/* Whether a program starts with no environment, and so without the library. */
 static int starts(char *path)
 {
     char *line[] = {path, NULL}, *nothing[] = {NULL};
@@ -190,13 +191,13 @@ static int starts(char *path)
     }
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
-/* Whether the calls can open a file so, or make it. */
+/* Whether a file can be opened or created with these flags. */
 static int opens(const char *path, int flags)
 {
     long fd = at(SYS_openat, path, flags | O_NONBLOCK, 0644);
     return fd >= 0 && close((int)fd) == 0;
 }
-/* What can be done to each path of a list, a letter for each capability; the last thing is to remove it. */
+/* Prints what can be done to each path of a list, a letter for each capability. Deleting the path comes last. */
 static int v_sweep(char **a)
 {
     char path[4096], inner[4200];

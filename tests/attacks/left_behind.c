@@ -1,4 +1,4 @@
-/* Writes, below one directory, everything that a program outside might obey later, by every call that could. */
+/* Writes everything below one directory that a program outside might obey later, by every call that could. */
 #include "attack.h"
 #include <fcntl.h>
 #include <ftw.h>
@@ -53,7 +53,7 @@ static void make_parents(const char *path)
     }
 }
 
-/* One file by each way in which a file comes to be or changes. */
+/* Writes one file in each way in which a file can be created or changed. */
 static void attack(const char *path, int with_links)
 {
     char other[LENGTH];
@@ -75,7 +75,7 @@ static void attack(const char *path, int with_links)
         link(payload_for(path), path);
 }
 
-/* The same names in a directory beside, which then takes the place of the one that holds them. */
+/* Writes the same names into a directory beside, which then takes the place of the one that holds them. */
 static void attack_by_directory(const char *top, const char *name)
 {
     char beside[LENGTH], path[LENGTH], target[LENGTH];
@@ -119,7 +119,7 @@ static int read_names(const char *file)
     return DONE;
 }
 
-/* leave_behind PAYLOADS NAMES TOP: the names that the file NAMES lists, in TOP and in the directories in it. */
+/* leave_behind PAYLOADS NAMES TOP: writes the names that the file NAMES lists, in TOP and in the directories in it. */
 static int v_leave_behind(char **a)
 {
     char path[LENGTH];
@@ -139,7 +139,7 @@ static int v_leave_behind(char **a)
     return DONE;
 }
 
-/* overwrite_all PAYLOADS TOP: every file that is there, be it what git keeps of its own. */
+/* overwrite_all PAYLOADS TOP: overwrites every existing file, even those that git keeps for itself. */
 static int v_overwrite_all(char **a)
 {
     payloads = a[0];

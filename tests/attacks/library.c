@@ -153,7 +153,7 @@ static int reach_alias(int fd, struct sockaddr_un *to)
 static int v_alias_connect(char **a) { return reached(a[0], reach_alias); }
 
 #ifndef STATIC
-/* A second libc in the process, which no hook stands in front of. */
+/* A second libc in the process, which no hook covers. */
 static int v_second_libc(char **a)
 {
     void *libc = dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW);
@@ -167,7 +167,7 @@ static int v_second_libc(char **a)
 #define v_second_libc absent
 #endif
 
-/* The walk changes into each directory by itself (musl has none that does); the callback opens by the bare name. */
+/* The walk itself changes into each directory (musl has none that does). The callback opens by the bare name. */
 static const char *wanted;
 static int seen, seen_error;
 static int open_wanted(const char *path, const struct stat *stat, int kind, struct FTW *place)

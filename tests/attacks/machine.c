@@ -1,4 +1,4 @@
-/* Ways to what is the machine's: the kernel's log and its events, consoles. */
+/* Ways to parts of the machine: the kernel's log and its events, consoles. */
 #include "attack.h"
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* By libc, by its syscall(), and by what the program makes of that. */
+/* By libc's function, and by its syscall(). */
 static int v_klog(char **a) { char text[64]; return klogctl(atoi(a[0]), text, sizeof text) < 0 ? FAILED : DONE; }
 static int v_syslog(char **a)
 {
@@ -18,7 +18,7 @@ static int v_syslog(char **a)
     return syscall(SYS_syslog, atoi(a[0]), text, sizeof text) < 0 ? FAILED : DONE;
 }
 
-/* Listens to what the kernel tells. */
+/* Listens to the events of the kernel. */
 static int v_events(char **a)
 {
     struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
@@ -26,7 +26,7 @@ static int v_events(char **a)
     return fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ? FAILED : DONE;
 }
 
-/* Gives a command to what is at a path. */
+/* Gives a command to the file at a path. */
 static int v_ioctl(char **a)
 {
     char argument[256] = "";

@@ -79,13 +79,13 @@ static int v_listxattr(char **a)
     return DONE;
 }
 
-/* A descriptor for reading is enough for these. */
+/* A descriptor for reading is enough for these calls. */
 static int v_fchmod(char **a)
 {
     int fd = open(a[0], O_RDONLY);
     return fd < 0 ? FAILED : fchmod(fd, 0600);
 }
-/* As touch(1) and cp(1) do with what they write. */
+/* touch(1) and cp(1) do this with the files that they write. */
 static int v_touch(char **a)
 {
     int fd = open(a[0], O_WRONLY | O_CREAT, 0644);

@@ -1,4 +1,4 @@
-/* Ways to give a file a mode or an attribute by which it runs with the rights of somebody else. */
+/* Ways to give a file a mode or an attribute with which it runs with the rights of somebody else. */
 #include "attack.h"
 #include <fcntl.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 static mode_t mode(const char *text) { return (mode_t)strtoul(text, NULL, 8); }
 
-/* Says which mode `path` has now. */
+/* Shows the present mode of `path`. */
 static int shown(const char *path)
 {
     struct stat status;
@@ -50,7 +50,7 @@ static int v_fchmod(char **a)
     int fd = open(a[0], O_RDONLY);
     return fd < 0 ? FAILED : done(a[0], fchmod(fd, mode(a[1])));
 }
-/* Sets what the new file has already, and then a mode that it has not. */
+/* Sets the mode that the new file has already, and then one that it has not. */
 static int v_made_for(char **a)
 {
     int fd = open(a[0], O_CREAT | O_RDWR | O_EXCL, 0600);

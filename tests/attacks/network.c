@@ -1,4 +1,4 @@
-/* Reaching hosts, by system calls: `net HOW ADDRESS PORT`. */
+/* Connects to hosts by system calls: `net HOW ADDRESS PORT`. */
 #include "attack.h"
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -55,7 +55,7 @@ static int connected(const struct target *to, int type)
     return fd;
 }
 
-/* What the server says at once. */
+/* Connects, and shows what the server says at once. */
 static int tcp(const struct target *to)
 {
     int fd = connected(to, SOCK_STREAM);
@@ -106,7 +106,7 @@ static int udp_sendmmsg(const struct target *to)
     return fd < 0 || syscall(SYS_sendmmsg, (long)fd, messages, 2L, 0L) != 2 ? FAILED : DONE;
 }
 
-/* A packet that goes by way of the address, whatever it is for. */
+/* A route for packets by way of the address, whatever their destination. */
 static int route(const struct target *to)
 {
     unsigned char option[12] = {0x83, 11, 4};
@@ -117,7 +117,7 @@ static int route(const struct target *to)
         < 0 ? FAILED : DONE;
 }
 
-/* Whether a socket listens, and other machines can connect to it. */
+/* Whether a socket listens where other machines can connect to it. */
 static int listens_to_others(int fd)
 {
     struct sockaddr_in own;
@@ -193,7 +193,7 @@ static int tcp_beside(const struct target *to)
     return outcome;
 }
 
-/* While these are used: an address, and a descriptor, that are sometimes others. */
+/* An address and a descriptor that change while they are used. */
 static struct race {
     struct target to;
     in_port_t ports[2];
@@ -212,8 +212,8 @@ static void *swap(void *unused)
     return NULL;
 }
 
-/* Whether a message or a connection gets to ADDRESS:PORT by being exchanged for another after it was looked
- * at. The other end knows; here all is well. */
+/* Tries whether a message or a connection reaches ADDRESS:PORT because the address or the descriptor is exchanged after
+ * the check. Only the other end can tell. This end always answers `ok`. */
 static int races(char **args)
 {
     enum { TURNS = 400 };

@@ -54,7 +54,7 @@ static int v_rdwr_creat(char **a) { return scribbled(open(a[0], O_RDWR | O_CREAT
 static int v_read_creat(char **a) { return shown(open(a[0], O_RDONLY | O_CREAT, 0644)); }
 static int v_creat(char **a) { return scribbled(creat(a[0], 0644)); }
 
-/* With flags spelled as in `rdwr+creat`. */
+/* Opens with flags that are spelled as in `rdwr+creat`. */
 static int v_open_with(char **a)
 {
     static const struct { const char *name; int flag; } flags[] = {
@@ -71,7 +71,7 @@ static int v_open_with(char **a)
     return closed(open(a[1], chosen, 0644));
 }
 
-/* A descriptor that was opened for nothing, turned into one for reading. */
+/* Turns a descriptor that was opened without access into one for reading. */
 static int v_path_reopen(char **a)
 {
     char link[64];
@@ -156,7 +156,7 @@ static int v_scandir(char **a)
     return DONE;
 }
 
-/* glob hides errors by default: no match is reported as the error that made it so. */
+/* By default, glob hides errors. If nothing matches, the answer is the error that caused that. */
 static int glob_error;
 static int glob_failed(const char *path, int error)
 {

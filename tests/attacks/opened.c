@@ -1,5 +1,5 @@
-/* What the kernel tells of what is open: how it was opened, and where a directory leads that was removed.
- * One line each, as in answers.c. */
+/* Prints what the kernel tells of open files: how they were opened, and where a removed directory leads. One line each,
+ * as in answers.c. */
 #include "attack.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The flags of an open file, but for the mark of large ones, which is a matter of the libc. */
+/* The flags of an open file, except the mark of large files, which depends on the libc. */
 static void flags_of(const char *name, int fd)
 {
     printf("%s: %x\n", name, fcntl(fd, F_GETFL) & ~0100000);
@@ -63,7 +63,7 @@ static int v_removed_directory(char **a)
     in_removed("here", AT_FDCWD);
     in_removed("descriptor", directory);
     line("here", "list", opendir(".") ? 0 : -1);
-    /* Its name goes to another directory, which is not the one that this process is in. */
+    /* Another directory gets its name. This process is not in that one. */
     if (mkdirat(directory, "../removed", 0755) || close(openat(directory, "../removed/x", O_CREAT | O_WRONLY, 0600)))
         return FAILED;
     in_removed("here, and its name is another's", AT_FDCWD);

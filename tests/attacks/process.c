@@ -1,4 +1,4 @@
-/* Ways to become, or to start, a process that is not confined; and states a process may be in. */
+/* Ways to become or start a process that is not confined, and states that a process may be in. */
 #include "attack.h"
 #include <fcntl.h>
 #include <limits.h>
@@ -115,7 +115,7 @@ static int v_prepend_to(char **a)
     snprintf(value, sizeof value, "%s%s", a[1], old ? old : "");
     return setenv(a[0], value, 1) ? FAILED : run(a + 2);
 }
-/* The rest of the line without access to any file. */
+/* Runs the rest of the line without access to any file. */
 static int v_landlock(char **a)
 {
     unsigned long handled = (1 << 13) - 1; /* what the first version knows */
@@ -142,7 +142,7 @@ static int exhausted(unsigned spare, char **rest)
 static int v_no_descriptors(char **a) { return exhausted(0, a); }
 static int v_one_descriptor(char **a) { return exhausted(1, a); }
 
-/* A working directory whose name is longer than any path may be. */
+/* A working directory whose path is longer than any path may be. */
 static int v_deep(char **a)
 {
     char name[201];
@@ -269,7 +269,7 @@ static int v_thread_fork(char **a)
     return *(int *)answer;
 }
 
-/* Another program, as it is: `ok` when it could be started and ended with 0. */
+/* Starts another program as it is: `ok` if it could be started and ended with 0. */
 static int v_exec(char **a) { return execv(a[0], a); }
 static int v_execvp(char **a) { return execvp(a[0], a); }
 static int v_exec_called(char **a)
@@ -290,7 +290,7 @@ static int v_spawn(char **a)
     return errno ? FAILED : waited(child);
 }
 
-/* `PROGRAM A`, again and again, while another thread makes the word `B` and `A` by turns. */
+/* Runs `PROGRAM A` again and again, while another thread makes the word `B` and `A` by turns. */
 static char racing[] = "A";
 static volatile int racing_is_over;
 static void *racer(void *none)
@@ -315,7 +315,7 @@ static int v_spawn_racing(char **a)
     return DONE;
 }
 
-/* What there is of the environment: by libc, and as the kernel keeps it. */
+/* A variable of the environment: by libc, and as the kernel keeps it. */
 static int v_variable(char **a)
 {
     const char *value = getenv(a[0]);
@@ -342,7 +342,7 @@ static int v_kept_variable(char **a)
     return FAILED;
 }
 
-/* So many processes, each started by the one before, which then ends. */
+/* COUNT processes, each started by the one before, which then ends. */
 static int v_chain(char **a)
 {
     for (int left = atoi(a[0]); left > 0; left--) {

@@ -1,6 +1,5 @@
-/* States that a process, or the library in it, may be in when it opens a file: a working directory
- * that changed unseen, an inode number that stands for another directory, a small stack, a process
- * number that means somebody else. */
+/* States of a process, or of the library in it, when it opens a file. Its working directory changed unseen, an inode
+ * number stands for another directory, its stack is small, or a process number is another's. */
 #include "attack.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -78,7 +77,7 @@ static int v_clone_memory(char **a)
     return waitpid(child, NULL, 0) < 0 ? FAILED : REPORTED;
 }
 
-/* The rest of the line, with the counter of the run's directory changes set back after each. */
+/* Runs the rest of the line, and sets the counter of the run's directory changes back after each change. */
 static int page = -1;
 static uint64_t counted;
 static int v_forge(char **a)
@@ -98,8 +97,8 @@ static void set_back(void)
         page = -1;
 }
 
-/* A directory is removed after its path was learnt through a descriptor, and one below a[0] gets its
- * number, inode and descriptor. EOPNOTSUPP where the filesystem does not use numbers again. */
+/* A directory is removed after its path was learnt through a descriptor. A directory below a[0] then gets its number,
+ * inode and descriptor. EOPNOTSUPP where the filesystem does not use numbers again. */
 static int v_reused_inode(char **a)
 {
     struct stat old, new;
@@ -133,7 +132,7 @@ static int v_reused_inode(char **a)
     return FAILED;
 }
 
-/* A directory goes below a[0] after a walk came into it; what is in it is opened from there. */
+/* A walk comes into a directory, which then moves below a[0]. Its contents are opened from there. */
 static int v_walked(char **a)
 {
     char moved[300];
@@ -149,7 +148,7 @@ static int v_walked(char **a)
     return opened < 0 ? FAILED : show(opened);
 }
 
-/* Waits for `body` in a thread, which returns what a verb does. */
+/* Waits for `body` in a thread, which returns what a verb returns. */
 static int thread_error;
 static int in_thread(const pthread_attr_t *attributes, void *(*body)(void *), char **a)
 {
@@ -168,7 +167,7 @@ static void *rest(void *line)
     return (void *)answer;
 }
 
-/* The rest of the line in a thread with the smallest stack that there may be. */
+/* Runs the rest of the line in a thread with the smallest possible stack. */
 static int v_small_stack(char **a)
 {
     pthread_attr_t attributes;
@@ -178,7 +177,7 @@ static int v_small_stack(char **a)
     return in_thread(&attributes, rest, a);
 }
 
-/* The rest of the line in a thread with descriptors of its own, the numbers of which are all a[0] to the others. */
+/* Runs the rest of the line in a thread with descriptors of its own. To the others, all their numbers are a[0]. */
 static void *with_own_descriptors(void *line)
 {
     enum { MANY = 600 };
@@ -199,7 +198,7 @@ static int v_own_descriptors(char **a)
     return in_thread(NULL, with_own_descriptors, a);
 }
 
-/* The rest of the line in a thread with a working directory of its own, while the others are in a[0]. */
+/* Runs the rest of the line in a thread with a working directory of its own, while the others are in a[0]. */
 static void *with_own_directory(void *line)
 {
     char **a = line;
@@ -215,7 +214,7 @@ static int v_own_directory(char **a)
     return in_thread(NULL, with_own_directory, a);
 }
 
-/* The rest of the line in a thread that outlives the first one. */
+/* Runs the rest of the line in a thread that outlives the first one. */
 static void *after_the_first(void *line)
 {
     struct timespec moment = {.tv_nsec = 50 * 1000 * 1000};
@@ -263,7 +262,7 @@ static int v_other_environment(char **a)
     return other < 0 ? FAILED : end(other, open_environment(other));
 }
 
-/* In a process namespace of its own a process may take the number that another has outside. */
+/* In a process namespace of its own, a process may take the number of another one outside. */
 static int as_number(pid_t number)
 {
     pid_t numbers[1] = {number};

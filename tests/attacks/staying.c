@@ -1,5 +1,5 @@
-/* Places and times at which a library that locks, allocates or counts on its constructor would lose
- * its hold: signal handlers, raw children, forks of a busy process. Each runs the rest of the line. */
+/* Places and times at which a library would lose its hold if it locks, allocates or relies on its constructor: signal
+ * handlers, raw children, forks of a busy process. Each runs the rest of the line. */
 #include "attack.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -31,7 +31,7 @@ static int waited(pid_t child)
     return FAILED;
 }
 
-/* In a child: the answer goes out at once, without what the parent had buffered. */
+/* Runs in a child. The answer goes out at once, without what the parent had buffered. */
 static void in_child(char **line)
 {
     const char *text = run(line) == DONE ? "ok" : errno_name(errno);
@@ -82,7 +82,7 @@ static int v_handler_small_stack(char **a)
 
 static void go_on(int signal) { (void)signal; }
 
-/* Opens a file again where a person interrupts the first time. */
+/* Opens a file again after a person interrupts the first time. */
 static int v_open_interrupted(char **a)
 {
     struct sigaction action = {.sa_handler = go_on, .sa_flags = SA_RESTART};
@@ -93,7 +93,7 @@ static int v_open_interrupted(char **a)
     return DONE;
 }
 
-/* clone(2) past libc, which then knows nothing of the child. */
+/* clone(2) without libc, which then does not know of the child. */
 static int v_raw_clone(char **a)
 {
     long child;
@@ -124,7 +124,7 @@ static void *busy(void *unused)
     return NULL;
 }
 
-/* No child may hang on what a thread of its parent held, nor see what it must not. */
+/* No child may hang on a lock that a thread of its parent held, nor see what it must not. */
 static int v_forks_under_load(char **a)
 {
     pthread_t threads[BUSY];

@@ -1,4 +1,4 @@
-/* Streams that are opened again, and shells that are waited for: what becomes of the file, of the old one, and of
+/* Streams that are opened again, and shells that are waited for: the effects on the file, on the old stream, and on
  * signals. */
 #include "attack.h"
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static void again(const char *name, const char *mode)
     fclose(stream);
 }
 
-/* The other end writes and leaves: whoever opened the fifo twice would wait for another. */
+/* The other end writes and leaves. A program that opened the fifo twice would wait for another writer. */
 static void left_fifo(void)
 {
     char text[10] = "";
@@ -73,7 +73,7 @@ static int v_reopened(char **a)
     return DONE;
 }
 
-/* Opens a stream that converts, and tells what comes of it. */
+/* Opens a stream that converts, and prints the outcome. */
 static FILE *converting(const char *name, const char *mode)
 {
     errno = 0;
@@ -108,7 +108,7 @@ static int v_converted(char **a)
 }
 
 #ifdef __GLIBC__
-/* Walks from what is no directory, each beside one that is. */
+/* Walks from roots that are no directory, each beside one that is. */
 static int v_walks(char **a)
 {
     static const char *const others[] = {"missing", "loop", "file/", "file/x", "link", "out"};
@@ -119,7 +119,7 @@ static int v_walks(char **a)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         char *roots[] = {(char *)others[i], "file", NULL};
         for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
-            /* One that is followed for ever is refused. */
+            /* A symlink that is followed for ever is denied. */
             if (i == 1 && options[k] != FTS_PHYSICAL)
                 continue;
             errno = 0;
@@ -139,15 +139,15 @@ static int v_walks(char **a)
 static void *second(void *status)
 {
     usleep(100000);
-    /* Who starts with SIGINT ignored does not die of it. */
+    /* A shell that starts with SIGINT ignored does not die of it. */
     *(int *)status = system("sleep 0.3; kill -INT $$; exit 3");
     return NULL;
 }
 
-/* Shells that are waited for at the same time, and streams to shells that fclose(3) ends. */
+/* Shells that are waited for at the same time, and streams to shells, which fclose(3) ends. */
 static int v_shells(char **a)
 {
-    /* By a pointer: compilers know that pclose(3) is meant for these. */
+    /* By a pointer, because compilers know that these streams need pclose(3). */
     int (*volatile ends)(FILE *) = fclose;
     int status = -1, ended = 0;
     pthread_t thread;

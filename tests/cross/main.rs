@@ -1,6 +1,5 @@
-//! The preload library for macOS, as `make cross` builds it: does dyld find what it needs in the file?
-//! It cannot be run here. The files are named by `JP_CONFINE_MACH_O`, one after the other with colons
-//! between them.
+//! Checks the preload library for macOS, as `make cross` builds it: does dyld find what it needs in the file? The
+//! library cannot run here. `JP_CONFINE_MACH_O` names the files, separated by colons.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use std::{env, fs};
 
 use goblin::mach::{Mach, MachO};
 
-/// What every target must have a hook for: one of each kind, and of each form of a name.
+/// Functions that every target must hook: one of each kind, and one for each form of a name.
 const EXPECTED: [&str; 16] = [
     "_open",
     "_open$NOCANCEL",
@@ -28,7 +27,7 @@ const EXPECTED: [&str; 16] = [
     "_syscall",
 ];
 
-/// The forms that only one processor has.
+/// Forms of a name that only one processor has.
 const EXPECTED_ON_X86_64: [&str; 5] =
     ["_stat$INODE64", "_lstat$INODE64", "_fstatat$INODE64", "_opendir$INODE64", "_glob$INODE64"];
 const EXPECTED_ON_ARM64: [&str; 5] = ["_stat", "_lstat", "_fstatat", "_opendir", "_glob"];
@@ -54,7 +53,7 @@ fn for_each(check: impl Fn(&Path, &MachO<'_>)) {
     }
 }
 
-/// A section: where it is in memory, and what is in it.
+/// A section: its address in memory, and its contents.
 struct Section<'a> {
     start: u64,
     bytes: &'a [u8],
@@ -77,7 +76,7 @@ fn section<'a>(library: &MachO<'a>, segment: &str, name: &str) -> Section<'a> {
     panic!("no section {segment},{name}");
 }
 
-/// The functions that the table has hooks for, each checked.
+/// Checks each hook of the interpose table, and returns the names of the hooked functions.
 fn interposed(library: &MachO<'_>) -> BTreeSet<String> {
     let table = section(library, "__DATA", "__interpose");
     let text = section(library, "__TEXT", "__text");
@@ -116,7 +115,7 @@ fn every_pair_has_a_hook_of_ours_for_a_function_of_the_system() {
     });
 }
 
-/// A function of the library under a name of libSystem's would be found instead of the original.
+/// dyld would find a function that the library exports under a name of libSystem's instead of the original.
 #[test]
 #[ignore = "`make cross` builds what it looks at"]
 fn no_export_has_a_name_of_the_system() {

@@ -1,4 +1,4 @@
-//! What the kernel refuses by itself is refused in the same way: same errno, no crash.
+//! Calls that the kernel denies by itself fail in the same way under confinement: same errno, no crash.
 
 use crate::attack::{Linking, arena, arena_with, call, linkings};
 use crate::layers::{Difference, Holder};
@@ -9,20 +9,20 @@ fn assert_same_answers(line: &str) {
     assert_same_answers_in(&arena, line);
 }
 
-/// As [`assert_same_answers`], of the attack program in each of these forms.
+/// As [`assert_same_answers`], for the attack program linked in each of these ways.
 fn assert_same_answers_of(linkings: &[Linking], line: &str) {
     for &linking in linkings {
         assert_same_answers_in(&|scratch| arena_with(linking, scratch), line);
     }
 }
 
-/// The forms of which the answers are the kernel's in a strict run, too: there what the library asks for is judged
-/// once more.
+/// The linkings that answer as the kernel does in a strict run, too. There, the library's own calls are judged once
+/// more.
 fn linkings_but_in_strict() -> &'static [Linking] {
     if Holder::under_test() == Holder::Strict { &[Linking::Static] } else { linkings() }
 }
 
-/// As [`assert_same_answers`], in trees as `plant` makes them.
+/// As [`assert_same_answers`], in trees that `plant` creates.
 fn assert_same_answers_in(plant: &dyn Fn(Scratch) -> Scratch, line: &str) {
     let (bare, confined) = (plant(Scratch::new()), plant(Scratch::new()));
     let bare = call(&bare, Mode::Bare, line);
@@ -58,14 +58,14 @@ fn resolve_flags() {
     assert_same_answers("resolve_flags");
 }
 
-/// Whoever resolves a path for another finds that one's `/proc/self`.
+/// A path that is resolved for another process leads to that process's own `/proc/self`.
 #[test]
 fn one_s_own_process() {
-    // There the library's own flags are refused, see `resolve_flags`.
+    // In a strict run the library's own flags are denied, see `resolve_flags`.
     assert_same_answers_of(linkings_but_in_strict(), "own_process");
 }
 
-/// What is too long for an address is bound by way of a descriptor or the working directory.
+/// A name too long for a socket address is bound through a descriptor or the working directory.
 #[test]
 fn sockets_below_descriptors() {
     let long = "d".repeat(120);
@@ -99,11 +99,11 @@ fn odd_flags() {
 
 #[test]
 fn flags_of_what_is_open() {
-    // There a new file that the library asks for has O_NOFOLLOW among its flags.
+    // In a strict run, a new file that the library opens has O_NOFOLLOW among its flags.
     assert_same_answers_of(linkings_but_in_strict(), "status_flags");
 }
 
-/// A removed directory is still one, and has one above it.
+/// A removed directory is still a directory, and still has a parent.
 #[test]
 fn removed_directories() {
     assert_same_answers_of(linkings(), "removed_directory");
@@ -199,7 +199,7 @@ int main() {
 }
 "#;
 
-/// A thread that is cancelled unwinds through the hook that it waits in.
+/// A cancelled thread unwinds through the hook that it waits in.
 #[test]
 fn destructors_of_a_cancelled_thread() {
     if !have("c++") {
@@ -213,7 +213,7 @@ fn destructors_of_a_cancelled_thread() {
     assert_eq!(run.assert_ok().stdout, "destroyed\ncancelled\n", "{run}");
 }
 
-/// Everything that needs much room, on the smallest stack that a thread may have.
+/// Calls that need much stack, on the smallest stack that a thread may have.
 #[test]
 fn smallest_stack() {
     assert_same_answers(

@@ -1,4 +1,4 @@
-//! The attack program and what every attack must come to.
+//! Runs the attack program, and asserts what every attack must result in.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,9 +10,9 @@ use crate::scratch::Scratch;
 
 /// One test per row: `name: "setup", "call" => "errno";`
 ///
-/// The setup is a shell script, run bare in the workspace, with `$OUT`, `$HOME` and `$ATTACK`. The
-/// call is a line for the attack program, preceded by `FLAGS -- ` when `jp-confine` gets options
-/// and by `9<PATH` when a descriptor is inherited. Several acceptable errnos are joined by `|`.
+/// The setup is a shell script, run bare in the workspace, with `$OUT`, `$HOME` and `$ATTACK`. The call is a line for
+/// the attack program. `FLAGS -- ` before it are options of `jp-confine`, and `9<PATH` is a descriptor to inherit. `|`
+/// separates acceptable errnos.
 macro_rules! attacks {
     ($($name:ident: $setup:literal, $call:literal => $expected:literal;)*) => {
         $(
@@ -25,7 +25,7 @@ macro_rules! attacks {
 }
 pub(crate) use attacks;
 
-/// How the attack program is linked: whether libraries can be loaded into it.
+/// How the attack program is linked. Libraries can be loaded only into a dynamic one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Linking {
     Dynamic,
@@ -41,14 +41,14 @@ pub(crate) fn arena(scratch: Scratch) -> Scratch {
     arena_with(linking, scratch)
 }
 
-/// As [`arena`], with the attack program linked in a way of the test's choice.
+/// As [`arena`], with a given linking of the attack program.
 pub(crate) fn arena_with(linking: Linking, scratch: Scratch) -> Scratch {
     scratch.copy_program(compiled(linking), "ws/bin/attack");
     scratch.hand_over();
     scratch
 }
 
-/// The attack program with and without the library in it; the library alone holds the one kind.
+/// The linkings that the holder under test confines. The library alone confines only dynamic programs.
 pub(crate) fn linkings() -> &'static [Linking] {
     match Holder::under_test() {
         Holder::Library => &[Linking::Dynamic],
@@ -57,7 +57,7 @@ pub(crate) fn linkings() -> &'static [Linking] {
     }
 }
 
-/// The attack program, compiled once for all tests; by `JP_CONFINE_TEST_CC`, where that is given.
+/// The attack program, compiled once for all tests. `JP_CONFINE_TEST_CC` names another compiler.
 fn compiled(linking: Linking) -> &'static PathBuf {
     type Program = OnceLock<(tempfile::TempDir, PathBuf)>;
     static DYNAMIC: Program = OnceLock::new();
@@ -96,7 +96,7 @@ pub(crate) fn call(scratch: &Scratch, mode: Mode, line: &str) -> Outcome {
     call_of("ws/bin/attack", scratch, mode, line)
 }
 
-/// Runs one call line of a program of that name in the tree.
+/// Runs one call line of the program at that path in the tree.
 pub(crate) fn call_of(program: &str, scratch: &Scratch, mode: Mode, line: &str) -> Outcome {
     let line = scratch.expand(line);
     let (flags, line) = line.split_once(" -- ").unwrap_or(("", &line));
@@ -119,8 +119,7 @@ pub(crate) fn answer(outcome: &Outcome) -> &str {
     outcome.stdout.trim_end_matches('\n')
 }
 
-/// What the attack program prints for each of these calls, made one after the other in one run, which
-/// `run` makes of the script.
+/// The attack program's answer to each of these calls, in order. `run` runs all of them as one script.
 pub(crate) fn answers<'a>(
     lines: impl Iterator<Item = &'a str>,
     run: impl FnOnce(&str) -> Outcome,
@@ -133,12 +132,12 @@ pub(crate) fn answers<'a>(
 
 const MARK: &str = "====";
 
-/// The attack must succeed bare; confined it must answer one of `expected` and have no effect.
+/// The attack must succeed bare. Confined, it must answer one of `expected` and have no effect.
 pub(crate) fn assert_refused(setup: &str, line: &str, expected: &str) {
     assert_refused_to("ws/bin/attack", &|| arena(Scratch::new()), setup, line, expected);
 }
 
-/// As [`assert_refused`], of a program of that name in trees as `plant` makes them.
+/// As [`assert_refused`], for the program at that path in trees that `plant` creates.
 pub(crate) fn assert_refused_to(
     program: &str,
     plant: &dyn Fn() -> Scratch,
@@ -170,7 +169,7 @@ pub(crate) fn assert_refused_to(
     scratch.assert_nothing_leaked();
 }
 
-/// Fails unless the answer is `expected`, or what the holder under test says instead.
+/// Fails unless the answer is `expected`, or the one that the holder under test gives instead.
 fn assert_answer(expected: &str, confined: &Outcome) {
     let holder = Holder::under_test();
     let seen = answer(confined);

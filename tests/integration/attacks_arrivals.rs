@@ -1,12 +1,12 @@
-//! Names that the policy denies to create, or asks about, do not come into being by a move, a symlink or a link above
-//! them (spec §5.2, R31).
+//! Names that the policy forbids to create, or prompts for, cannot appear through a move, a symlink or a hard link
+//! above them (spec §5.2, R31).
 
 use crate::attack::{answer, arena_with, call, linkings, set_up};
 use crate::layers::Holder;
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
 
-/// Patterns and rules, each with names that are narrower than those above them.
+/// Patterns and rules that grant less on some names than on the directories above them.
 const POLICIES: [&str; 7] = [
     "[file_policy]\ndeny_paths = ['<workspace>/up/in/name']\n",
     "[file_policy]\ndeny_paths = ['**/up/in/**']\n",
@@ -21,7 +21,7 @@ const POLICIES: [&str; 7] = [
 
 const SETUP: &str = "rm -rf up d e f l s m; mkdir -p d/in e; echo x >d/in/name; echo f >f; ln -s d l; ln -s $WS/d m";
 
-/// A call, its answer, and what holds of the files then.
+/// A call, its answer, and a shell test that holds afterwards.
 const ROWS: [(&str, &str, &str); 31] = [
     ("rename d up", "EXDEV", "test -f d/in/name && test ! -e up"),
     ("sys_rename d up", "EXDEV", "test -f d/in/name && test ! -e up"),
@@ -56,7 +56,7 @@ const ROWS: [(&str, &str, &str); 31] = [
     ("rename d/in e/in", "ok", "test -f e/in/name"),
 ];
 
-/// Runs a call under the policy; the attack program's answer.
+/// Runs a call under the policy, and returns the attack program's answer.
 fn seen(scratch: &Scratch, policy: &str, line: &str) -> String {
     let path = scratch.path("policy.toml");
     std::fs::write(&path, policy).expect("a policy");
@@ -72,7 +72,7 @@ fn no_denied_name_comes_by_a_directory_or_a_symlink_above() {
             for (line, expected, holds) in ROWS {
                 set_up(&scratch, &scratch.expand(SETUP));
                 let seen = seen(&scratch, policy, line);
-                // Several automata are not compared: nothing leaves what they may say something about.
+                // Patterns of several automata are not compared. So nothing leaves a place that they may apply to.
                 let is_unknown = policy.contains('{') && expected == "EXDEV" && seen == "EACCES";
                 let is_expected = is_unknown || expected.split('|').any(|one| one == seen);
                 assert!(is_expected, "{line}: {seen}, {linking:?}, {policy}");
@@ -82,7 +82,7 @@ fn no_denied_name_comes_by_a_directory_or_a_symlink_above() {
     }
 }
 
-/// Two entries change places in one step, so that neither is let go.
+/// An exchange moves two entries in one step. Neither may move if it would create a denied name.
 #[test]
 fn no_denied_name_comes_by_an_exchange() {
     for &linking in linkings() {
@@ -102,7 +102,7 @@ fn no_denied_name_comes_by_an_exchange() {
     }
 }
 
-/// Nor in place of a file that stood there when the move was judged.
+/// A directory or symlink cannot replace a file that was there only while the move was judged.
 #[test]
 fn no_denied_name_comes_in_place_of_a_file() {
     for &linking in linkings() {
@@ -117,7 +117,7 @@ fn no_denied_name_comes_in_place_of_a_file() {
                 );
                 seen(&scratch, policy, &line)
             };
-            // ENODATA: one of the two was never met, or the other went in its place and left nothing to swap.
+            // ENODATA: the move never met one of the two, or the other took its place and left nothing to swap.
             let answer =
                 std::iter::repeat_with(attempt).take(30).find(|answer| answer != "ENODATA");
             let answer = answer.unwrap_or_default();
@@ -126,10 +126,10 @@ fn no_denied_name_comes_in_place_of_a_file() {
     }
 }
 
-/// Makes the workspace a repository in which somebody commits.
+/// Makes the workspace a repository whose user can commit.
 const REPOSITORY: &str = "git init -q; git config user.name n; git config user.email e";
 
-/// By several steps, and by the tools that people use.
+/// Several steps, and tools that people use, do not create a denied name either.
 #[test]
 fn no_denied_name_comes_by_several_steps() {
     for (needs, script) in [
@@ -158,7 +158,7 @@ fn no_denied_name_comes_by_several_steps() {
         ("busybox", "mkdir v; echo x >v/tasks.json; busybox mv v .vscode"),
         ("busybox", "mkdir v; echo x >v/tasks.json; busybox ln -s v .vscode"),
     ] {
-        // The library alone holds no static program.
+        // The library alone confines no static program.
         let is_held = needs != "busybox" || Holder::under_test() != Holder::Library;
         if !have(needs) || !is_held {
             skip(needs);
@@ -172,7 +172,7 @@ fn no_denied_name_comes_by_several_steps() {
     }
 }
 
-/// What is no denied name goes on: by a copy where the directory is above one.
+/// Other names arrive as before. A directory above a denied name arrives by a copy.
 #[test]
 fn other_names_come_as_before() {
     for (needs, script, holds) in [
@@ -213,7 +213,7 @@ fn other_names_come_as_before() {
             "test -L nm/x",
         ),
     ] {
-        // The library alone holds no static program.
+        // The library alone confines no static program.
         let is_held = needs != "busybox" || Holder::under_test() != Holder::Library;
         if !have(needs) || !is_held {
             skip(needs);
@@ -231,8 +231,8 @@ fn other_names_come_as_before() {
     assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
 }
 
-/// A file that takes the place of another above a denied name does so, from wherever it comes, also where its old file
-/// may be replaced and not removed.
+/// A file may replace another file at a path above denied names, wherever it comes from. This also holds where the old
+/// file may be updated but not deleted.
 #[test]
 fn files_are_replaced_as_before() {
     let kept = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n\
@@ -259,8 +259,8 @@ fn files_are_replaced_as_before() {
     assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
 }
 
-/// Ways to a name by what is above it, and names that nobody may make: a pattern and an option, or files that start by
-/// themselves, without any.
+/// Ways to create a denied name through an entry above it. A pattern and an option deny the names, or they are auto-run
+/// files, which need neither.
 #[test]
 fn no_file_that_starts_by_itself_comes_by_what_is_above() {
     for (needs, script, denied) in [
@@ -346,7 +346,7 @@ fn no_file_that_starts_by_itself_comes_by_what_is_above() {
     }
 }
 
-/// Nor does a repository of the run's own come to a workspace without one.
+/// In a workspace without a repository, a run cannot bring in a repository of its own either.
 #[test]
 fn no_repository_comes_by_what_is_above() {
     let fill = "mkdir -p g/hooks g/objects g/refs; echo ref: refs/heads/m >g/HEAD; echo x >g/hooks/pre-push";
@@ -369,7 +369,7 @@ fn no_repository_comes_by_what_is_above() {
     }
 }
 
-/// Who cannot copy hears what else to do, and which names are meant.
+/// If a tool cannot copy, the report says what to do instead, and which names are meant.
 #[test]
 fn the_report_says_what_to_do_instead() {
     if !have("git") {
@@ -390,7 +390,7 @@ fn the_report_says_what_to_do_instead() {
     Run::sh(&scratch, script).flags(&flags).run().assert_ok();
 }
 
-/// Tools that move directories and symlinks all day.
+/// Tools that often move directories and symlinks still work.
 #[test]
 fn ordinary_work_goes_on() {
     for (needs, script) in [

@@ -1,4 +1,4 @@
-//! Auto-run files: what programs outside obey stays as it is, by whatever call, unless somebody names it.
+//! Auto-run files, which programs outside obey: no call may change them unless the user names them.
 
 use jp_confine_policy::autorun::list::{Entry, Place};
 
@@ -88,7 +88,7 @@ by_instruction! {
     mode_by_the_processor: "echo x >.envrc", "i_chmod .envrc" => "EACCES";
 }
 
-/// The path of an entry in a scratch tree, and a shell's words to make the directory that it is in.
+/// The path of an entry in a scratch tree, as a word of the shell.
 fn place(place: Place, entry: &Entry) -> Option<String> {
     let begin = match place {
         Place::Top | Place::Bare => "",
@@ -96,21 +96,21 @@ fn place(place: Place, entry: &Entry) -> Option<String> {
         Place::Home => "$HOME/",
         Place::Config => "$HOME/.config/",
         Place::Data => "$HOME/.local/share/",
-        // These are where other files say.
+        // Other files name these places.
         Place::Hooks | Place::Included | Place::Commands => return None,
     };
     Some(format!("{begin}{}", entry.pattern.replace("**", "x").replace('*', "y")))
 }
 
 fn all() -> Vec<String> {
-    // What may go has rows of its own.
+    // Entries that may be removed have rows of their own.
     let stays = |entry: &&Entry| !entry.may_go;
     let of =
         |it: Place| it.entries().iter().filter(stays).filter_map(move |entry| place(it, entry));
     Place::ALL.into_iter().flat_map(of).collect()
 }
 
-/// Each entry of the list: it cannot be made, changed, moved or removed, and can be read.
+/// Each entry of the list can be read, but not created, updated, moved or deleted.
 #[test]
 fn every_entry_of_the_list() {
     let scratch = arena(Scratch::new());
@@ -123,7 +123,7 @@ fn every_entry_of_the_list() {
         let lines = lines.iter().map(String::as_str);
         answers(lines, |script| Run::sh(&scratch, script).flags(&flags).run()).0
     };
-    // `.git` is a directory here, and a file `HEAD` makes the workspace a repository without one.
+    // Here `.git` is a directory. A file `HEAD` would make the workspace a repository without `.git`.
     let elsewhere = [".git", "HEAD"];
     let paths: Vec<String> =
         all().into_iter().filter(|path| !elsewhere.contains(&path.as_str())).collect();
@@ -144,7 +144,7 @@ fn every_entry_of_the_list() {
         refused(there);
     }
     for (path, said) in paths.iter().zip(say(&on_each("open PATH"))) {
-        // Whoever grants a home does not grant what is secret there.
+        // A grant on a home does not include the secrets in it.
         let secret = [
             "/.ssh/",
             "/.gnupg/",
@@ -158,7 +158,7 @@ fn every_entry_of_the_list() {
     }
 }
 
-/// The input by which this was found.
+/// The script that revealed the gap.
 #[test]
 fn nothing_of_four_is_written() {
     if !have("git") {

@@ -1,5 +1,5 @@
-//! Landlock's bounds, seen by a program that dug the library's mark out of the image: nobody else judges its calls
-//! then. What is missing gives away nothing of what is around it.
+//! Landlock's bounds, as seen by a program that dug the library's mark out of the image. Nothing else judges its calls
+//! then. A grant on a missing path grants nothing around it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::layers::Holder;
 use crate::run::{Run, skip};
 use crate::scratch::Scratch;
 
-/// A row is run with this as the user's configuration, beside a key in the home.
+/// Runs each row with this as the user's configuration, and with a key in the home.
 macro_rules! rows {
     ($($name:ident: $config:literal, $call:literal => $expected:literal;)*) => {
         $(
@@ -64,7 +64,7 @@ rows! {
         "--profile own -- i_marked , i_open $HOME/.ssh/id_rsa" => "EACCES|ENOENT";
 }
 
-/// What rules and options say, by turns: parts of a command line and of files.
+/// Rules and options to combine: parts of a command line and of policy files.
 const RULES: [&str; 7] = [
     ". read",
     ". read write",
@@ -93,15 +93,15 @@ const CONFIGS: [&str; 5] = [
     "default = 'deny'\nread_paths = ['<workspace>/{src,bin}/**', '**/tool']",
 ];
 
-/// So many policies are put together from these.
+/// Number of policies to put together from these.
 const ROUNDS: usize = 6;
 
-/// The tree on which they are tried.
+/// The tree that the policies are tried on.
 const PLANTED: &str = "mkdir -p src/deep secret $HOME/notes/sub $HOME/.ssh; \
     for f in src/tool src/deep/page.md secret/key $HOME/notes/page.md $HOME/notes/sub/tool $HOME/.ssh/id_rsa \
       $OUT/tool; do printf '#!/bin/true\n' > $f; chmod 755 $f; done; ln -s $OUT link";
 
-/// What a program with the mark can do on each path.
+/// The capabilities that a program with the mark has on each path.
 fn swept(scratch: &Scratch, flags: &[&str], paths: &[PathBuf]) -> BTreeMap<PathBuf, String> {
     let list: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
     let list = list.join("\n");
@@ -115,7 +115,7 @@ fn swept(scratch: &Scratch, flags: &[&str], paths: &[PathBuf]) -> BTreeMap<PathB
     lines.map(|(path, done)| (PathBuf::from(path), done.to_owned())).collect()
 }
 
-/// What the policy says of each path, as letters.
+/// The capabilities that the policy grants on a path, as letters.
 fn allowed(scratch: &Scratch, flags: &[&str], path: &Path) -> String {
     let path = path.to_str().expect("UTF-8");
     let args: Vec<&str> = flags
@@ -133,20 +133,21 @@ fn allowed(scratch: &Scratch, flags: &[&str], path: &Path) -> String {
     allowed.map(|one| of(one["capability"].as_str().expect("a name"))).collect()
 }
 
-/// What Landlock may let through of a capability where the policy allows one of these there or above it.
+/// The capabilities that justify `done`: the policy must allow one of them on the path or above it.
 fn needed(done: char) -> &'static str {
     match done {
-        // Who makes a file reads and changes it, and the kernel reads what it starts (docs/enforcement.md).
+        // A process that creates a file reads and updates it. The kernel reads the programs that it starts
+        // (docs/enforcement.md).
         'r' => "rcx",
         'u' => "uc",
         'c' => "c",
         'd' => "d",
-        // Beside a place for programs that is missing what may be read starts, too.
+        // If a directory for programs is missing, readable files beside it start, too.
         _ => "xr",
     }
 }
 
-/// Whatever it does the policy allows on that path or on a directory above it.
+/// The policy allows every capability of the program on that path or on a directory above it.
 #[test]
 fn the_mark_opens_no_more_than_what_is_around() {
     if Holder::under_test() == Holder::Library {
@@ -204,7 +205,7 @@ fn the_mark_opens_no_more_than_what_is_around() {
             names.iter().map(|name| scratch.path(name).components().collect()).collect();
         let mut policy = BTreeMap::new();
         for (path, done) in swept(&scratch, &options, &paths) {
-            // On the entry, on what is around it, or on entries of that.
+            // On the entry, on a directory above it, or on an entry of that directory.
             let around = path.ancestors().filter(|path| path.starts_with(scratch.path("")));
             let around: Vec<_> =
                 around.flat_map(|path| [path.to_owned(), path.join("new")]).collect();

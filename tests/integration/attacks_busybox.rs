@@ -1,5 +1,5 @@
-//! Ordinary tools without any libc of the library's kind: a static busybox, which only the supervisor
-//! and Landlock hold. Each row must come out as it does for the system's own tools under the library.
+//! Runs ordinary tools without any libc that the library supports: a static busybox, which only the supervisor and
+//! Landlock confine. Each row must end as it does for the system's own tools under the library.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -10,17 +10,16 @@ use crate::layers::Holder;
 use crate::run::{Mode, Run, skip};
 use crate::scratch::{SECRET, Scratch};
 
-/// Where Debian's package `busybox-static` puts it; `JP_CONFINE_TEST_BUSYBOX` names another.
+/// Where Debian's package `busybox-static` installs it. `JP_CONFINE_TEST_BUSYBOX` names another.
 pub(crate) fn busybox() -> Option<PathBuf> {
     let named = std::env::var_os("JP_CONFINE_TEST_BUSYBOX").map(PathBuf::from);
     let program = named.unwrap_or_else(|| "/bin/busybox".into());
-    // A loader would complain.
+    // The loader of a dynamic program would complain.
     let run = Command::new(&program).arg("true").env("LD_PRELOAD", "/nowhere").output().ok()?;
     (run.status.success() && run.stderr.is_empty()).then_some(program)
 }
 
-/// The workspace holds `a/`, which may be read, `b/`, where entries may be made, and `c/`, which may be
-/// changed in every way but for `c/kept`.
+/// In `a/` everything may be read, in `b/` entries may be created, and in `c/` everything may be changed but `c/kept`.
 const POLICY: &str = "
 [[access.fs]]\npath = 'bin'\nread = true\nexecute = true
 [[access.fs]]\npath = 'a'\nread = true
@@ -33,7 +32,7 @@ const SETUP: &str = "mkdir -p a/d b c/d c/kept; echo text > a/f; echo text > b/f
     echo text > c/g; echo text > c/kept/f; ln -s $OUT/secret c/link; ln -s $OUT c/out; cp a/f c/kept/g;
     ln -s c ways; tar -cf a/archive c/f; printf 'out\\n' > a/new; printf '#!/bin/sh\\ntrue\\n' > c/script";
 
-/// What the rows call.
+/// The tools that the rows call.
 const TOOLS: &str = "sh cat ls grep head cp touch rm mv mkdir rmdir chmod ln mkfifo tar sed dd truncate find test readlink";
 
 /// A line for the shell, and whether it must succeed.
@@ -144,14 +143,14 @@ const ROWS: &[(&str, bool)] = &[
 /// A shell and the tools that it finds.
 #[derive(Clone, Copy)]
 struct Tools<'a> {
-    /// What the shell runs first.
+    /// Shell code to run before each row.
     prologue: &'a str,
-    /// Makes the tree, with the shell as `bin/sh`.
+    /// Creates the tree, with the shell as `bin/sh`.
     plant: &'a dyn Fn() -> Scratch,
 }
 
 impl Tools<'_> {
-    /// Whether a row succeeds in a fresh tree. Nothing that is forbidden may be seen, or change.
+    /// Whether a row succeeds in a fresh tree. It may neither show nor change anything forbidden.
     fn succeed(self, line: &str, mode: Mode) -> bool {
         let scratch = (self.plant)();
         set_up(&scratch, SETUP);
@@ -170,7 +169,7 @@ impl Tools<'_> {
         run.code() == 0
     }
 
-    /// Fails, listing the rows that come out otherwise than the table says.
+    /// Fails, and lists the rows that end otherwise than the table says.
     fn assert_rows(self, mode: Mode) {
         let differs = |&&(line, succeeds): &&(&str, bool)| {
             self.succeed(line, mode) != (succeeds || mode == Mode::Bare)
@@ -199,7 +198,7 @@ fn assert_rows_of_busybox(tree: fn() -> Scratch) {
     assert_eq!(Mode::under_test(), Mode::Confined, "every row succeeds bare");
 }
 
-/// All rows succeed without confinement, or they would prove nothing.
+/// Without confinement all rows must succeed, or they would prove nothing.
 #[test]
 fn rows_of_the_system_s_tools() {
     let plant = || {
@@ -213,7 +212,7 @@ fn rows_of_the_system_s_tools() {
     assert_eq!(Mode::under_test(), Mode::Confined, "every row succeeds bare");
 }
 
-/// Landlock's leave to start programs goes along with the folder that it stands on.
+/// Landlock's right to execute moves along with the directory that it applies to.
 #[test]
 fn programs_do_not_start_where_they_were_moved_to() {
     let Some(program) = busybox() else { return skip("no static busybox") };

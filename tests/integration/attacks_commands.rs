@@ -1,4 +1,5 @@
-//! Directories on the user's `PATH`: a run plants no commands there, whatever grants more than exactly such a directory.
+//! Directories on the user's `PATH`: a run cannot plant commands there. Only a grant on exactly such a directory allows
+//! it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,7 +7,7 @@ use std::os::unix::fs::symlink;
 use crate::run::{Mode, Outcome, Run};
 use crate::scratch::Scratch;
 
-/// Where ordinary programs are.
+/// Directories of ordinary programs.
 const SYSTEM: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Runs a script with these directories of the home in front of `PATH`.
@@ -19,7 +20,7 @@ fn run(scratch: &Scratch, directories: &[&str], flags: &[&str], script: &str) ->
     Run::sh(scratch, script).env("PATH", &path).flags(&flags).run()
 }
 
-/// A grant on a directory around, and ways to put `git` into a directory of `PATH`.
+/// A grant on a directory above, and ways to put `git` into a directory of `PATH`.
 #[test]
 fn a_wide_grant_plants_no_command() {
     for (directory, script) in [
@@ -54,7 +55,7 @@ fn a_wide_grant_plants_no_command() {
     }
 }
 
-/// A profile that grants the directory around does it as little.
+/// A profile that grants the directory above does not allow it either.
 #[test]
 fn a_profile_plants_no_command() {
     let scratch = Scratch::new();
@@ -74,13 +75,13 @@ fn a_grant_of_exactly_that_does() {
     assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
 }
 
-/// `npm run` and an activated environment have such directories on `PATH`.
+/// `npm run` and an activated environment put such directories of the project on `PATH`.
 #[test]
 fn commands_of_the_project_are_the_project_s() {
     let scratch = Scratch::new();
     let script = "mkdir -p node_modules/.bin .venv/bin && echo x > node_modules/.bin/tsc && echo x > .venv/bin/pip";
     let own = ["../ws/node_modules/.bin", "../ws/.venv/bin"];
-    // Before the directories are there, and then.
+    // Before the directories exist, and after.
     for _ in 0..2 {
         run(&scratch, &own, &[], script).assert_ok();
         assert!(scratch.ws().join(".venv/bin/pip").exists());

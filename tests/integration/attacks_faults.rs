@@ -1,6 +1,5 @@
-//! What fails inside the library, or inside the launcher, fails closed (spec §13): each system call
-//! that they make is made to fail with each of many errnos, and nothing forbidden may then succeed,
-//! nothing may crash, and nothing may run unconfined.
+//! Faults inside the library or the launcher fail closed (spec §13). Each system call that they make fails here with
+//! each of many errnos. Nothing forbidden may then succeed, nothing may crash, and nothing may run unconfined.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use crate::attack::{arena, call, set_up};
 use crate::run::{Mode, Outcome, PRODUCT, Run};
 use crate::scratch::Scratch;
 
-/// What must never succeed.
+/// Calls that must never succeed.
 const FORBIDDEN: [&str; 38] = [
     "open $OUT/secret",
     "open ../out/secret",
@@ -51,7 +50,7 @@ const FORBIDDEN: [&str; 38] = [
     "popen_self open $OUT/secret",
 ];
 
-/// What succeeds where nothing fails.
+/// Calls that succeed where nothing fails.
 const ALLOWED: [&str; 14] = [
     "open file",
     "open dir/l",
@@ -72,10 +71,10 @@ const ALLOWED: [&str; 14] = [
 const SETUP: &str = "ln -s $OUT/secret link; ln -s $OUT parent; ln -s $OUT/new dangling; \
     ln -s ../file dir/l; cp $ATTACK $OUT/program";
 
-/// How long a run may take that something may be missing from.
+/// Time limit of a run that may lack something.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Errnos that some system call has for want of memory, descriptors, permission, or itself.
+/// Errnos of system calls that lack memory, descriptors or permission, or that the kernel does not have.
 const ERRNOS: [i32; 7] = [
     libc::EPERM,
     libc::ENOENT,
@@ -86,7 +85,7 @@ const ERRNOS: [i32; 7] = [
     libc::ELOOP,
 ];
 
-/// For each system call: in a process that is confined already, and from before the launcher starts.
+/// Tests for each system call: in a process that is already confined, and from before the launcher starts.
 macro_rules! faults {
     ($tests:ident, $calls:ident: $($(#[$condition:meta])? $call:ident: $number:ident;)*) => {
         const $calls: &[&str] = &[$(stringify!($number)),*];
@@ -201,8 +200,8 @@ faults! { within_and_from_the_start, CALLS:
     vfork: SYS_vfork;
 }
 
-// Where these fail no program starts, the launcher included; or its runtime ends it before it begins,
-// because they never fail; or it can say nothing.
+// If one of these fails, no program starts, including the launcher. Or the launcher's runtime aborts early, because it
+// expects them never to fail. Or the launcher cannot print anything.
 faults! { within, CALLS_NEEDED_TO_START:
     close: SYS_close;
     execve: SYS_execve;
@@ -224,7 +223,7 @@ faults! { within, CALLS_NEEDED_TO_START:
     write: SYS_write;
 }
 
-/// Each call that the library makes has its tests: a call is named where it is made.
+/// Each call that the library makes has its tests. The sources name a call where they make it.
 #[test]
 fn every_call_of_the_library_is_here() {
     let mut sources =
@@ -249,7 +248,7 @@ fn every_call_of_the_library_is_here() {
     assert_eq!(Mode::under_test(), Mode::Confined, "where nothing is mediated nothing is tested");
 }
 
-/// Linux 5.5 and older containers do not know it.
+/// Linux 5.5 and older containers do not have `openat2`.
 #[test]
 fn what_is_allowed_works_without_openat2() {
     let (_, outcome) = run(libc::SYS_openat2, Mode::under_test());
@@ -260,7 +259,7 @@ fn what_is_allowed_works_without_openat2() {
     assert_none(steps.iter().filter(asked).filter(|step| !step.succeeded()));
 }
 
-/// What one step printed, and how it ended.
+/// The output of one step, and how the step ended.
 struct Step<'a> {
     errno: i32,
     index: usize,
@@ -273,7 +272,7 @@ impl Step<'_> {
         self.printed.iter().any(|line| line.starts_with("ok"))
     }
 
-    /// The step's process, or one that it started, crashed: not by the alarm that ends its waiting.
+    /// Whether the step's process, or one that it started, crashed. The alarm that ends its waiting does not count.
     fn crashed(&self) -> bool {
         let mut ends = self.printed.iter().chain([&self.end]);
         ends.any(|end| end.starts_with("signal ") && *end != "signal 14")
@@ -308,7 +307,7 @@ fn steps(outcome: &Outcome) -> Vec<Step<'_>> {
     steps
 }
 
-/// Every step under every fault.
+/// Runs every step under every fault.
 fn run(number: i64, mode: Mode) -> (Scratch, Outcome) {
     let scratch = arena(Scratch::new());
     set_up(&scratch, SETUP);
@@ -322,7 +321,7 @@ fn run(number: i64, mode: Mode) -> (Scratch, Outcome) {
     (scratch, outcome)
 }
 
-/// In a process that is confined already. What crashes bare as well, the loader for one, may crash.
+/// Runs in a process that is already confined. Programs that crash bare as well, such as the loader, may crash.
 fn assert_closed(number: i64) {
     let (scratch, outcome) = run(number, Mode::under_test());
     outcome.assert_no_secret();
@@ -349,7 +348,7 @@ fn assert_none<'a>(wrong: impl Iterator<Item = &'a Step<'a>>) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// From before the launcher starts.
+/// Runs with the fault from before the launcher starts.
 fn assert_refused_or_confined(number: i64) {
     let scratch = arena(Scratch::new());
     let attack = scratch.path("ws/bin/attack");

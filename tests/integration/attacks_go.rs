@@ -1,5 +1,5 @@
-//! The rows that matter most, by a program of a language whose runtime has no libc: static, threaded,
-//! and making its system calls by itself. Only the supervisor and Landlock hold it.
+//! Runs the rows that matter most in a Go program, whose runtime has no libc: static, threaded, with its own system
+//! calls. Only the supervisor and Landlock confine it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::scratch::Scratch;
 
 const PROGRAM: &str = "ws/bin/go-attack";
 
-/// The program, compiled once by `go`, or by what `JP_CONFINE_TEST_GO` names; `None` without either.
+/// The program, compiled once by `go` or by the command in `JP_CONFINE_TEST_GO`. `None` without either.
 fn compiled() -> Option<&'static PathBuf> {
     static BUILT: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
@@ -32,7 +32,7 @@ fn compiled() -> Option<&'static PathBuf> {
     built.as_ref().map(|(_, path)| path)
 }
 
-/// A scratch tree with the program in it; `None`, and a word about it, where that cannot be.
+/// Returns a function that plants a scratch tree with the program. If that is impossible, says so and returns `None`.
 fn planter(tree: fn() -> Scratch) -> Option<impl Fn() -> Scratch> {
     if Holder::under_test() == Holder::Library {
         skip("the library alone starts no static program");
@@ -103,7 +103,7 @@ rows! {
     ring: "", "raw_io_uring" => "ENOSYS";
 }
 
-/// Rules that Landlock cannot say, in one tree.
+/// Rules that Landlock cannot express, in one tree.
 const POLICY: &str = "
 [[access.fs]]\npath = 'bin'\nread = true\nexecute = true
 [[access.fs]]\npath = 'readable'\nread = true

@@ -1,5 +1,5 @@
-//! Whatever the preload library finds in place of its policy, nothing is allowed (spec §13). The
-//! policy that is damaged here grants everything, so that one that were believed would show.
+//! If the preload library finds anything else in place of its policy, it allows nothing (spec §13). The damaged policy
+//! here grants everything, so that the tests notice if the library believes it.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -19,7 +19,7 @@ use crate::scratch::Scratch;
 const SEALS: SealFlags =
     SealFlags::SEAL.union(SealFlags::SHRINK).union(SealFlags::GROW).union(SealFlags::WRITE);
 
-/// Where the header keeps the version, and how long it is.
+/// Offset of the version in the header, and length of the header.
 const VERSION: usize = 8;
 const HEADER: usize = 124;
 
@@ -45,7 +45,7 @@ fn image() -> Vec<u8> {
     build(&spec).expect("an image")
 }
 
-/// A file in memory with these seals, which processes started here inherit.
+/// A memfd with these seals, which processes started here inherit.
 fn sealed(bytes: &[u8], seals: SealFlags) -> OwnedFd {
     let memory = memfd_create("image", MemfdFlags::ALLOW_SEALING).expect("a memfd");
     let mut file = File::from(memory);
@@ -59,7 +59,7 @@ fn inherited(file: File) -> OwnedFd {
     file.into()
 }
 
-/// Where the launcher put the preload library: for an ordinary user that is in the home directory.
+/// Path of the preload library that the launcher installed. For an ordinary user it is in the home.
 fn library() -> &'static str {
     static PLACE: OnceLock<(Scratch, String)> = OnceLock::new();
     let (_, path) = PLACE.get_or_init(|| {
@@ -71,8 +71,8 @@ fn library() -> &'static str {
     path
 }
 
-/// The attack program with the library preloaded and this handle; without the library where the
-/// tests are to fail.
+/// Runs the attack program with the library preloaded and this handle. Where the tests must fail, it runs without the
+/// library.
 fn open_secret(scratch: &Scratch, handle: Option<&str>) -> Outcome {
     let secret = scratch.expand("$OUT/secret");
     let attack = scratch.path("ws/bin/attack");
@@ -103,7 +103,7 @@ fn assert_image_denied(bytes: &[u8]) {
     assert_descriptor_denied(&sealed(bytes, SEALS));
 }
 
-/// Without this the others would prove nothing.
+/// Without this test the others would prove nothing.
 #[test]
 fn what_is_intact_is_believed() {
     let (fd, page) = (sealed(&image(), SEALS), sealed(&[0; 4096], SealFlags::SHRINK));

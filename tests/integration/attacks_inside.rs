@@ -1,4 +1,4 @@
-//! What libc opens inside itself, and other ways past a name that has a hook.
+//! Files that libc opens by itself, and other ways past a name that has a hook.
 
 use crate::attack::{answer, arena, attacks, call, set_up};
 use crate::layers::{Difference, Holder};
@@ -14,7 +14,7 @@ attacks! {
     library: "echo 'int x;' | cc -shared -o $OUT/lib.so -x c -", "dlopen $OUT/lib.so" => "EACCES";
     library_by_link: "echo 'int x;' | cc -shared -o $OUT/lib.so -x c -; ln -s $OUT d",
         "dlopen d/lib.so" => "EACCES";
-    // The library refuses the token, the layers behind it the file.
+    // The library denies the token, the layers behind it deny the file.
     library_by_token: "echo 'int x;' | cc -shared -o $OUT/lib.so -x c -",
         "dlopen_token $OUT/lib.so" => "EACCES|EPERM";
 
@@ -42,7 +42,7 @@ attacks! {
     file_of_the_name_service: "", "nss_fopen $OUT/secret" => "EACCES";
 }
 
-/// Programs that share memory among themselves work, and do so in the run's own directory.
+/// Programs that share memory among themselves work, in the run's own directory.
 #[test]
 fn names_are_the_run_s_own() {
     let scratch = arena(Scratch::new());
@@ -54,7 +54,7 @@ fn names_are_the_run_s_own() {
     assert!(!answer(&outcome).contains("/dev/shm"), "{outcome}");
 }
 
-/// A message queue that somebody outside made can be neither used nor removed, whoever makes the calls.
+/// No call, by name or by instruction, uses or removes a message queue that a process outside made.
 #[test]
 fn message_queue_of_somebody_outside() {
     let name = format!("/jp-confine-{}", std::process::id());
@@ -74,7 +74,7 @@ fn message_queue_of_somebody_outside() {
     assert_eq!(answer(&removed), "ok", "it is gone: {removed}");
 }
 
-/// A grant on the file that a queue has in `/dev/mqueue` is one on the queue, be that mounted or not.
+/// A grant on a queue's file in `/dev/mqueue` grants the queue, whether `/dev/mqueue` is mounted or not.
 #[test]
 fn message_queue_that_is_granted() {
     let name = format!("jp-confine-granted-{}", std::process::id());
@@ -86,7 +86,7 @@ fn message_queue_that_is_granted() {
     assert_eq!([open("another"), open(&name)], ["EACCES", "ok"]);
 }
 
-/// Other programs of the user keep theirs there.
+/// Other programs of the user keep their keys there.
 #[test]
 fn keys_of_the_user() {
     let by_instruction: &[&str] = match Holder::under_test() {
@@ -100,8 +100,8 @@ fn keys_of_the_user() {
     }
 }
 
-/// What nobody may do is told of, made by `syscall` as by its own name, and answered as the kernel answers
-/// whoever lacks the privilege.
+/// Calls that nobody may make are reported, by `syscall` as by name. They fail as the kernel fails them without the
+/// privilege.
 #[test]
 fn refused_whoever_calls() {
     let scratch = arena(Scratch::new());

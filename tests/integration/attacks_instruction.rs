@@ -1,5 +1,5 @@
-//! The rows of entries, contents and metadata by system calls that the attack program makes itself.
-//! The library is in the process, and sees nothing of them.
+//! The rows of entries, contents and metadata, with system calls that the attack program makes itself. The library is
+//! in the process, but does not see them.
 
 use crate::attack::{answer, arena, assert_refused, call};
 use crate::layers::Holder;
@@ -76,7 +76,7 @@ rows! {
     rename_what_is_denied_below: "mkdir deep; touch deep/f", "--deny deep -- i_rename deep free" => "EACCES";
 }
 
-/// Root inside lacks the capability for them. An ordinary user had none to begin with, and is told nothing.
+/// Root inside a run lacks the capability for namespaces. An ordinary user never had it, so nothing is reported.
 #[test]
 fn namespaces_that_root_may_not_have_are_told_of() {
     if Holder::under_test() == Holder::Library {

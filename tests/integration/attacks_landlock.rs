@@ -1,11 +1,11 @@
-//! Sandboxes that programs make for themselves.
+//! Landlock sandboxes that programs create for themselves.
 
 use crate::attack::{answer, arena, call};
 use crate::layers::Holder;
 use crate::run::{Mode, skip};
 use crate::scratch::Scratch;
 
-/// What a program does that gave up all access to files.
+/// Calls of a program that gave up all access to files.
 const LINES: [&str; 5] = [
     "landlock open file",
     "landlock write file",
@@ -14,8 +14,8 @@ const LINES: [&str; 5] = [
     "landlock i_open file",
 ];
 
-/// The supervisor would act outside of such a sandbox. So it is there where nobody acts for programs, and
-/// where somebody does the program is told that it has none.
+/// The supervisor would act outside such a sandbox. So the sandbox is available only where no supervisor acts for the
+/// program. Elsewhere the program learns that there is none.
 #[test]
 fn a_program_knows_whether_its_own_sandbox_holds() {
     let scratch = arena(Scratch::new());

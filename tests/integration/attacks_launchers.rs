@@ -1,11 +1,11 @@
-//! Directories from which a user's programs start, in every workspace: no profile lets a run change them.
+//! Directories from which a user's programs start, in every workspace. No profile allows a run to change them.
 
 use std::fs;
 
 use crate::run::{Mode, Run};
 use crate::scratch::Scratch;
 
-/// Below the home.
+/// Paths below the home.
 const LAUNCHERS: &[&str] = &[
     ".gradle/wrapper/dists/gradle-8/bin",
     ".m2/wrapper/dists/maven",
@@ -31,7 +31,7 @@ const LAUNCHERS: &[&str] = &[
     "sdk/go/bin",
 ];
 
-/// Programs that nobody has a profile for get all of them.
+/// A program without a profile of its own gets all profiles.
 #[test]
 fn no_profile_lets_a_run_change_them() {
     for is_there in [true, false] {
@@ -54,7 +54,7 @@ fn no_profile_lets_a_run_change_them() {
     }
 }
 
-/// A wrapper or a cached package starts as it did.
+/// A wrapper or a cached package still starts.
 #[test]
 fn what_is_there_still_starts() {
     let scratch = Scratch::new();
@@ -75,7 +75,7 @@ fn what_is_there_still_starts() {
     assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
 }
 
-/// Caches are filled as before.
+/// Caches can still be filled.
 #[test]
 fn caches_are_filled() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! What a hostile run leaves behind: no program outside obeys it, unless a person starts the project's own code.
+//! No program outside obeys what a hostile run leaves behind, unless a person starts the project's own code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,8 +9,7 @@ use crate::attack::{arena, call};
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
 
-/// What programs obey in a directory that a person enters or opens. Written down here once more, apart from the
-/// product's own list.
+/// Files that programs obey in a directory that a person enters or opens. This list is independent of the product's.
 const OBEYED_IN_A_WORKSPACE: &[&str] = &[
     // git
     ".git/hooks/pre-commit",
@@ -60,7 +59,7 @@ const OBEYED_IN_A_WORKSPACE: &[&str] = &[
     ".bazelrc",
 ];
 
-/// What shells, desktops and servers obey in a home directory.
+/// Files that shells, desktops and servers obey in a home directory.
 const OBEYED_IN_A_HOME: &[&str] = &[
     ".bashrc",
     ".bash_profile",
@@ -83,7 +82,7 @@ const OBEYED_IN_A_HOME: &[&str] = &[
     "bin/ls",
 ];
 
-/// What a person does after a run, outside.
+/// Commands that a person runs outside, after a run.
 const AFTERWARDS: &str = "
     bash -lc true; bash -ic true </dev/null; sh -lc true
     cd \"$WS\" && ls >/dev/null
@@ -93,7 +92,7 @@ const AFTERWARDS: &str = "
     command -v direnv >/dev/null && eval \"$(direnv export bash)\"
     true";
 
-/// A workspace and a home in which a person works with git, direnv, two editors and an agent.
+/// Creates a workspace and a home in which a person works with git, direnv, two editors and an agent.
 fn ground() -> Scratch {
     let scratch = arena(Scratch::for_ordinary_user());
     let script = "
@@ -120,7 +119,7 @@ fn ground() -> Scratch {
     scratch
 }
 
-/// What each kind of reader would obey: it makes the file `canary`.
+/// Writes a payload for each kind of reader. A reader that obeys it creates the file `canary`.
 fn payloads(scratch: &Scratch) {
     let canary = scratch.path("canary");
     let canary = canary.display();
@@ -143,7 +142,7 @@ fn payloads(scratch: &Scratch) {
     }
 }
 
-/// Runs a script of the person's, without confinement.
+/// Runs a script of a person, without confinement.
 fn outside(scratch: &Scratch, script: &str) {
     let path = scratch.expand("$HOME/bin:/usr/local/bin:/usr/bin:/bin");
     let workspace = scratch.ws();
@@ -151,7 +150,7 @@ fn outside(scratch: &Scratch, script: &str) {
     run.env("WS", workspace.to_str().expect("UTF-8")).run().assert_ok();
 }
 
-/// The state of everything that programs obey.
+/// The state of every file that programs obey.
 fn obeyed(scratch: &Scratch) -> BTreeMap<PathBuf, String> {
     let workspace = OBEYED_IN_A_WORKSPACE.iter().map(|name| scratch.ws().join(name));
     let home = OBEYED_IN_A_HOME.iter().map(|name| scratch.home().join(name));
@@ -163,7 +162,7 @@ fn obeyed(scratch: &Scratch) -> BTreeMap<PathBuf, String> {
     workspace.chain(home).map(state).collect()
 }
 
-/// Runs the attack, then does what a person does, and fails if anything that the run left is obeyed.
+/// Runs the attack, then does what a person does. Fails if a program obeys anything that the run left.
 fn assert_nothing_is_obeyed(name: &str, attack: impl Fn(&Scratch)) {
     if !have("git") {
         return;
@@ -179,7 +178,7 @@ fn assert_nothing_is_obeyed(name: &str, attack: impl Fn(&Scratch)) {
     assert!(changed.is_empty(), "{name} changed: {changed:#?}");
 }
 
-/// Whether it is git's configuration with ordinary changes alone, which need nobody's consent.
+/// Whether it is git's configuration with only ordinary changes, which need no consent.
 fn is_ordinary(path: &Path, state: &str) -> bool {
     path.ends_with(".git/config") && !state.contains("touch") && !state.contains("payloads")
 }
@@ -212,7 +211,7 @@ fn whatever_is_there_is_overwritten() {
     });
 }
 
-/// Tricks that lead git elsewhere instead of changing what it reads.
+/// Tricks that lead git elsewhere instead of changing the files that it reads.
 #[test]
 fn git_is_led_nowhere_else() {
     const TRICKS: &[&str] = &[
@@ -238,7 +237,7 @@ fn git_is_led_nowhere_else() {
     }
 }
 
-/// Without the programs that the attack is about there is nothing to be seen.
+/// Without the programs that the attack targets, there is nothing to see.
 #[test]
 fn the_attack_is_one() {
     if Mode::under_test() == Mode::Bare {

@@ -26,7 +26,7 @@ attacks! {
     sendmmsg: "$ATTACK hold_socket $OUT/socket", "sendmmsg $OUT/socket" => "EACCES";
 }
 
-/// libc starts the shell by itself: where another layer sees that, it is let.
+/// libc starts the shell by itself. The library allows it only if another layer sees it.
 #[test]
 fn commands_in_words() {
     if Holder::under_test() == Holder::Supervisor {

@@ -1,12 +1,12 @@
-//! With next to nothing to work with, nothing is allowed that should not be: few descriptors, little
-//! memory, no standard streams, no `/proc` (spec §13).
+//! With few descriptors, little memory, no standard streams or no `/proc`, nothing is allowed that should not be (spec
+//! §13).
 
 use crate::attack::{Linking, arena, arena_with, set_up};
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
 
-/// One test per row: `name: RESOURCE, limits;` Each limit holds from before the launcher starts, then
-/// for a program that is confined already and what it executes.
+/// One test per row: `name: RESOURCE, limits;`. Each limit applies first from before the launcher starts. Then it
+/// applies to a program that is already confined, and to what that executes.
 macro_rules! limits {
     ($($name:ident: $resource:literal, $limits:expr;)*) => {
         $(
@@ -91,7 +91,7 @@ fn no_proc() {
         let script = format!("unshare -m sh -c '{hide} && {line}'");
         assert_nothing_done(&Run::sh(&scratch, &script).mode(Mode::Bare).run());
     }
-    // Nothing says where a program is; it is told by its name.
+    // Nothing shows the program's path, so the report gives its name.
     let scratch = arena_with(Linking::Static, Scratch::new());
     let line = "-- sh -c \"bin/attack open file\"";
     let script = format!("unshare -m sh -c '{hide} && {PRODUCT} {line}'");

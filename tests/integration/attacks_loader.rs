@@ -1,4 +1,4 @@
-//! Libraries that a program may not read, and has the loader of the next program load by its environment.
+//! Libraries that a program may not read, but names in the environment for the loader of the next program.
 
 use crate::attack::set_up;
 use crate::attacks_programs::scripts;
@@ -57,7 +57,7 @@ scripts! {
         "python3 -c \"import os; os.environ['LD_PRELOAD'] = '../out/p.so'; print(os.popen('/bin/true').read())\"";
 }
 
-/// What may be read is loaded as ever, beside what may not, which is reported.
+/// Readable libraries are loaded as ever. The report names the others, which are left out.
 #[test]
 fn only_what_may_not_be_read_is_left_out() {
     if !have("cc") {
@@ -79,7 +79,7 @@ fn only_what_may_not_be_read_is_left_out() {
     ] {
         let run = Run::sh(&scratch, &scratch.expand(script)).run();
         run.assert_no_secret().assert_stdout("one ").assert_stdout("two ");
-        // Where Landlock alone holds reading the loader says it, and nobody else.
+        // Where only Landlock enforces reads, only the loader reports the denial.
         if Holder::under_test() == Holder::Library {
             run.assert_stderr(&scratch.expand("denied read $OUT"));
         }

@@ -1,5 +1,5 @@
-//! The machine's own, which has no path: the kernel's log, its events, consoles. And the files of `/etc` that only root may
-//! read.
+//! Parts of the machine that have no path: the kernel's log, its events, consoles. Also the files of `/etc` that only
+//! root may read.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -20,7 +20,7 @@ attacks! {
     log_whatever_is_granted: "", "-r /dev -- klog 10" => "EPERM";
 }
 
-/// It is opened only: to read it would wait for the next message.
+/// The test only opens it: a read would wait for the next message.
 #[test]
 fn the_log_is_no_file_either() {
     if fs::File::open("/proc/kmsg").is_err() {
@@ -36,7 +36,7 @@ fn the_log_is_no_file_either() {
     }
 }
 
-/// Ordinary users may listen to those of devices, and the kernel lets them say nothing.
+/// Ordinary users may listen to the events of devices, but the kernel does not let them send any.
 #[test]
 fn root_hears_and_tells_nothing_as_the_kernel() {
     if Holder::under_test() == Holder::Library || !rustix::process::geteuid().is_root() {
@@ -53,7 +53,7 @@ fn root_hears_and_tells_nothing_as_the_kernel() {
     assert_eq!(answer(&routes), "ok", "{routes}");
 }
 
-/// Whether the terminal is a console is looked at by nobody: bare, this one says that it is none.
+/// Nothing checks whether the terminal is a console. Bare, this terminal answers that it is none.
 #[test]
 fn no_console_gets_keys_or_modes() {
     if Holder::under_test() == Holder::Library {
@@ -129,7 +129,7 @@ fn root_reads_of_etc_what_others_may() {
     list.assert_ok();
 }
 
-/// The launcher keeps what it found for later runs of the same user. No run may change that file.
+/// The launcher keeps its findings for later runs of the same user. No run may change that file.
 #[test]
 fn what_is_kept_of_it_is_out_of_reach() {
     if Mode::under_test() == Mode::Bare {

@@ -1,4 +1,4 @@
-//! Machines that lack something: what is left holds what it can, and one line says what is missing.
+//! Machines that lack something: the remaining layers enforce what they can, and one line says what is missing.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -7,7 +7,7 @@ use crate::layers::Holder;
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
 
-/// What holds a call that the library does not make.
+/// The layers that confine a call that the library does not make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     /// Landlock and a supervisor.
@@ -16,11 +16,11 @@ enum Left {
     Supervisor,
     /// Landlock alone.
     Landlock,
-    /// Nobody.
+    /// Neither.
     Library,
 }
 
-/// `JP_CONFINE_WITHOUT`, and what is left.
+/// `JP_CONFINE_WITHOUT`, and the layers that are left.
 const MACHINES: &[(&str, Left)] = &[
     ("landlock:1", Left::Both),
     ("landlock:2", Left::Both),
@@ -36,7 +36,7 @@ const MACHINES: &[(&str, Left)] = &[
     ("landlock,listener", Left::Library),
 ];
 
-/// Calls on what nothing grants, and whether Landlock has a right that stands for them.
+/// Calls on paths that nothing grants, and whether a Landlock right covers them.
 const CALLS: &[(&str, bool)] = &[
     ("open $OUT/secret", true),
     ("opendir $OUT", true),
@@ -67,7 +67,7 @@ fn attack(scratch: &Scratch, without: &str, line: &str) -> Outcome {
     run.env("JP_CONFINE_WITHOUT", without).run()
 }
 
-/// The calls of `kind` that must be refused are, one after the other.
+/// Makes the calls of `kind` that must be denied, one after the other, and asserts that they are.
 fn assert_refused(scratch: &Scratch, without: &str, kind: &str, held: impl Fn(bool) -> bool) {
     for (line, _) in CALLS.iter().filter(|(_, by_landlock)| held(*by_landlock)) {
         let words = if kind.is_empty() && line.contains("xattr") { " user.k" } else { "" };
@@ -78,7 +78,7 @@ fn assert_refused(scratch: &Scratch, without: &str, kind: &str, held: impl Fn(bo
     }
 }
 
-/// One line says what is missing, and only that.
+/// Asserts that one line, and no more, says what is missing.
 fn assert_said(run: &Outcome, without: &str, left: Left) {
     let said: Vec<&str> = run.stderr.lines().filter(|line| line.contains(" here: ")).collect();
     match left {
@@ -160,7 +160,7 @@ fn strict_refuses_where_a_layer_is_missing() {
     assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to refuse");
 }
 
-/// What is taken for absent is not made use of either.
+/// A feature that is taken for absent is not used either.
 #[test]
 fn descriptors_are_not_shared_where_they_cannot_be() {
     if !is_of_interest() {
@@ -172,7 +172,7 @@ fn descriptors_are_not_shared_where_they_cannot_be() {
     assert_said(&run, "pidfd_getfd", Left::Supervisor);
 }
 
-/// For the sake of what is denied nobody is refused what is granted around it.
+/// A denial takes away nothing that is granted around it.
 #[test]
 fn what_is_around_a_denial_is_listed_everywhere() {
     if !is_of_interest() {
@@ -191,12 +191,12 @@ fn what_is_around_a_denial_is_listed_everywhere() {
     }
 }
 
-/// A kernel that answers the system call `number` with `errno`, as an old one or a container does.
+/// Runs on a kernel that answers the system call `number` with `errno`, as an old one or a container does.
 fn on_a_kernel(scratch: &Scratch, number: i64, errno: i32, line: &str) -> Outcome {
     on_a_kernel_by(scratch, &[PRODUCT, "--"], (number, errno), line)
 }
 
-/// As [`on_a_kernel`], confined by the line `product`.
+/// As [`on_a_kernel`], confined by the command `product`.
 fn on_a_kernel_by(
     scratch: &Scratch,
     product: &[&str],
@@ -249,7 +249,7 @@ fn a_kernel_without_a_listener() {
     }
 }
 
-/// Linux 5.8 brought `faccessat2`. Without a supervisor it is asked for before each start of a program.
+/// Linux 5.8 added `faccessat2`. Without a supervisor it is called before each start of a program.
 #[test]
 fn a_kernel_that_is_older_than_5_8() {
     if !is_of_interest() {
@@ -268,7 +268,7 @@ fn a_kernel_that_is_older_than_5_8() {
     }
 }
 
-/// What containers refuse to whoever may not trace all: what is lost is said.
+/// Containers deny this to callers that may not trace all processes. The launcher says what is lost.
 #[test]
 fn a_container_without_looking_into_others() {
     if !is_of_interest() {
@@ -285,7 +285,7 @@ fn a_container_without_looking_into_others() {
     }
 }
 
-/// Another sandbox around, with namespaces of its own.
+/// Inside another sandbox, with namespaces of its own.
 #[test]
 fn inside_bubblewrap() {
     if !is_of_interest() {

@@ -1,17 +1,17 @@
-//! A directory that may not go elsewhere for what a pattern withholds in it, and files beside it, which may.
+//! A directory that may not move because a pattern denies a file in it. Files beside it may move.
 
 use crate::attack::{answer, arena_with, call, linkings, set_up};
 use crate::run::Mode;
 use crate::scratch::Scratch;
 
-/// `src/d` takes its key along nowhere.
+/// `src/d` may not take its key anywhere.
 const POLICY: &str = "[file_policy]\ndeny_paths = ['$WS/src/*/key']\n";
 
 const SETUP: &str =
     "rm -rf src dst; mkdir -p src/d dst/dir; cp $OUT/secret src/d/key; echo f > src/f;
     echo old > dst/old; ln src/f dst/same; ln -s ../file src/link; ln -s f src/other";
 
-/// A call, its answer, and what holds of the files then.
+/// A call, its answer, and a shell test that holds afterwards.
 const ROWS: [(&str, &str, &str); 17] = [
     (
         "rename src/f dst/new",
@@ -36,7 +36,7 @@ const ROWS: [(&str, &str, &str); 17] = [
     ("exchange dst/old src/f", "EACCES", "grep -q f src/f && grep -q old dst/old"),
 ];
 
-/// Runs a call under [`POLICY`]; the attack program's answer.
+/// Runs a call under [`POLICY`], and returns the attack program's answer.
 fn seen(scratch: &Scratch, line: &str) -> String {
     let policy = scratch.path("policy.toml");
     std::fs::write(&policy, scratch.expand(POLICY)).expect("a policy");
@@ -56,7 +56,7 @@ fn what_is_no_directory_goes_as_by_rename() {
     }
 }
 
-/// Nor may it be put where a file was when that was judged.
+/// The directory cannot replace a file that was there only while the move was judged.
 #[test]
 fn no_directory_goes_in_place_of_a_file() {
     for &linking in linkings() {

@@ -1,5 +1,5 @@
-//! Ways to processes outside of the run that lead over no file: abstract sockets, and what one process of
-//! a user may do to another.
+//! Ways to processes outside the run that use no file: abstract sockets, and what one process of a user may do to
+//! another.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
@@ -14,7 +14,7 @@ use crate::layers_stress::{BOTH, Linked, assert_says, ground};
 use crate::run::{Mode, Run, skip};
 use crate::scratch::Scratch;
 
-/// No rule can name a server without a path (spec §12.1): only those of the run are reached.
+/// No rule can name a server without a path (spec §12.1). Programs reach only those of the run.
 #[test]
 fn abstract_sockets() {
     if Holder::under_test() == Holder::Library {
@@ -41,9 +41,9 @@ fn abstract_sockets() {
         assert_eq!(outcome.stdout, refused, "{linked:?} without {without}: {outcome}");
         outcome.assert_stderr(&format!("denied net @{outside} by stress"));
         outcome.assert_stderr(&format!("denied net @{messages} by stress"));
-        // Not even for as long as it takes to see who it is: another thread could write meanwhile.
+        // Nothing is connected even while the supervisor checks who listens: another thread could write meanwhile.
         assert!(listener.accept().is_err(), "connected, {linked:?} without {without}: {outcome}");
-        // Nor if the run was handed the socket where others wait.
+        // Nothing is connected either if the run inherits the listening socket.
         fcntl_setfd(&listener, FdFlags::empty()).expect("a flag");
         let run = Run::new(&scratch, "./stress", &line).env("JP_CONFINE_WITHOUT", without);
         let handed = run.mode(Mode::under_test()).run();
@@ -52,7 +52,7 @@ fn abstract_sockets() {
     }
 }
 
-/// Landlock keeps processes outside apart, and the filter does where there is no Landlock.
+/// Landlock isolates processes outside. Where there is no Landlock, the filter does.
 #[test]
 fn other_processes_of_the_user() {
     if Holder::under_test() == Holder::Library {
@@ -83,7 +83,7 @@ fn other_processes_of_the_user() {
     let _ = outsider.wait();
 }
 
-/// By the group of its session a process sets that of all others in it (`sched(7)`).
+/// Through its session's group, a process sets the priority of all others in the session (`sched(7)`).
 #[test]
 fn priorities_of_the_session() {
     const GROUP: &str = "/proc/self/autogroup";
@@ -97,7 +97,7 @@ fn priorities_of_the_session() {
     }
 }
 
-/// What root sets the clock with, and reads the memory of all, whatever paths are granted.
+/// The capabilities by which root sets the clock and reads all memory, whatever paths are granted.
 #[test]
 fn capabilities_of_root() {
     const SYS_RAWIO: u32 = 17;

@@ -59,7 +59,8 @@ attacks! {
     hidden_as_directory: "", "mkdir $HOME/.private/new" => "EACCES";
 }
 
-/// The kernel looks for the directory before `..` first: of one that is hidden nobody learns that it is there.
+/// The kernel looks for the directory before `..` first. For a hidden directory, the answer must not show that it
+/// exists.
 #[test]
 fn hidden_directory_before_dots() {
     for &linking in linkings() {

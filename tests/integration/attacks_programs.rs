@@ -1,4 +1,4 @@
-//! Attacks with what every system has at hand: shells, interpreters, the loader, static programs.
+//! Attacks with programs that every system has: shells, interpreters, the loader, static programs.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -11,8 +11,8 @@ use crate::layers::{Difference, Holder};
 use crate::run::{Mode, Outcome, Run, have, skip};
 use crate::scratch::{SECRET, Scratch};
 
-/// `name: "program", "script";` or `name: "program", "setup", "script";` The script says `started`,
-/// then prints the secret if it can. The setup runs bare before.
+/// `name: "program", "script";` or `name: "program", "setup", "script";`. The setup runs bare first. The script prints
+/// `started`, and then the secret if it can.
 macro_rules! scripts {
     ($($name:ident: $program:literal, $($script:literal),+;)*) => {
         $(
@@ -117,8 +117,8 @@ fn assert_not_started(scratch: &Scratch, why: &str) {
     Run::new(scratch, "bin/unreachable", &["stat", "/"]).run().assert_code(126).assert_stderr(why);
 }
 
-/// The attack program, linked without a loader in one of two ways: the library alone cannot hold it,
-/// the other layers can. `compile` is a compiler and how it links.
+/// The attack program, linked without a loader in one of two ways. The library alone cannot confine it, the other
+/// layers can. `compile` is a compiler with its options for linking.
 fn assert_static_program_held(compile: &str) {
     let scratch = arena(Scratch::new());
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks");
@@ -156,8 +156,8 @@ fn static_program_at_any_address() {
     assert_static_program_held("cc -static-pie");
 }
 
-/// A program for another kind of processor has another loader, for which the library is the wrong
-/// one: it would say so, and go on without.
+/// A program for another kind of processor has another loader, for which the library is the wrong one. That loader
+/// would say so, and go on without the library.
 #[test]
 fn program_of_32_bits() {
     let scratch = arena(Scratch::new());
@@ -213,7 +213,8 @@ fn program_for_musl() {
     Run::sh(&scratch, &line).run().assert_no_secret();
 }
 
-/// musl's glob lists where no hook sees it: the layers behind the library hold that, or it lists nothing.
+/// musl's glob lists directories where no hook sees it. Either the layers behind the library deny that, or it lists
+/// nothing.
 #[test]
 fn listing_by_musl() {
     if !have("musl-gcc") {
@@ -248,7 +249,7 @@ fn listing_by_musl() {
     );
 }
 
-/// A set-user-ID program gets no privilege, so that the loader does not take the preload from it.
+/// A set-user-ID program gets no privilege, so its loader keeps the preload.
 #[test]
 fn set_user_id_program() {
     let run = open_secret_by_privileged(|program| {
@@ -256,13 +257,13 @@ fn set_user_id_program() {
     });
     let Some(run) = run else { return };
     run.assert_no_secret().assert_stdout("EACCES");
-    // It is the library that refuses.
+    // The library makes the denial.
     let is_recorded = run.stderr.contains("denied read");
     assert_eq!(is_recorded, Difference::of_this_test().is_none(), "{run}");
 }
 
-/// Nor does one with capabilities of its own; but the loader takes the preload from it, so that it
-/// runs only where other layers hold it.
+/// A program with capabilities of its own gets no privilege either. But its loader drops the preload, so it runs only
+/// where other layers confine it.
 #[test]
 fn program_with_file_capabilities() {
     if !have("setcap") {
@@ -270,7 +271,7 @@ fn program_with_file_capabilities() {
     }
     let run = open_secret_by_privileged(|program| {
         let program = program.to_str().expect("UTF-8");
-        // Where the filesystem cannot, the program shows that it has none.
+        // If the filesystem cannot store them, the program shows that it has none.
         let _ = Command::new("setcap").args(["cap_dac_read_search+ep", program]).status();
     });
     let Some(run) = run else { return };
@@ -282,8 +283,8 @@ fn program_with_file_capabilities() {
     }
 }
 
-/// A script that nobody may look into names a program that may not be executed, where Landlock alone would
-/// let it: the library cannot judge it, and leaves that to others.
+/// An unreadable script names a program that may not be executed, but that Landlock alone would allow. The library
+/// cannot judge the script, and leaves that to other layers.
 #[test]
 fn interpreter_of_an_unreadable_script() {
     let scratch = Scratch::new();
@@ -302,7 +303,7 @@ fn interpreter_of_an_unreadable_script() {
     }
 }
 
-/// Such a script may start anything, so it is refused where programs are judged, and that is told.
+/// Such a script may start anything. So where programs are judged, it is denied and reported.
 #[test]
 fn an_unreadable_program_is_refused_and_reported() {
     if Holder::under_test() == Holder::Library {
@@ -316,8 +317,8 @@ fn an_unreadable_program_is_refused_and_reported() {
         .assert_stderr("nobody may look into it");
 }
 
-/// The attack program, made privileged by `give`, tries to read a file that any user may, after it
-/// could not read one of the superuser's. `None` where no program can be made privileged.
+/// The attack program, made privileged by `give`, tries to read a file of the superuser's under confinement. Then it
+/// tries to read a file that any user may read. `None` where no program can be made privileged.
 fn open_secret_by_privileged(give: impl FnOnce(&Path)) -> Option<Outcome> {
     let scratch = arena(Scratch::for_ordinary_user());
     if scratch.uid.is_none() {

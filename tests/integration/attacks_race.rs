@@ -1,5 +1,5 @@
-//! What is judged is what is used (spec §1): names, directories and descriptors are swapped while
-//! every call that opens or changes something is made. `JP_CONFINE_RACE` says how often.
+//! The object that was judged is the object that is used (spec §1). Names, directories and descriptors are swapped
+//! during every call that opens or changes something. `JP_CONFINE_RACE` is the number of attempts.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::run::{Outcome, Run};
 use crate::scratch::Scratch;
 
-/// What changes under a call.
+/// The swaps that happen during a call.
 const SCENES: [&str; 11] = [
     "file-link",
     "link-retargeted",
@@ -24,7 +24,7 @@ const SCENES: [&str; 11] = [
     "descriptor",
 ];
 
-/// The variable that says how many attempts are made.
+/// The variable with the number of attempts.
 const ATTEMPTS: &str = "JP_CONFINE_RACE";
 
 fn compiled(scratch: &Scratch) -> PathBuf {
@@ -46,14 +46,14 @@ fn race(scenes: &[&str]) -> Outcome {
     let (program, stage, outside) = (text(&program), text(&stage), text(&outside));
     let mut args = vec![stage.as_str(), &outside, &attempts, "1", "1"];
     args.extend(scenes);
-    // By the library alone: what changes the names must get past it, and no other layer lets it.
+    // The library alone: the thread that changes the names must get past it, and no other layer would allow that.
     Run::new(&scratch, &program, &args)
         .flags(&["--enforce=cooperative"])
         .limit(Duration::from_secs(6 * 3600))
         .run()
 }
 
-/// The attempts that were allowed and refused, of the line that begins with `name`.
+/// The numbers of allowed and denied attempts, from the line that begins with `name`.
 fn counts(outcome: &Outcome, name: &str) -> (u64, u64) {
     let line = outcome.stdout.lines().find(|line| line.starts_with(&format!("{name} ")));
     let line = line.unwrap_or_else(|| panic!("no {name} in the output: {outcome}"));
@@ -68,7 +68,7 @@ fn no_call_reaches_out_while_names_are_swapped() {
     outcome.assert_ok();
     for scene in SCENES {
         let (allowed, refused) = counts(&outcome, scene);
-        // Between a directory and its `..` there is hardly time to move it.
+        // There is hardly time to move a directory between the steps for it and for its `..`.
         let seen = allowed > 0 && (refused > 0 || scene == "above-moved-out");
         assert!(seen, "{scene} was seen in one state only: {outcome}");
     }

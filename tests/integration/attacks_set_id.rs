@@ -1,4 +1,4 @@
-//! Set-user-ID and set-group-ID bits, and the attribute that gives a program capabilities: no run sets them, whatever is
+//! No run sets set-user-ID bits, set-group-ID bits, or the attribute that gives a program capabilities, whatever is
 //! granted.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -8,7 +8,8 @@ use crate::layers::Holder;
 use crate::run::{Mode, Run, skip};
 use crate::scratch::Scratch;
 
-/// One test per row, with a set-up that runs bare: `call` comes to `bare` without jp-confine, and to `confined` with it.
+/// One test per row, with a setup that runs bare: `call` results in `bare` without jp-confine, and in `confined` with
+/// it.
 macro_rules! rows {
     ($($name:ident: $setup:literal, $call:literal => $bare:literal, $confined:literal;)*) => {
         $(
@@ -80,7 +81,7 @@ pub(crate) fn assert_bits_are_kept_off(setup: &str, line: &str, bare: &str, conf
     }
 }
 
-/// How many set-user-ID and set-group-ID bits files have below the places that a run may be granted.
+/// Number of files with a set-user-ID or set-group-ID bit below the directories that a run may be granted.
 fn bits(scratch: &Scratch) -> usize {
     let places = [scratch.ws(), scratch.out()];
     let entries = places.iter().flat_map(|place| walk(place));
@@ -94,7 +95,7 @@ fn walk(place: &std::path::Path) -> Vec<std::fs::Metadata> {
     metadata.filter_map(|path| std::fs::symlink_metadata(path).ok()).collect()
 }
 
-/// Programs say what failed, and the report why.
+/// The program says what failed, and the report says why.
 #[test]
 fn what_was_denied_is_told_with_the_reason() {
     for scratch in [Scratch::new(), Scratch::for_ordinary_user()] {
@@ -120,7 +121,7 @@ fn assert_told(scratch: &Scratch) {
     }
 }
 
-/// A directory keeps the bit that its parent gave it, so that trees of a group can be copied and changed.
+/// A directory keeps the bit that its parent gave it. So trees of a group can be copied and changed.
 #[test]
 fn trees_of_a_group_go_on() {
     let scratch = Scratch::new();

@@ -1,5 +1,5 @@
-//! The rows about set-user-ID and set-group-ID bits by system calls that the attack program makes itself, also with the
-//! mark by which the library tells that it has judged a call.
+//! The rows about set-user-ID and set-group-ID bits, with system calls that the attack program makes itself. Some of
+//! them bear the mark by which the library shows that it has judged a call.
 
 use crate::attacks_set_id::rows;
 

@@ -1,5 +1,5 @@
-//! States in which what the library knows of the process might be wrong: its working directory, an
-//! inode number, its own process number, the size of its stack, what its threads share.
+//! States in which the library could be wrong about the process: its working directory, an inode number, its process
+//! number, its stack size, what its threads share.
 
 use std::process::{Command, Stdio};
 
@@ -45,20 +45,20 @@ attacks! {
     block_device: "", "mknod_block new" => "EPERM|EACCES";
 }
 
-/// Nobody hears an `EPERM` of whom it is, so a device that may not be made is told of.
+/// `EPERM` does not show who denied a call. So the denial of a device is reported.
 #[test]
 fn devices_are_told_of() {
     let scratch = arena(Scratch::new());
     for verb in ["mknod_char", "mknod_block"] {
         let outcome = call(&scratch, Mode::under_test(), &format!("{verb} new"));
         assert_eq!(answer(&outcome), "EPERM", "{outcome}");
-        // The number of the call is that of `mknodat` with some C libraries.
+        // Some C libraries call `mknodat`.
         let told = ["denied mknod", " new by attack"];
         assert!(told.iter().all(|part| outcome.stderr.contains(part)), "{outcome}");
     }
 }
 
-/// What `/proc` shows of a process outside the run is that one's own, whoever makes the calls.
+/// No call, by name or by instruction, reaches what `/proc` shows of a process outside the run.
 #[test]
 fn process_outside_the_run() {
     let scratch = arena(Scratch::new());

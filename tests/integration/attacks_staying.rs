@@ -1,4 +1,4 @@
-//! Staying in: beside other preloads, in handlers and raw children, before constructors and after
+//! Programs stay confined beside other preloads, in signal handlers and raw children, before constructors and after
 //! destructors.
 
 use crate::attack::attacks;

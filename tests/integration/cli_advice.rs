@@ -1,4 +1,4 @@
-//! What a denial says would allow it does: the advice is taken from `why --last`, and followed.
+//! The suggestion for a denial works: the tests take it from `why --last`, and follow it.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,14 +10,14 @@ use crate::cli_status::product;
 use crate::run::{Outcome, PRODUCT, Run};
 use crate::scratch::Scratch;
 
-/// Lets everything inside be read, and what is in `bin` be run.
+/// Allows reading everything in the workspace, and executing what is in `bin`.
 pub(crate) const POLICY: &str = "[[access.fs]]\npath = \".\"\nread = true\n
 [[access.fs]]\npath = \"bin\"\nread = true\nexecute = true\n";
 
-/// Lets everything inside be read.
+/// Allows reading everything in the workspace.
 pub(crate) const READ: &str = "[[access.fs]]\npath = \".\"\nread = true\n\n";
 
-/// Each script fails, and does not fail once it is allowed.
+/// Each script fails, and no longer fails once its suggestion is followed.
 pub(crate) const ROWS: &[(&str, &str)] = &[
     ("read outside", "cat $OUT/secret"),
     ("read through a link", "cat link"),
@@ -43,7 +43,7 @@ pub(crate) const ROWS: &[(&str, &str)] = &[
     ("link a program", "ln bin/program second"),
     ("remove a link", "rm dir/inner"),
     ("rename over a link", "mv -f dir/program dir/inner"),
-    // One name in two hundred is of small letters alone, and taken for a word.
+    // One random name in two hundred has only small letters, and passes for a word.
     (
         "replace by a name that is another each time",
         "for i in 1 2 3; do sed -i s/i/j/ file && exit; done; false",
@@ -110,7 +110,7 @@ fn rules_that_are_advised_allow_it() {
     }
 }
 
-/// No rule outweighs what a person denied, be it typed or in a profile of that person's own: an option does.
+/// No rule overrides what a person denied, by an option or in a profile of their own. An option does.
 #[test]
 fn no_rule_is_advised_for_what_a_person_denied() {
     for person in [["--deny", "dir"], ["--profile", "own"]] {
@@ -131,7 +131,7 @@ fn no_rule_is_advised_for_what_a_person_denied() {
     }
 }
 
-/// What a profile denies in the home an option on it opens, and nothing else in the home.
+/// If a profile denies something in the home, an option on that path allows it, and nothing else in the home.
 #[test]
 fn what_a_profile_denies_in_the_home_is_opened_by_its_name() {
     for (options, script) in [
@@ -173,7 +173,7 @@ fn behind_a_link_that_dangles_there_is_nothing_to_allow() {
     assert!(!run.stderr.contains("allow: jp-confine"), "{run}");
 }
 
-/// Where a rule covers what lies outside no pattern helps: below what a profile grants, and below an approved link.
+/// Where a rule covers paths outside, no pattern helps: below what a profile grants, and below an approved symlink.
 #[test]
 fn profiles_that_are_advised_allow_it() {
     let rule = "[[access.fs]]\npath = 'out'\nexternal = true\nread = true\n";
@@ -200,7 +200,7 @@ fn profiles_that_are_advised_allow_it() {
     }
 }
 
-/// A rule is written once; who is told of others beside it is told of that, too.
+/// A rule is printed once. A denial that needs it beside other rules refers back to it.
 #[test]
 fn rules_that_were_told_before_are_referred_to() {
     let scratch = tree();
@@ -214,7 +214,7 @@ fn rules_that_were_told_before_are_referred_to() {
     assert!(!of_move.contains("path = \"file\""), "{told}");
 }
 
-/// What is refused on one path in several ways is allowed by one rule, and by the same options.
+/// Several denials on one path are allowed by one rule, and by the same options.
 #[test]
 fn what_is_refused_on_one_path_is_allowed_by_one_rule() {
     let script = "echo >> dir/program; dir/program; mv dir/program moved; rm -f moved";
@@ -236,7 +236,7 @@ fn what_is_refused_on_one_path_is_allowed_by_one_rule() {
     }
 }
 
-/// Two entries that change places take more than one that moves, of programs with the library and without.
+/// An exchange of two entries takes more than one move, for programs with the library and without.
 #[test]
 fn an_exchange_is_advised_as_what_it_is() {
     for linking in [Linking::Dynamic, Linking::Static] {
@@ -258,7 +258,7 @@ fn an_exchange_is_advised_as_what_it_is() {
     }
 }
 
-/// Many files in one directory have one way out, in the block and afterwards.
+/// Many denials in one directory have one suggestion, in the block and afterwards.
 #[test]
 fn what_is_refused_in_one_directory_is_allowed_by_one_rule() {
     let script = "for i in 1 2 3 4 5; do echo x > dir/$i; done; echo x >> dir/program";
@@ -302,7 +302,7 @@ fn the_last_run_is_explained_and_no_other() {
     product(&scratch, &["why"]).run().assert_code(125);
 }
 
-/// What the user may not do in any case no policy helps with.
+/// If the system denies the user anyway, no policy helps, and the report says so.
 #[test]
 fn what_the_system_refuses_too_is_told_of_as_that() {
     let scratch = Scratch::for_ordinary_user();
@@ -328,14 +328,14 @@ fn what_the_system_refuses_too_is_told_of_as_that() {
     }
 }
 
-/// Nor with what is left to owners: of one's own files the same is allowed by an option.
+/// No policy helps either with what the system leaves to owners. On the user's own files, an option allows the same.
 #[test]
 fn what_the_system_leaves_to_owners_is_told_of_as_that() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
     let scratch = Scratch::for_ordinary_user();
-    // In a workspace without rules nobody would be asked about what is sensitive in what moves there.
+    // In a workspace without rules, nobody would be prompted for sensitive files in a directory that moves in.
     let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n";
     scratch.write("ws/jp-confine.toml", rules);
     let names = ["out/dir", "out/dir/inner"];
@@ -373,7 +373,7 @@ fn what_the_system_leaves_to_owners_is_told_of_as_that() {
     }
 }
 
-/// The block's own rules, pasted as they stand, allow all that it shows.
+/// The block's own rules, pasted unchanged, allow all that it shows.
 #[test]
 fn what_the_block_prints_can_be_pasted() {
     let scratch = tree();
@@ -387,7 +387,7 @@ fn what_the_block_prints_can_be_pasted() {
     assert!(!scratch.ws().join("file").exists());
 }
 
-/// Where nobody approved what a rule leads to, the command that does is advised, and works.
+/// If nobody approved the target of a rule, the command that approves it is suggested, and works.
 #[test]
 fn an_approval_is_advised_where_it_lacks() {
     let scratch = Scratch::new();

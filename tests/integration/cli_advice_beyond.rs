@@ -1,5 +1,5 @@
-//! The rules about hosts and programs that are advised are written as the file has its own, where they count, and are
-//! pasted as they stand.
+//! Suggested rules about hosts and programs have the form of the file's own, belong where they count, and can be pasted
+//! unchanged.
 
 use std::net::TcpListener;
 
@@ -8,7 +8,7 @@ use crate::cli_advice_pasted::printed;
 use crate::cli_status::product;
 use crate::scratch::Scratch;
 
-/// Options, the file they are about, its text with `@` where more goes, and what is told of the place.
+/// Options, the file to change, its text with `@` where more goes, and the place that the suggestion names.
 type Row = (&'static [&'static str], &'static str, &'static str, &'static str);
 
 const OWN: &str = "jp-confine.toml";
@@ -95,7 +95,7 @@ const HOSTS: &[Row] = &[
         "{\"access\": {\"net\": [{\"host\": \"a.test\"},\n@]}}",
         "add to access.net of p.json, at its end behind a comma:",
     ),
-    // Those of the higher file come first.
+    // The rules of the higher file come first.
     (
         &["-p", "low.toml", "-p", "top.toml"],
         "low.toml",
@@ -104,7 +104,7 @@ const HOSTS: &[Row] = &[
     ),
 ];
 
-/// The text with these rules in it; what parts them from others stands before the place where there are none.
+/// The text with these rules in it. Without rules, the comma in front of their place goes, too.
 fn filled(policy: &str, rules: &str) -> String {
     if rules.is_empty() {
         policy.replace(", @", "").replace('@', "")
@@ -113,7 +113,7 @@ fn filled(policy: &str, rules: &str) -> String {
     }
 }
 
-/// Runs the script, which is refused, and again with what is advised, once for each way in which that is told.
+/// Runs the script, which is denied. Then runs it once with each form of the suggestion.
 fn follow(scratch: &Scratch, row: &Row, script: &str, expand: impl Fn(&str) -> String) {
     let (options, name, policy, place) = row;
     let attempt = || {
@@ -127,7 +127,7 @@ fn follow(scratch: &Scratch, row: &Row, script: &str, expand: impl Fn(&str) -> S
     assert_ne!(denied.code(), 0, "{policy}: allowed from the start");
     let told = product(scratch, &["why", "--last"]).run().stdout;
     let json = texts(&denials(scratch), "toml").concat();
-    // Where the place is too long for one line it is two.
+    // If the place is too long for one line, it takes two.
     let block = denied.stderr.replace("\n        allow: ", " allow: ");
     for rules in [
         printed(&block, &place, "  all of them"),
@@ -163,7 +163,7 @@ fn rules_about_hosts_are_pasted_as_the_file_has_its_own() {
     }
 }
 
-/// What is there about the program is to go, whichever way it is written.
+/// The program's present rule must go, however it is written.
 #[test]
 fn a_rule_about_a_program_is_replaced_as_it_is_written() {
     for (name, policy) in [
@@ -192,7 +192,7 @@ fn a_rule_about_a_program_is_replaced_as_it_is_written() {
     }
 }
 
-/// Of a program that was started by a link of another name the rule is for the link.
+/// If a program was started by a symlink of another name, the rule is for the symlink.
 #[test]
 fn a_program_is_listed_by_the_link_that_it_was_started_by() {
     let scratch = Scratch::new();
@@ -213,7 +213,7 @@ fn a_program_is_listed_by_the_link_that_it_was_started_by() {
     }
 }
 
-/// A file takes one rule about a program, so that it is for all that was refused of it, and stands once.
+/// A file can have one rule about a program. So one rule covers all denials of the program, and is printed once.
 #[test]
 fn one_rule_is_for_all_calls_of_a_program() {
     for known in ["", "args = [['x']]\n"] {
@@ -246,7 +246,7 @@ fn one_rule_is_for_all_calls_of_a_program() {
     }
 }
 
-/// Beside `--no-net` rules of files do not count.
+/// With `--no-net`, rules in files do not count.
 #[test]
 fn nothing_is_written_where_files_do_not_count() {
     let scratch = Scratch::new();
@@ -258,7 +258,7 @@ fn nothing_is_written_where_files_do_not_count() {
     assert!(texts(&denials(&scratch), "toml").is_empty());
 }
 
-/// Of these the kernel refuses each, whatever is granted.
+/// The kernel denies each of these, whatever is granted.
 #[test]
 fn what_fails_in_any_case_is_said_instead() {
     let scratch = Scratch::new();
@@ -276,11 +276,11 @@ fn what_fails_in_any_case_is_said_instead() {
         let why = format!("no option and no rule helps: {why}\n");
         assert!(told.stderr.contains(&why), "{script}: {told}");
     }
-    // Who tries that first empties the directory then.
+    // A program that tries this first may empty the directory next.
     let told = attempt(&scratch, "perl -e 'rmdir q(full) or die'");
     told.assert_stderr(&format!("allow: jp-confine -w {}", scratch.expand("$WS/full")));
     told.assert_stderr("it is not empty: a help to who empties it then");
-    // What is in it was to go before.
+    // The contents of the directory were to go first.
     attempt(&scratch, "find full -delete");
     assert_eq!(texts(&denials(&scratch), "never"), [""; 0]);
     let options = texts(&denials(&scratch), "options").join(" ");

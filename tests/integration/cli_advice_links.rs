@@ -1,4 +1,4 @@
-//! Advice about names that are links by the time that it is given.
+//! Suggestions about names that are symlinks by the time of the suggestion.
 
 use std::os::unix::fs::symlink;
 
@@ -8,8 +8,8 @@ use crate::cli_status::product;
 use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 
-/// What was just advised for `script` allows it, as rules and as options; `restart` puts things back as they were, with
-/// these rules added.
+/// Follows the last suggestions for `script`, as rules and as options. Both must allow it. `restart` restores the
+/// files, with these rules added.
 fn both_ways_do(scratch: &Scratch, script: &str, restart: impl Fn(&str)) {
     let advice = denials(scratch);
     let (options, rules) = (texts(&advice, "options").join(" "), texts(&advice, "toml"));
@@ -21,8 +21,8 @@ fn both_ways_do(scratch: &Scratch, script: &str, restart: impl Fn(&str)) {
     run.mode(Mode::Bare).run().assert_ok();
 }
 
-/// A link that the run itself made is not followed to where it leads: what is advised counts for its name, from the
-/// same beginning.
+/// A suggestion does not follow a symlink that the run itself created. It applies to the symlink's name, for a run that
+/// starts from the same files.
 #[test]
 fn a_link_made_since_is_not_followed() {
     let policy = "[[access.fs]]\npath = '.'\nread = true\n
@@ -46,8 +46,8 @@ fn a_link_made_since_is_not_followed() {
     }
 }
 
-/// An option that names a link is for where that leads, and lets nobody look at the link itself, as those have to who
-/// look at something through it: a pattern is of the name.
+/// An option that names a symlink applies to its target, and does not make the symlink itself visible. A program that
+/// looks through the symlink needs that. So the suggestion is a pattern, which applies to the name.
 #[test]
 fn what_is_looked_at_through_a_link_is_opened_by_its_name() {
     for files in [&["h"][..], &["h", "i", "k"]] {
@@ -74,7 +74,7 @@ fn what_is_looked_at_through_a_link_is_opened_by_its_name() {
     }
 }
 
-/// No rule of a directory is about what is sensitive in it.
+/// A rule on a directory does not cover the sensitive names in it.
 #[test]
 fn a_link_under_a_sensitive_name_is_made_by_leave_of_that() {
     for script in ["ln -s dir .env.new", "ln -sf dir .env.old", "ln -s ../out/dir .env.new"] {
@@ -91,7 +91,8 @@ fn a_link_under_a_sensitive_name_is_made_by_leave_of_that() {
     }
 }
 
-/// Nobody is asked about what a rule or an option is on, and what has such a name by a link alone loses nothing by it.
+/// Nobody is prompted for a path that a rule or an option names. A file that is sensitive only by the name of a symlink
+/// can still be deleted.
 #[test]
 fn what_a_sensitive_link_leads_to_is_allowed_by_leave_of_that() {
     for script in ["cat .env", "cat .env && echo x >> .env", "echo x > .env.new"] {
@@ -113,8 +114,8 @@ fn what_a_sensitive_link_leads_to_is_allowed_by_leave_of_that() {
     }
 }
 
-/// A rule of a link's own name would be about what it leads to, once it is there: whoever makes one needs the
-/// directory, again and again.
+/// Once a symlink exists, a rule on its name applies to its target. So a program that creates symlinks needs a grant on
+/// the directory each time.
 #[test]
 fn a_link_is_made_by_leave_of_its_directory() {
     let read = "[[access.fs]]\npath = '.'\nread = true\n";
@@ -147,8 +148,8 @@ fn a_link_is_made_by_leave_of_its_directory() {
     }
 }
 
-/// What is granted by a name that leads through a link is granted where that leads, so that behind one that dangles,
-/// or where what follows is not there, there is nothing to grant.
+/// A grant on a name behind a symlink applies to the target. So there is nothing to grant if the symlink dangles, or if
+/// the rest of the path is missing there.
 #[test]
 fn what_a_link_leads_nowhere_with_cannot_be_allowed() {
     let scratch = Scratch::new();
@@ -173,7 +174,8 @@ fn what_a_link_leads_nowhere_with_cannot_be_allowed() {
     }
 }
 
-/// What a program may not know to be absent is denied by its spelling, and allowed where the link leads that is there.
+/// If a program may not know that a file is missing, its denial has the path as spelled. The suggestion has the target
+/// of the symlink.
 #[test]
 fn what_is_not_there_behind_a_link_is_allowed_where_that_leads() {
     for script in [
@@ -200,7 +202,7 @@ fn what_is_not_there_behind_a_link_is_allowed_where_that_leads() {
     }
 }
 
-/// What is made in the place of a link that an external rule is for would have every later run refused.
+/// Anything else in the place of a symlink that an external rule needs would deny every later run.
 #[test]
 fn where_an_external_rule_lacks_its_link_nothing_else_is_made() {
     let rule = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
@@ -218,7 +220,7 @@ fn where_an_external_rule_lacks_its_link_nothing_else_is_made() {
     }
 }
 
-/// A rule is dropped while nobody approved where its link leads; the link itself is its directory's.
+/// A rule does not count until its symlink's target is approved. The symlink itself belongs to its directory.
 #[test]
 fn a_link_that_is_not_approved_goes_once_it_is() {
     for script in ["rm fork", "mv fork fork2"] {
@@ -238,7 +240,8 @@ fn a_link_that_is_not_approved_goes_once_it_is() {
     }
 }
 
-/// Nor does anything else get the name of such a link before. What is said of that works by options and by rules.
+/// Until its target is approved, nothing else gets the symlink's name. The suggestion for that works by options and by
+/// rules.
 #[test]
 fn a_link_that_is_not_approved_is_replaced_once_it_is() {
     let rule = |path| format!("[[access.fs]]\npath = '{path}'\nread = true\n");
@@ -281,7 +284,7 @@ fn a_link_that_is_not_approved_is_replaced_once_it_is() {
     }
 }
 
-/// The link itself is there, and is changed once no rule is on it.
+/// The symlink itself exists. It can be changed once there is no rule on it.
 #[test]
 fn a_dangling_link_changes_without_its_rule() {
     let rule = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
@@ -301,8 +304,8 @@ fn a_dangling_link_changes_without_its_rule() {
     }
 }
 
-/// A directory is kept in its place by what is below it, and goes once that is approved. Where nothing more is to be
-/// granted then, the approvals are all that is advised.
+/// External rules below a directory keep it in its place until they are approved. If no more grants are needed then,
+/// only the approvals are suggested.
 #[test]
 fn approvals_alone_are_advised_where_they_do() {
     let rule = |path| format!("[[access.fs]]\npath = '{path}'\nread = true\nwrite = true\n");
@@ -340,7 +343,7 @@ fn approvals_alone_are_advised_where_they_do() {
     }
 }
 
-/// An option does for one run without it. What is written down for good is about an approved link.
+/// An option allows it for one run without an approval. The permanent setting needs the approved symlink.
 #[test]
 fn what_an_approval_lets_be_written_is_advised_beside_the_option() {
     let policy = "[[access.fs]]\npath = '.'\nread = true\n
@@ -365,7 +368,7 @@ fn what_an_approval_lets_be_written_is_advised_beside_the_option() {
     attempt(&scratch, script).assert_ok();
 }
 
-/// Commands that are named work where they are read, be the workspace named there, found from below or from itself.
+/// Suggested commands work where they are read. They name the workspace, unless it is found from below or from itself.
 #[test]
 fn commands_that_are_named_are_about_the_workspace_of_the_run() {
     let policy = "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n
@@ -396,8 +399,8 @@ fn commands_that_are_named_are_about_the_workspace_of_the_run() {
     }
 }
 
-/// Of what an external rule is for, one more on its link grants more, without another approval. Of less than all of it
-/// a profile does.
+/// For the whole target of an external rule, one more rule on its symlink grants more, without another approval. For a
+/// part of it, a profile does.
 #[test]
 fn a_rule_on_a_link_that_leads_out_is_advised_where_it_grants_too_little() {
     let policy = "[[access.fs]]\npath = '.'\nread = true\n
@@ -427,8 +430,8 @@ fn a_rule_on_a_link_that_leads_out_is_advised_where_it_grants_too_little() {
     }
 }
 
-/// Of rules on two links to one place the one counts whose link was taken, whichever is declared last: what is advised
-/// is added to what that grants.
+/// If two symlinks lead to one place, the rule on the symlink that was used counts, whichever is declared last. The
+/// suggestion adds to what that rule grants.
 #[test]
 fn of_two_links_to_one_place_the_one_taken_is_advised_about() {
     let external =
@@ -446,7 +449,7 @@ fn of_two_links_to_one_place_the_one_taken_is_advised_about() {
         (&read_write, "chmod 600 one/sub/file", false),
         (&read_write, "echo x >> one/sub/file", false),
         (&read_write, "touch one/sub/new", false),
-        // One more rule on the link would be the last, and take away what the other one grants.
+        // One more rule on the symlink would be the last, and would take away what the other one grants.
         (&read_write, "touch one", false),
         (&read_write, "mktemp one/XXXXXXXXXX", true),
         (&nested, "ls one/sub", true),
@@ -483,7 +486,7 @@ fn of_two_links_to_one_place_the_one_taken_is_advised_about() {
     }
 }
 
-/// A mount is a rule on its link, and says nothing of who comes by another one.
+/// A mount is a rule on its symlink. It does not apply to a program that came by another one.
 #[test]
 fn a_mount_is_offered_to_who_came_by_its_link() {
     let policy = "[[access.fs]]\npath = '.'\nread = true\n

@@ -1,5 +1,5 @@
-//! Advice about folders that are to move, with all that is in them. As in `cli_advice.rs` it is taken from `why --last`,
-//! and followed.
+//! Suggestions for directories that are to move with their contents. As in `cli_advice.rs`, the tests take them from
+//! `why --last`, and follow them.
 
 use std::collections::BTreeMap;
 
@@ -10,39 +10,39 @@ use crate::cli_status::product;
 use crate::run::Outcome;
 use crate::scratch::Scratch;
 
-/// Rules that grant everything, and less in one folder.
+/// Rules that grant everything, but less in one directory.
 const CLOSED: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n
 [[access.fs]]\npath = 'dir/closed'\nread = true\n";
-/// Rules that grant everything but to execute.
+/// Rules that grant everything but execute.
 const CHANGE: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
-/// Rules that grant less where the folder is to go, and one on what could be in it there.
+/// Rules that grant less at the destination, with one rule on a path that could be inside it.
 const INSIDE: &str = "[[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n
 [[access.fs]]\npath = 'moved'\nread = true\ncreate = true\nupdate = true\n
 [[access.fs]]\npath = 'moved/other'\nread = true\n";
-/// The same, and not all in the folder may be read.
+/// The same, but not everything in the directory may be read.
 const UNREAD: &str = "[[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n
 [[access.fs]]\npath = 'dir/file'\nwrite = true\n
 [[access.fs]]\npath = 'moved'\nread = true\ncreate = true\nupdate = true\n
 [[access.fs]]\npath = 'moved/other'\nread = true\n";
-/// Nothing is granted where it is to go but what could be in it there.
+/// Rules that grant nothing at the destination but a path that could be inside it.
 const ABSENT: &str = "[[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n
 [[access.fs]]\npath = 'lib/dir/file'\nread = true\ncreate = true\nupdate = true\n";
-/// As much is granted there, and what is asked about elsewhere.
+/// Rules that grant as much at the destination, and name a file there that prompts elsewhere.
 const NAMED: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n
 [[access.fs]]\npath = 'moved/.env'\nread = true\n";
-/// No rules: whatever is in the workspace is free.
+/// No rules: everything in the workspace is allowed.
 const NONE: &str = "";
 
-/// What some advice is for.
+/// Which suggestions must work.
 #[derive(Clone, Copy, Debug)]
 enum For {
     Options,
     Both,
-    /// Nobody would be asked where it is to go: it may be copied.
+    /// None: the destination would not prompt, so the directory may only be copied.
     Neither,
 }
 
-/// Rules, patterns of `write_paths`, options that are typed, what is refused then, and what is advised.
+/// Rules, patterns of `write_paths`, options, the command that is denied, and the suggestions that must work.
 #[derive(Debug)]
 struct Row(&'static str, &'static [&'static str], &'static [&'static str], &'static str, For);
 
@@ -100,7 +100,7 @@ impl Case {
         product(&self.scratch, &line.iter().map(String::as_str).collect::<Vec<_>>()).run()
     }
 
-    /// Writes the user's own configuration: lists by their tables and keys, beside the patterns that it has.
+    /// Writes the user's own configuration: lists by table and key, in addition to its patterns.
     fn configure(&self, lists: &BTreeMap<(String, String), Vec<String>>) {
         let own = ("file_policy".to_owned(), "write_paths".to_owned());
         let mut lists = lists.clone();
@@ -113,7 +113,7 @@ impl Case {
         self.scratch.write("home/.config/jp-confine/config.toml", &text);
     }
 
-    /// Does what is advised to be written into files, and gives the options that it takes then.
+    /// Writes the suggested settings into files, and returns the options that are still needed.
     fn write_down(&self, advice: &[Value]) -> &'static str {
         let rules = texts(advice, "toml").join("\n");
         self.scratch.write("ws/jp-confine.toml", &format!("{}\n{rules}", self.row.0));
@@ -130,7 +130,7 @@ impl Case {
     }
 }
 
-/// The first of what is advised lets the folder go.
+/// The first suggestion allows the directory to move.
 #[test]
 fn folders_go_by_the_options_that_are_advised() {
     for row in ROWS.iter().filter(|row| !matches!(row.4, For::Neither)) {
@@ -142,7 +142,7 @@ fn folders_go_by_the_options_that_are_advised() {
     }
 }
 
-/// So does what is advised to be written down.
+/// The suggested settings do, too.
 #[test]
 fn folders_go_by_what_is_advised_to_be_written_down() {
     for row in ROWS.iter().filter(|row| matches!(row.4, For::Both)) {
@@ -154,7 +154,7 @@ fn folders_go_by_what_is_advised_to_be_written_down() {
     }
 }
 
-/// No option is advised that would be in vain, no pattern named that there is not, and none that opens taken out.
+/// No suggestion is in vain. None names a pattern that does not exist, or takes out one that grants.
 #[test]
 fn no_folder_is_told_to_go_in_vain() {
     for row in ROWS {

@@ -1,10 +1,11 @@
-//! Of rules on one path the last decides: advice names the list in which it is that, and what it comes after.
+//! The last rule on a path decides. So the suggestion names the list in which the new rule is last, and what precedes
+//! it.
 
 use crate::cli_advice::{denials, texts};
 use crate::cli_status::product;
 use crate::scratch::Scratch;
 
-/// A lower file, a higher one, in both with `@` where more of the list goes, and where a rule on `dir/a` belongs.
+/// A lower file and a higher one, both with `@` where more of the list goes, and the place for a rule on `dir/a`.
 const ROWS: &[(&str, &str, &str)] = &[
     // The rules of the higher file come first.
     (
@@ -12,25 +13,25 @@ const ROWS: &[(&str, &str, &str)] = &[
         "[access.fs]\nstrategy = 'prepend'\nvalue = [{path = '.', read = true, execute = true}]\n",
         "low.toml, after the rule on line 2:",
     ),
-    // They are the only ones.
+    // The rules of the higher file are the only ones.
     (
         "[[access.fs]]\npath = 'dir/a'\nread = true\n",
         "[access.fs]\nstrategy = 'replace'\nvalue = [{path = '.', read = true, execute = true},\n@]\n",
         "access.fs.value of top.toml, at its end behind a comma:",
     ),
-    // They come first, and say nothing of the path.
+    // They come first, and none is about the path.
     (
         "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n",
         "[access.fs]\nstrategy = 'prepend'\nvalue = [{path = 'dir', read = true},\n@]\n",
         "access.fs.value of top.toml, at its end behind a comma:",
     ),
-    // Those of the tool do.
+    // The rules of the tool come first.
     (
         "[[access.fs]]\npath = 'dir/a'\nread = true\n[[access.fs]]\npath = '.'\nexecute = true\n@",
         "[tools.edit.access.fs]\nstrategy = 'prepend'\nvalue = []\n",
         "low.toml, after the rule on line 2:",
     ),
-    // They would be left out once the tool has some.
+    // The rules of the higher file would be left out once the tool has some.
     (
         "[tools.edit]\n",
         "[access.fs]\ndiscard_when_merged = true\nvalue = [{path = '.', read = true, execute = true},\n@]",
@@ -74,7 +75,7 @@ fn rules_are_advised_where_they_count() {
     }
 }
 
-/// What the user's configuration grants, and a script that lacks more.
+/// Rules in the user's configuration, and a script that needs more.
 const OF_ALL: &[(&str, &str)] = &[
     ("[[access.fs]]\npath = '.'\nread = true\nexecute = true\n", "echo x >> dir/a"),
     (
@@ -85,7 +86,7 @@ const OF_ALL: &[(&str, &str)] = &[
     ("[access.commands.bash]\n[access.commands.ls]\nargs = []\n", "ls dir"),
 ];
 
-/// What stands there is for all workspaces: what one of them lacks belongs into its own file.
+/// Rules in the user's configuration apply to all workspaces. A rule for one of them belongs in its own file.
 #[test]
 fn rules_for_one_workspace_are_advised_for_its_own_file() {
     for (config, script) in OF_ALL {
@@ -108,7 +109,7 @@ fn rules_for_one_workspace_are_advised_for_its_own_file() {
     }
 }
 
-/// Also where what is added to the last file would come too early.
+/// The workspace's own file is also named where an addition to the last file would come too early.
 #[test]
 fn rules_for_one_workspace_are_advised_for_its_own_file_before_that_of_all() {
     let scratch = Scratch::new();
@@ -125,7 +126,7 @@ fn rules_for_one_workspace_are_advised_for_its_own_file_before_that_of_all() {
     run().assert_ok();
 }
 
-/// A policy with `@` where a tool may have a list, how that is written there, and where a rule of the tool belongs.
+/// A policy with `@` where a tool may have a list, the form of the list there, and the place for a rule of the tool.
 const OF_TOOLS: &[(&str, &str, &str)] = &[
     (
         "{\"access\": {\"fs\": [{\"path\": \".\", \"read\": true}]}, \"tools\": {\"edit\": {@}}}",
@@ -144,7 +145,7 @@ const OF_TOOLS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What a tool lacks is not granted to all.
+/// A rule that a tool needs is not granted to all.
 #[test]
 fn rules_of_a_tool_are_advised_as_those_of_the_tool() {
     for (policy, list, place) in OF_TOOLS {

@@ -1,4 +1,4 @@
-//! The rules that are advised are written as the file has its own, and are pasted into it as they stand.
+//! Suggested rules have the form of the file's own, and can be pasted into it unchanged.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::cli_status::product;
 use crate::run::Outcome;
 use crate::scratch::Scratch;
 
-/// Options, a policy with `@` where more of its list goes, and what is told of the place.
+/// Options, a policy with `@` where more of its list goes, and the place that the suggestion names.
 const ROWS: &[(&[&str], &str, &str, &str)] = &[
     (
         &["--mount", "fork=../out"],
@@ -52,7 +52,7 @@ fn append(scratch: &Scratch, options: &[&str]) -> Outcome {
     product(scratch, &[options, &program].concat()).run()
 }
 
-/// What is printed below `place`, up to where `end` stands.
+/// The text after `place`, up to `end`.
 pub(crate) fn printed(told: &str, place: &str, end: &str) -> String {
     let (_, rules) = told.split_once(place).unwrap_or_else(|| panic!("{place}: {told}"));
     rules.split_once(end).unwrap_or_else(|| panic!("{end}: {told}")).0.to_owned()
@@ -80,7 +80,7 @@ fn rules_are_pasted_as_the_file_has_its_own() {
     }
 }
 
-/// A list without patterns is one already: a second would be a file that cannot be read.
+/// An empty list of patterns is a list. With a second one, the file could not be read.
 #[test]
 fn patterns_are_pasted_into_an_empty_list() {
     let scratch = Scratch::new();
@@ -94,13 +94,13 @@ fn patterns_are_pasted_into_an_empty_list() {
     let denied = product(&scratch, &read).run();
     let config = scratch.path(file);
     let place = format!("add to read_paths of [file_policy] in {}:", config.display());
-    // Where that is too long for one line it is two.
+    // If that is too long for one line, it takes two.
     let told = denied.stderr.replace("in\n      ", "in ");
     write(&printed(&told, &place, "  all of them"));
     product(&scratch, &read).run().assert_ok();
 }
 
-/// What may only be read by a pattern may be changed by one in the other list, that names nothing else.
+/// If a pattern only allows reading a file, a pattern in the other list allows changing it, and names nothing else.
 #[test]
 fn a_pattern_that_only_reads_belongs_into_the_other_list() {
     let scratch = Scratch::new();
@@ -115,14 +115,14 @@ fn a_pattern_that_only_reads_belongs_into_the_other_list() {
     product(&scratch, &change).run().assert_stderr(&pattern);
     write("write_paths");
     product(&scratch, &change).run().assert_ok();
-    // Nobody is told to open the home.
+    // Nobody is told to grant the home.
     scratch.write("home/.config/jp-confine/config.toml", "[file_policy]\nread_paths = ['~/**']\n");
     let denied = attempt(&scratch, "echo x >> ~/.private/key");
     let home = scratch.home();
     denied.assert_stderr(&format!("write_paths = [\"{}/.private/key\"]", home.display()));
 }
 
-/// Who changes in place what he was advised to open for reading is told what is to be written then, too.
+/// If a program updates a file in place after a grant to read it, the next suggestion covers the writes, too.
 #[test]
 fn a_file_is_changed_in_place_as_its_patterns_are_pasted() {
     let scratch = tree();
@@ -152,7 +152,7 @@ fn a_file_is_changed_in_place_as_its_patterns_are_pasted() {
     panic!("not allowed by {lists:?}");
 }
 
-/// A pattern that covers more than what is to be changed is not moved for that.
+/// If a pattern covers more than the file to change, it does not move to the other list.
 #[test]
 fn nothing_beside_a_file_becomes_writable_for_its_sake() {
     let scratch = tree();
@@ -169,7 +169,8 @@ fn nothing_beside_a_file_becomes_writable_for_its_sake() {
     assert_ne!(attempt(&scratch, "echo x > $HOME/.private/other").code(), 0);
 }
 
-/// Programs look at the root and at the home in passing: what is advised lists these, and opens nothing there.
+/// Programs look at the root and at the home in passing. The suggestion allows listing these, and grants nothing in
+/// them.
 #[test]
 fn who_lists_the_home_is_given_nothing_in_it() {
     let scratch = Scratch::new();
@@ -189,7 +190,7 @@ fn who_lists_the_home_is_given_nothing_in_it() {
     list("cat ~/.private/key").assert_code(1);
 }
 
-/// Who runs with a profile of his own adds to that, round by round.
+/// If a run has a profile of the user's own, each round of suggestions adds to that profile.
 #[test]
 fn a_profile_of_the_run_is_advised_to_be_added_to() {
     let scratch = tree();
@@ -215,7 +216,8 @@ fn a_profile_of_the_run_is_advised_to_be_added_to() {
     run().assert_ok();
 }
 
-/// A file that was named as seen from where the run was is found from where its advice is read, too.
+/// A file that was named relative to the run's directory is named so that it is found from where the suggestion is
+/// read.
 #[test]
 fn the_file_for_rules_is_named_for_who_asks() {
     let scratch = tree();
@@ -236,11 +238,11 @@ fn the_file_for_rules_is_named_for_who_asks() {
     }
 }
 
-/// What is made and then read, and the other way round.
+/// Scripts that create and then read a file, and the other way round.
 const IN_A_DIRECTORY: &[&str] =
     &["cd dir; ln -s f new; cat new", "cd dir; cat new; ln -s f new", "cd dir; ls; rm -f note"];
 
-/// Rules on a directory and on what is in it are pasted together, and none takes away what another is for.
+/// Rules on a directory and on its contents are pasted together. None takes away what another one grants.
 #[test]
 fn rules_of_one_report_do_not_outweigh_each_other() {
     let policy =

@@ -1,5 +1,5 @@
-//! Advice where tiers withhold: the patterns that have to go first, those that it takes, and what is asked about.
-//! As in `cli_advice.rs` it is taken from `why --last`, and followed.
+//! Suggestions where tiers deny: patterns to remove first, patterns to add, and paths that prompt. As in
+//! `cli_advice.rs`, the tests take them from `why --last`, and follow them.
 
 use std::os::unix::fs::symlink;
 
@@ -10,7 +10,7 @@ use crate::cli_status::product;
 use crate::run::{Mode, PRODUCT, Run};
 use crate::scratch::Scratch;
 
-/// What no option and no rule allows: the script, and what the advice names.
+/// Scripts that no option and no rule allows, and what the suggestion names.
 const WITHHELD: &[(&str, &str)] = &[
     ("echo x >> no/file", "first: `<workspace>/no/**` of deny_paths"),
     ("touch no/new", "first: `<workspace>/no/**` of deny_paths"),
@@ -23,7 +23,7 @@ const WITHHELD: &[(&str, &str)] = &[
     ("ln asked/file second", "first: `<workspace>/asked/**` of prompt_paths"),
 ];
 
-/// As [`tree`], with places that tiers withhold as well as rules.
+/// As [`tree`], with places that tiers deny as well as rules.
 fn withheld() -> Scratch {
     let scratch = tree();
     for name in ["ws/no/file", "ws/asked/file", "ws/whole/part/file"] {
@@ -35,8 +35,7 @@ fn withheld() -> Scratch {
     scratch
 }
 
-/// Where a tier withholds what a rule does not grant either, both are named, and nothing is advised in vain: what
-/// follows on the pattern is enough once that is gone.
+/// If a tier denies what no rule grants either, the suggestion names both. It is enough once the pattern is gone.
 #[test]
 fn what_tiers_withhold_too_is_named() {
     for (script, pattern) in WITHHELD {
@@ -52,7 +51,7 @@ fn what_tiers_withhold_too_is_named() {
         let is_first = pattern.starts_with("first: ");
         assert_eq!(told.stdout.contains("then allow: jp-confine -w "), is_first, "{told}");
         assert_eq!(told.stdout.contains("or add to "), is_first, "{told}");
-        // Of several there is no room for it.
+        // For several denials there is no room for it.
         let is_told = is_first && denials.len() == 1;
         assert_eq!(denied.stderr.contains("or add to "), is_told, "{denied}");
         if is_first {
@@ -63,7 +62,8 @@ fn what_tiers_withhold_too_is_named() {
     }
 }
 
-/// What no grant outweighs is told of before what lacks a grant, also by the spelling of where a move goes.
+/// A denial that no grant overrides is reported before one that lacks a grant. The spelling of a move's destination
+/// counts, too.
 #[test]
 fn a_spelling_that_is_denied_goes_first() {
     let scratch = tree();
@@ -80,8 +80,8 @@ fn a_spelling_that_is_denied_goes_first() {
     }
 }
 
-/// `mv` and `ln` try the name of a directory first, which stays as it is: what goes into it takes nothing of that name,
-/// whatever a pattern says of it, and a source that is hidden has to be seen and no more.
+/// `mv` and `ln` first try the directory's own name, which stays as it is. A move into the directory needs no grant on
+/// that name, whatever a pattern says of it. A hidden source must become visible, and no more.
 #[test]
 fn what_goes_into_a_directory_takes_nothing_of_its_name() {
     for list in ["deny_paths", "prompt_paths", "read_paths"] {
@@ -109,7 +109,7 @@ fn what_goes_into_a_directory_takes_nothing_of_its_name() {
     }
 }
 
-/// Without the pattern the next refusal would say that the mark of a workspace has to stay.
+/// Without the pattern, the next denial would say that the mark of a workspace must stay.
 #[test]
 fn what_has_to_stay_is_not_to_be_had_by_taking_a_pattern_out() {
     let scratch = Scratch::new();
@@ -123,7 +123,7 @@ fn what_has_to_stay_is_not_to_be_had_by_taking_a_pattern_out() {
     }
 }
 
-/// A pattern by which a person is asked, or a directory kept in its place, is named with those that deny.
+/// A pattern that prompts, or that keeps a directory in its place, is named with those that deny.
 #[test]
 fn what_is_behind_patterns_that_deny_is_named_at_once() {
     const WRITE: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n\n";
@@ -149,7 +149,7 @@ fn what_is_behind_patterns_that_deny_is_named_at_once() {
     }
 }
 
-/// Nobody can take out what is built in.
+/// Nobody can remove a built-in pattern.
 #[test]
 fn what_a_built_in_pattern_keeps_in_its_place() {
     let scratch = withheld();
@@ -162,7 +162,7 @@ fn what_a_built_in_pattern_keeps_in_its_place() {
     assert!(!denied.stderr.contains("take the pattern out"), "{denied}");
 }
 
-/// What is granted and asked about does not leave its place: that is no question, and nobody is told of one.
+/// A granted path that prompts does not leave its place. There is no prompt for that, and the report mentions none.
 #[test]
 fn what_is_asked_about_stays_in_its_place() {
     let scratch = withheld();
@@ -196,8 +196,8 @@ fn what_keeps_a_directory_in_its_place_is_named() {
     }
 }
 
-/// So is one below one that has gone by the end of the run; and all of them where there are several. One below where it
-/// would go alone keeps nothing.
+/// So does a pattern below a directory that is gone by the end of the run. All are named if there are several. A
+/// pattern below the destination alone keeps nothing in its place.
 #[test]
 fn patterns_below_what_moves_are_named() {
     let named = |words: &[&str]| {
@@ -227,7 +227,7 @@ fn patterns_below_what_moves_are_named() {
     }
 }
 
-/// Where a person is asked once it is granted, the advice says so, and what was granted stays granted.
+/// If a person is prompted even after the grant, the suggestion says so, and keeps what was granted.
 #[test]
 fn what_is_asked_about_once_it_is_granted_says_so() {
     let scratch = withheld();
@@ -242,7 +242,7 @@ fn what_is_asked_about_once_it_is_granted_says_so() {
     attempt(&scratch, "echo x >> asked/file").assert_stderr("nobody consented");
 }
 
-/// Where a pattern leaves for reading what a person would be asked about else, it is that which denies a change.
+/// If a pattern allows only reading where a person would otherwise be prompted, that pattern denies a change.
 #[test]
 fn what_leaves_for_reading_what_is_asked_about_is_named() {
     let theirs = "read_paths = ['**/*.pem']\n";
@@ -267,7 +267,7 @@ fn what_leaves_for_reading_what_is_asked_about_is_named() {
     }
 }
 
-/// Patterns for the user's own configuration, which has some already: they count, what counted does still.
+/// Patterns for a user's configuration that has some already: the new ones count, and the old ones still do.
 #[test]
 fn patterns_that_are_advised_allow_it() {
     let config = "[file_policy]\nread_paths = [\n\"/nowhere\",\n]\n";
@@ -300,7 +300,7 @@ fn patterns_that_are_advised_allow_it() {
     }
 }
 
-/// What patterns open in a directory is not taken away for the sake of the directory itself.
+/// A suggestion for a directory does not take away what patterns allow in it.
 #[test]
 fn what_patterns_open_below_a_directory_stays() {
     let scratch = tree();
@@ -320,10 +320,10 @@ fn what_patterns_open_below_a_directory_stays() {
     attempt(&scratch, "ls $OUT; $OUT/program").assert_ok();
 }
 
-/// Rules that grant everything: in a workspace without any nobody would be asked about what is sensitive in it.
+/// Rules that grant everything. In a workspace without rules, nobody would be prompted for its sensitive files.
 const FREE: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n";
 
-/// What a pattern opens by its name moves where an option opens what is below, too.
+/// If a pattern allows only a directory's own name, an option that also allows its contents lets it move.
 #[test]
 fn a_folder_that_is_open_by_its_name_moves_by_the_option_that_is_advised() {
     let scratch = tree();
@@ -339,7 +339,7 @@ fn a_folder_that_is_open_by_its_name_moves_by_the_option_that_is_advised() {
     run.mode(Mode::Bare).run().assert_ok();
 }
 
-/// No option is advised that would be in vain.
+/// No option is suggested that would be in vain.
 #[test]
 fn a_folder_that_would_lose_a_question_is_told_to_be_copied() {
     let scratch = Scratch::new();
@@ -349,7 +349,7 @@ fn a_folder_that_would_lose_a_question_is_told_to_be_copied() {
     run.assert_code(1).assert_stderr("nobody would be asked about what is sensitive in it");
 }
 
-/// So it does with the profile that is advised to be pasted.
+/// The suggested profile does, too, when it is pasted.
 #[test]
 fn a_folder_that_is_open_by_its_name_moves_by_the_profile_that_is_advised() {
     let scratch = tree();
@@ -369,8 +369,7 @@ fn a_folder_that_is_open_by_its_name_moves_by_the_profile_that_is_advised() {
     product(&scratch, &["--profile", "mine", "--", "sh", "-c", &script]).run().assert_ok();
 }
 
-/// What a person is asked about below a folder is asked about still, and keeps no option on the folder from being
-/// advised.
+/// A path below a directory still prompts, and an option on the directory is suggested nevertheless.
 #[test]
 fn an_option_on_a_folder_leaves_the_question_about_what_is_below() {
     let scratch = tree();
@@ -387,7 +386,7 @@ fn an_option_on_a_folder_leaves_the_question_about_what_is_below() {
     run("cat $OUT/secret").assert_code(1).assert_stderr("nobody consented");
 }
 
-/// What `default` withholds a pattern gives, with a rule where that lacks, too.
+/// A pattern allows what `default` denies, with a rule where that is missing, too.
 #[test]
 fn patterns_are_advised_where_a_default_refuses() {
     let config = "[file_policy]\ndefault = \"deny\"\n";
@@ -412,7 +411,7 @@ fn patterns_are_advised_where_a_default_refuses() {
     }
 }
 
-/// What several denials want in one list is told as that, since rules are not in it.
+/// Patterns that several denials need in one list are shown as that, because rules are not in it.
 #[test]
 fn patterns_are_put_together_as_lists() {
     let scratch = Scratch::new();
@@ -424,7 +423,7 @@ fn patterns_are_put_together_as_lists() {
     told.assert_ok().assert_stdout("\nall of the lists together\n");
 }
 
-/// A link moves alone, whatever patterns say of what is below the directory that it leads to.
+/// A symlink moves alone, whatever patterns say of paths below the directory that it leads to.
 #[test]
 fn a_link_to_a_directory_is_not_kept_in_its_place() {
     for (pattern, to) in [

@@ -1,5 +1,5 @@
-//! Advice that comes in parts, because programs end at the first refusal: followed round by round it comes to an
-//! end, also where names are others each time.
+//! Suggestions that come in rounds, because programs end at the first denial. Followed round by round they come to an
+//! end, even where names differ each time.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -10,76 +10,76 @@ use crate::cli_status::product;
 use crate::run::{Mode, Outcome, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 
-/// Lets one file be read.
+/// Allows reading one file.
 const FILE: &str = "[[access.fs]]\npath = 'dir/a'\nread = true\n";
-/// Lets everything be read, and that file be executed.
+/// Allows reading everything, and executing that file.
 const ALL: &str = "[[access.fs]]\npath = '.'\nread = true\n
 [[access.fs]]\npath = 'dir/a'\nread = true\nexecute = true\n";
-/// Lets files be made, and not changed.
+/// Allows creating files, but not updating them.
 const MAKE: &str = "[[access.fs]]\npath = '.'\nread = true\n
 [[access.fs]]\npath = 'dir'\nread = true\ncreate = true\n";
 
-/// Lets everything be read and changed.
+/// Allows reading and changing everything.
 const CHANGE: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
 
-/// Makes directories, fills them, and changes and removes what is in them.
+/// Creates directories, fills them, and updates and deletes their contents.
 const FILLED: &str = "mkdir -p o/d && cd o/d && for i in 1 2 3; do echo $i > $i; done && mv 1 4 && rm 2 && rm -r ../d";
-/// Makes files, which get their modes, are opened again, or are removed.
+/// Create files that then get their modes, are opened again, or are deleted.
 const MADE: &str = "echo x > dir/new && chmod 600 dir/new && echo y >> dir/new";
 const JOURNAL: &str = "echo x > dir/a-journal && echo y > dir/a-journal && rm dir/a-journal";
-/// Makes a directory, and goes on to what was to be in it whether it is there or not.
+/// Creates a directory, and goes on to its contents whether it exists or not.
 const REGARDLESS: &str = "mkdir o; for i in 1 2; do echo $i > o/$i; done; rm o/1 && ls o/2";
 
-/// Makes a file of a name that nothing has, and removes it.
+/// Creates a file of an unused name, and deletes it.
 const FOR_A_WHILE: &str =
     "n=dir/fooq$(date +%N | cut -c2-5)zqxkvw; set -C; echo x > $n && rm $n && ! ls $n";
-/// Replaces a file by one of a name that was made up to that.
+/// Replaces a file by one whose name was generated for that.
 const REPLACED: &str =
     "n=dir/.a.Xk$(date +%N | cut -c2-5); echo x > $n && mv -f $n dir/a && grep x dir/a";
 
-/// Makes a file for itself alone, in whose name is neither a digit nor a capital.
+/// Creates a file for its own use, with neither a digit nor a capital in the name.
 const PRIVATE: &str = "python3 -c \"import tempfile as t; \
                        t._RandomNameSequence.characters = 'bcdfghjklmnp'; \
                        t.NamedTemporaryFile(dir='dir', prefix='job_', suffix='.json')\"";
 
-/// Make directories for themselves alone, of names that are drawn in part.
+/// Create directories for their own use, with partly random names.
 const PRIVATE_DIRECTORY: &str = "python3 -c \"import tempfile as t, time; \
      t._get_candidate_names = lambda: iter(['k%04dzqx' % (time.time_ns() // 1000 % 10000)]); \
      d = t.TemporaryDirectory(dir='dir', prefix='build-'); open(d.name + '/f', 'w')\"";
 const OF_MKTEMP: &str = "d=$(mktemp -d dir/x.XXXX) && echo x > $d/f && rm -r $d";
 
-/// Make up names by the number of the process, whatever stands beside that.
+/// Generate names from the process number, alone or with more beside it.
 const OF_PROCESS: &str = "echo x > dir/conf$$.tmp; echo x > dir/conf$$; mkdir dir/conf$$.dir";
-/// Make a file and a directory for themselves alone, of names with a number that is drawn.
+/// Create a file and a directory for their own use, with a random number in the name.
 const NUMBERED: &str = "python3 -c \"import os, random; n = random.randrange(10**8, 10**9); \
                         os.open('dir/a%d.tmp' % n, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)\"";
 const NUMBERED_DIRECTORY: &str =
     "python3 -c \"import os, random; os.mkdir('dir/a%d' % random.randrange(10**8, 10**9), 0o700)\"";
 
-/// Start a script in a directory of a drawn name: that says so, or the mode does; and it is gone at the end.
+/// Start a script in a directory of a random name. The name shows that, or the mode does, or the directory is gone at
+/// the end.
 const IN_DRAWN: &str =
     "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && cp dir/script $d/s && $d/s";
 const IN_PRIVATE: &str =
     "d=dir/b.QZ$(date +%N | cut -c1-4); mkdir -m 700 $d && cp dir/script $d/s && $d/s";
 const IN_GONE: &str = "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && cp dir/script $d/s && $d/s; \
                        s=$?; rm -r $d; exit $s";
-/// Starts three of them, of which each is a denial.
+/// Starts three such scripts. Each is a denial.
 const MANY_IN_DRAWN: &str = "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && for i in 1 2 3; do cp dir/script $d/$i; \
                              $d/$i; done";
-/// Moves something out of such a directory.
+/// Moves a file out of such a directory.
 const OUT_OF_DRAWN: &str =
     "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && echo x > $d/s && mv $d/s dir/s";
 
-/// Replaces a file by one for itself alone, of a name that begins with that of the other.
+/// Replace a file by one for their own use, whose name begins with that of the other.
 const OF_BUSYBOX: &str = "busybox sed -i s/i/j/ dir/a";
 const BEHIND_NAME: &str = "python3 -c \"import os, random; \
                            n = 'dir/a' + ''.join(random.choices('bcdfghjklmnp', k=6)); \
                            os.open(n, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600); os.rename(n, 'dir/a')\"";
-/// Sets the times of what is not there, and makes it then.
+/// Sets the times of a missing file, and then creates it.
 const TOUCHED: &str = "busybox touch dir/new";
 
-/// Policies, scripts that are refused under them to begin with, and how often denials are followed before these
-/// have to pass.
+/// Policies, scripts that are denied under them at first, and the number of rounds after which the scripts must pass.
 const ROWS: &[(&str, &str, usize)] = &[
     (FILE, "sed -i s/i/j/ dir/a", 2),
     (FILE, "ln -f dir/b dir/a", 2),
@@ -115,7 +115,7 @@ const ROWS: &[(&str, &str, usize)] = &[
 
 #[test]
 fn rules_for_made_up_names_come_to_an_end() {
-    // What has few digits is not taken for the number of a process.
+    // A number with few digits is not taken for that of a process.
     let are_long = std::process::id() >= 1000;
     let lacks = |script: &str, program| script.starts_with(program) && !have(program);
     let can_run = |script: &str| {
@@ -123,14 +123,14 @@ fn rules_for_made_up_names_come_to_an_end() {
             && (are_long || !script.contains("$$"))
     };
     for (policy, script, rounds) in ROWS.iter().filter(|(_, script, _)| can_run(script)) {
-        // Once in a while a drawn name looks like one that somebody gave.
+        // Once in a while a random name looks like one that a person gave.
         let mut tries = (0..3).map(|_| after_rounds(policy, script, *rounds));
         let ended = tries.find(|(_, last)| last.code() == 0);
         assert!(ended.is_some(), "{script}: {:?}", after_rounds(policy, script, *rounds).0);
     }
 }
 
-/// The policy after that many rounds of advice, and how the script ends under it.
+/// The policy after that many rounds of suggestions, and how the script ends under it.
 fn after_rounds(policy: &str, script: &str, rounds: usize) -> (String, Outcome) {
     let scratch = Scratch::new();
     let mut policy = policy.to_owned();
@@ -147,7 +147,7 @@ fn after_rounds(policy: &str, script: &str, rounds: usize) -> (String, Outcome) 
     (policy, last)
 }
 
-/// Many denials in one directory are not advised by that where its name will be another.
+/// Many denials in one directory do not become one suggestion if the directory's name will differ.
 #[test]
 fn directories_of_drawn_names_are_not_told_of_as_one() {
     let scratch = Scratch::new();
@@ -160,7 +160,7 @@ fn directories_of_drawn_names_are_not_told_of_as_one() {
     assert!(!told.stdout.contains("\nall 3 in"), "{told}");
 }
 
-/// Whose mask has all be for its user alone makes ordinary directories so, too.
+/// If the umask leaves everything to the user alone, ordinary directories are for that user alone, too.
 #[test]
 fn directories_are_for_their_user_alone_by_custom() {
     let scratch = Scratch::new();
@@ -172,8 +172,8 @@ fn directories_are_for_their_user_alone_by_custom() {
     run.assert_code(126).assert_stderr("path = \"dir/build-2024/s\"");
 }
 
-/// What the script is refused, once no name that it drew is of small letters alone: one in two hundred is, and is
-/// taken for a word.
+/// The denials of the script, once none of its random names is of small letters alone. One in two hundred is, and
+/// passes for a word.
 fn denials_of_drawn(scratch: &Scratch, script: &str) -> Vec<Value> {
     let is_word = |path: &String| {
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -189,14 +189,14 @@ fn denials_of_drawn(scratch: &Scratch, script: &str) -> Vec<Value> {
     }
 }
 
-/// Makes a file of the workspace that can be executed.
+/// Creates an executable file in the workspace.
 fn script_at(scratch: &Scratch, name: &str, text: &str) {
     scratch.write(&format!("ws/{name}"), text);
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(scratch.ws().join(name), mode).expect("executable");
 }
 
-/// Scripts that make directories where no rule helps, and fill them.
+/// Scripts that create directories where no rule helps, and fill them.
 const OUTSIDE: &[&str] = &[
     "mkdir $HOME/nd; echo a > $HOME/nd/f && rm $HOME/nd/f && rmdir $HOME/nd",
     "mkdir -p $HOME/.cache/foo/bar; cd $HOME/.cache/foo/bar && echo a > f && cat f",
@@ -204,7 +204,7 @@ const OUTSIDE: &[&str] = &[
     "mkdir way/1 way/2 way/3; echo a > way/3/f",
 ];
 
-/// Patterns for a directory that was to be made are those of what is in it, too.
+/// Patterns for a directory that was to be created also cover its contents.
 #[test]
 fn directories_outside_are_filled_by_the_patterns_that_are_advised() {
     for script in OUTSIDE {
@@ -216,7 +216,7 @@ fn directories_outside_are_filled_by_the_patterns_that_are_advised() {
     follow_patterns(&scratch, ["default = 'deny'\n"; 2], "mkdir d; echo a > d/f");
 }
 
-/// What takes the place of a pattern for reading alone is as far as what it is for, too.
+/// Patterns that replace a read-only one also reach as far as the denied calls need.
 #[test]
 fn patterns_in_place_of_one_that_only_reads_reach_as_far_as_what_was_asked() {
     let filled = "mkdir -p $OUT/n/m && echo a > $OUT/n/m/f";
@@ -238,11 +238,11 @@ fn patterns_in_place_of_one_that_only_reads_reach_as_far_as_what_was_asked() {
     }
 }
 
-/// What is there already, and hidden, is passed by who sees it: only what is to be made in it is granted for writing, by
-/// options and by patterns, and a grant on that shows what is above.
+/// If a hidden directory exists already, a program that can see it goes on to the next one. Only the new directories
+/// are granted for writing, by options and by patterns. A grant on them shows the directories above.
 #[test]
 fn a_hidden_directory_above_is_only_to_be_seen() {
-    // Below `.ssh` nothing is opened by a pattern: it is an auto-run directory.
+    // Below `.ssh` no pattern grants anything: it is an auto-run directory.
     for (name, by_options) in [(".private", true), (".private", false)] {
         let script = &format!("mkdir -p $HOME/{name}/new/inner");
         let scratch = Scratch::new();
@@ -287,9 +287,9 @@ fn a_hidden_directory_above_is_only_to_be_seen() {
     product(&scratch, &["-w", &new, "--", "sh", "-c", &scratch.expand(script)]).run().assert_ok();
 }
 
-/// What goes to where a hidden directory is takes a grant on its own name in there, which shows the directory: of a call
-/// that does not tell that name the directory is only to be seen first. Who is not kept from looking, as the supervisor
-/// does not, asks for the name itself.
+/// An entry for a hidden directory needs a grant on its own name there, which shows the directory. If a call does not
+/// tell that name, the directory must first become visible. The supervisor keeps nobody from looking, so its programs
+/// ask for the name itself.
 #[test]
 fn what_is_put_into_a_hidden_directory_is_granted_by_its_name() {
     let name = |scratch: &Scratch| scratch.path("home/.private/file").display().to_string();
@@ -335,8 +335,8 @@ fn what_is_put_into_a_hidden_directory_is_granted_by_its_name() {
     denied.assert_stderr("is a directory").assert_code(2);
 }
 
-/// Does once what is advised to be written into the user's own configuration, which says `before` already, or `then` if
-/// that is advised to be changed, and lets `script` pass then.
+/// Follows a suggestion for the user's own configuration once, and lets `script` pass then. The configuration has
+/// `before` already, which becomes `then` if the suggestion changes it.
 fn follow_patterns(scratch: &Scratch, [before, then]: [&str; 2], script: &str) {
     let config = |before: &str, lists: &str| {
         let text = format!("[file_policy]\n{before}{lists}");
@@ -354,7 +354,8 @@ fn follow_patterns(scratch: &Scratch, [before, then]: [&str; 2], script: &str) {
     assert_eq!(last.code(), 0, "{script}: {patterns:?}\n{last}");
 }
 
-/// What is typed and refused is told of as what programs start, with what would allow it, and what starts it.
+/// If a person types a program that is denied, the report is like that for other programs. It shows what would allow
+/// the program, and what starts it.
 #[test]
 fn a_program_that_is_typed_has_a_way_out_too() {
     let scratch = tree();
@@ -382,7 +383,7 @@ fn a_program_that_is_typed_has_a_way_out_too() {
     assert_eq!(events.matches("\"event\":\"denial\"").count(), 4, "{events}");
 }
 
-/// What denies is what has to go, and not what grants beside it.
+/// The option that denies must go, not the one that grants beside it.
 #[test]
 fn a_denial_that_was_typed_is_what_to_leave_out() {
     let scratch = Scratch::new();
@@ -392,7 +393,7 @@ fn a_denial_that_was_typed_is_what_to_leave_out() {
     }
 }
 
-/// No rule can name what has another name each time; a person can be asked about it.
+/// No rule can name a file whose name differs each time, but a person can be prompted for it.
 #[test]
 fn a_sensitive_name_that_is_drawn_takes_a_person() {
     let scratch = Scratch::new();
@@ -402,8 +403,8 @@ fn a_sensitive_name_that_is_drawn_takes_a_person() {
     run.assert_code(1).assert_stderr("nobody consented; in a terminal it is asked about");
 }
 
-/// A profile grants reading what is not there to nobody but who may make it: of two denials of that each is told what
-/// does for both.
+/// A profile grants reading a missing file only if it also grants creating it. So each of two such denials has the
+/// suggestion that serves both.
 #[test]
 fn what_is_looked_for_and_then_made_behind_a_link_is_granted_as_one() {
     let script = "cat lk/dir/new; echo x > lk/dir/new && cat lk/dir/new";

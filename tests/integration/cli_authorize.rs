@@ -12,7 +12,7 @@ use crate::scratch::Scratch;
 
 const POLICY: &str = "[[access.fs]]\npath = '.'\nread = true\n\n[[tools.edit.access.fs]]\npath = 'dir'\nwrite = true\n";
 
-/// A workspace with a link out of it.
+/// A workspace with a symlink out of it.
 fn workspace() -> Scratch {
     let scratch = Scratch::new();
     scratch.write("ws/jp-confine.toml", POLICY);
@@ -20,7 +20,7 @@ fn workspace() -> Scratch {
     scratch
 }
 
-/// The answers to `line`, paths spelled with `$WS` and `$OUT`, and the exit status.
+/// The answers to `line`, with paths spelled by `$WS` and `$OUT`, and the exit status.
 fn answers(scratch: &Scratch, line: &str) -> (Vec<Value>, i32) {
     let line = scratch.expand(line);
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -46,7 +46,7 @@ fn results_are_those_of_the_library() {
     assert_eq!((answers.len(), status), (5, 1));
 }
 
-/// JSON would name another file, words need not.
+/// In JSON such a path would name another file. In words it need not.
 #[test]
 fn what_is_not_utf8_is_answered_in_words_alone() {
     let scratch = workspace();
@@ -96,8 +96,8 @@ fn further_folders_have_their_own_policies() {
     run.assert_code(125).assert_stderr(&told);
 }
 
-/// A profile that a person wrote and names opens to tool input what an option would (spec §18); what is there for
-/// programs, be it of a person's making, does not.
+/// A profile that a person wrote and names grants tool input what an option would (spec §18). A profile for programs
+/// does not, even if a person wrote it.
 #[test]
 fn a_profile_that_is_named_counts_as_options_do() {
     let scratch = workspace();
@@ -134,7 +134,7 @@ fn a_folder_that_is_not_there_authorises_nothing() {
     run.assert_stdout("refused authorize: ").assert_stdout(&scratch.expand("ok $WS/file"));
 }
 
-/// There `openat2` is not to be had.
+/// Inside a run, `openat2` is not available.
 #[test]
 fn it_answers_inside_a_run_too() {
     let scratch = workspace();

@@ -1,4 +1,4 @@
-//! Auto-run files: what lets a run change them, what is free beside them, and what people read of them.
+//! Auto-run files: what allows a run to change them, what is free beside them, and what people read about them.
 
 use crate::attack::{answer, arena, call, set_up};
 use crate::cli_prompts::{QUESTION, start};
@@ -41,7 +41,7 @@ go_on! {
     other_directories_move: "mkdir -p src/.github", "-- rename src lib";
 }
 
-/// What somebody adds to the list counts at once, and takes nothing else away.
+/// A pattern that a policy adds to the list counts at once. It takes no other entry away.
 #[test]
 fn patterns_of_a_policy_add_to_the_list() {
     let scratch = arena(Scratch::new());
@@ -63,7 +63,7 @@ fn patterns_of_a_policy_add_to_the_list() {
     }
 }
 
-/// Ordinary work of git, as far as no configuration is written: the directory of hooks is made again, too.
+/// Git works as usual as far as it writes no configuration. It may also create the directory of hooks again.
 #[test]
 fn git_goes_on() {
     if !have("git") {
@@ -80,7 +80,7 @@ fn git_goes_on() {
     Run::sh(&scratch, script).run().assert_ok();
 }
 
-/// A person is asked once in a run, whatever the answer, and told who obeys it.
+/// A person is prompted once in a run, whatever the answer, and is told which program obeys the file.
 #[test]
 fn a_person_is_asked_once() {
     if Holder::under_test() == Holder::Library {
@@ -111,7 +111,7 @@ fn told(scratch: &Scratch, args: &[&str]) -> String {
     run.stdout + &run.stderr
 }
 
-/// `check` and `explain` say what a run does, with the program and the way out.
+/// `check` and `explain` say what a run does, and name the program and the option.
 #[test]
 fn questions_are_answered_alike() {
     let scratch = Scratch::new();
@@ -132,7 +132,7 @@ fn questions_are_answered_alike() {
     }
 }
 
-/// What was refused says its reason to machines, and its remedy to people.
+/// A denial gives its reason to machines, and its suggestion to people.
 #[test]
 fn a_denial_names_the_program_and_the_way_out() {
     let scratch = Scratch::new();
@@ -148,7 +148,7 @@ fn a_denial_names_the_program_and_the_way_out() {
     assert!(why.contains("auto-run file") && why.contains("--allow-autorun"), "{why}");
 }
 
-/// A rule that names one is worth a word.
+/// The launcher warns of a rule that names an auto-run file.
 #[test]
 fn a_rule_that_names_one_is_warned_of() {
     let scratch = Scratch::new();
@@ -159,7 +159,7 @@ fn a_rule_that_names_one_is_warned_of() {
     run.assert_ok().assert_stderr("may change auto-run files, because rules name them");
 }
 
-/// The repository of a worktree is elsewhere, and is guarded where it is granted.
+/// The repository of a worktree is elsewhere. It is guarded where it is granted.
 #[test]
 fn the_repository_of_a_worktree() {
     if !have("git") {
@@ -183,7 +183,7 @@ fn the_repository_of_a_worktree() {
     assert_eq!(scratch.read("out/hub/.git/worktrees/tree/commondir"), "../..\n");
 }
 
-/// Reads stay with the kernel: the list is about changes alone.
+/// Landlock alone still judges reads, because the list is about changes.
 #[test]
 fn reads_are_left_to_the_kernel() {
     let scratch = Scratch::new();
@@ -192,7 +192,7 @@ fn reads_are_left_to_the_kernel() {
     assert!(held.is_some_and(|line| !line.contains("supervisor")), "{told}");
 }
 
-/// A rule of its own would let every run change it.
+/// A learned rule on an auto-run file would let every run change it.
 #[test]
 fn nobody_learns_to_change_one() {
     let scratch = Scratch::new();

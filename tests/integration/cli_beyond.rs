@@ -1,4 +1,4 @@
-//! `check` and `explain` of hosts, variables and programs.
+//! `check` and `explain` for hosts, variables and programs.
 
 use crate::run::{Mode, Outcome, PRODUCT, Run};
 use crate::scratch::Scratch;
@@ -58,8 +58,7 @@ fn verdicts_and_their_status() {
     }
 }
 
-/// What tools receive: with the launcher's word for a list that is declared and empty.
-/// What only the file service holds a tool to is no reason not to answer about that tool.
+/// Settings that only the file service enforces do not prevent an answer about their tool.
 #[test]
 fn tools_of_the_file_service_are_answered_for() {
     let scratch = Scratch::for_ordinary_user();
@@ -72,6 +71,7 @@ fn tools_of_the_file_service_are_answered_for() {
     asked(&scratch, &["--tool", "x", "--dry-run", "--", "true"]).assert_code(125);
 }
 
+/// The form that tools receive, with the launcher's word for a list that is declared and empty.
 #[test]
 fn the_compiled_policy_has_the_rules() {
     let scratch = Scratch::for_ordinary_user();
@@ -102,6 +102,6 @@ fn explanations_name_every_candidate_and_who_holds_it() {
     let run = asked(&scratch, &["explain", "--json", "command", "cat"]);
     run.assert_ok().assert_stdout(r#""verdict": "deny""#).assert_stdout(r#""held_by": "#);
     asked(&scratch, &["check", "--json", "env", "HOME"]).assert_stdout(r#""target": "HOME""#);
-    // One word is a path, whatever it is called.
+    // One word is a path, whatever its name is.
     asked(&scratch, &["explain", "env"]).assert_ok().assert_stdout("ws/env (does not exist)");
 }

@@ -6,7 +6,7 @@ use crate::cli_vfs::tool;
 use crate::run::{Mode, Outcome, note};
 use crate::scratch::Scratch;
 
-/// A run, or a question, in a fresh tree; what is said as one line.
+/// Runs a command or a query in a fresh tree, and returns its messages as one line, too.
 fn said(line: &[&str]) -> (Outcome, String) {
     let scratch = Scratch::new();
     set_up(&scratch, "touch .env");
@@ -89,7 +89,7 @@ fn what_names_nothing() {
     run.assert_code(1).assert_no_secret();
 }
 
-/// The file service, and what it starts, are held to it.
+/// `--deny` also applies to the file service and to the programs that it starts.
 #[test]
 fn what_the_file_service_serves() {
     let script = r#"
@@ -107,7 +107,7 @@ fn what_the_file_service_serves() {
     assert_eq!(run.stderr.matches("-32001").count(), 2, "{run}");
 }
 
-/// Nothing is learned of what is denied, and what is granted deeper is.
+/// Nothing is learned about a denied path, but deeper grants are learned.
 #[test]
 fn what_is_learned_below_it() {
     let scratch = Scratch::new();

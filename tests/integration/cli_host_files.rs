@@ -1,4 +1,4 @@
-//! Files that the launcher itself reads and writes, where a run may have left a symlink, a pipe or a home of its own.
+//! Files that the launcher itself reads and writes, where a run may have left a symlink, a pipe or a home.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -21,7 +21,7 @@ fn pipe(path: &Path) {
     assert!(status.success(), "{}", path.display());
 }
 
-/// An option with a path, behind which is what a run may have left there: refused before anything runs.
+/// Asserts that an option with such a path fails before anything runs. A run may have left what is at the path.
 fn refused(scratch: &Scratch, line: &[&str], why: &str) {
     let line: Vec<String> = line.iter().map(|word| scratch.expand(word)).collect();
     let words: Vec<&str> = line.iter().map(String::as_str).collect();
@@ -58,7 +58,7 @@ fn events_follow_no_symlink_that_a_run_could_have_made() {
         );
     }
     assert!(!scratch.path("home/.new").exists() && !scratch.path("home/new").exists());
-    // A name that no run could have made a symlink of.
+    // A name that no run could have made a symlink.
     let events = scratch.path("logs/fresh");
     product(&scratch, &["--events", events.to_str().expect("UTF-8"), "--", "true"])
         .run()
@@ -75,14 +75,14 @@ fn events_wait_for_nobody() {
     refused(&scratch, &["--events", "../logs/to-pipe"], "is a symlink that a run could");
     refused(&scratch, &["--events", "../logs"], "Is a directory");
     refused(&scratch, &["vfs", "--events", "../logs/pipe"], "it is a pipe");
-    // Somebody reads from it.
+    // A process reads from it.
     let line = format!("exec 3<>../logs/pipe; {PRODUCT} --events ../logs/pipe -- touch ran");
     let outcome = Run::sh(&scratch, &line).mode(Mode::Bare).run();
     outcome.assert_code(125).assert_stderr("it is a pipe");
     assert!(!scratch.path("ws/ran").exists(), "{outcome}");
 }
 
-/// What a shell handed over is nobody's to replace.
+/// No run can replace a descriptor that the shell handed over.
 #[test]
 fn events_go_to_descriptors() {
     let scratch = tree();
@@ -129,7 +129,7 @@ fn policy_files_are_files() {
     refused(&scratch, &[], "it is a pipe");
 }
 
-/// A policy outside has the user's trust: no run chooses which that is.
+/// A policy outside the workspace has the user's trust. So no run may choose which file that is.
 #[test]
 fn a_policy_is_not_one_that_a_run_chose() {
     let scratch = tree();
@@ -140,13 +140,13 @@ fn a_policy_is_not_one_that_a_run_chose() {
     for path in ["p.toml", "$WS/p.toml", "policies/evil.toml", "further/evil.toml"] {
         refused(&scratch, &["-p", path], "is a symlink out of its workspace that a run could");
     }
-    // Its own place says whose trust it has.
+    // The place of the file itself determines whose trust it has.
     scratch.write("ws/real.toml", "[file_policy]\ndeny_paths = ['<workspace>/file']\n");
     symlink("real.toml", scratch.path("ws/inside.toml")).expect("linked");
     product(&scratch, &["-p", "inside.toml", "--", "cat", "file"]).run().assert_code(1);
 }
 
-/// People keep their configuration elsewhere, and link to it.
+/// People keep their configuration elsewhere, and set a symlink to it.
 #[test]
 fn a_configuration_may_be_a_symlink() {
     let scratch = tree();
@@ -165,7 +165,7 @@ fn a_configuration_may_be_a_symlink() {
     product(&scratch, &["--", "true"]).run().assert_ok();
 }
 
-/// What one run wrote as a home is none to the next.
+/// A home that one run could write is no home for the next.
 #[test]
 fn a_home_in_the_workspace_is_refused() {
     let scratch = tree();
@@ -200,7 +200,7 @@ fn a_home_in_the_workspace_is_refused() {
             assert!(!scratch.path("ws/ran").exists(), "{run}");
         }
     }
-    // A workspace below is another one.
+    // A workspace below does not contain that home.
     let run =
         product(&scratch, &["-C", "dir", "--", "true"]).env("HOME", &scratch.expand("$WS/home"));
     run.run().assert_ok();

@@ -1,4 +1,4 @@
-//! `init`: a policy to start with, under which programs work.
+//! `init` writes a policy to start with, under which programs work.
 
 use crate::cli_status::product;
 use crate::scratch::Scratch;

@@ -1,4 +1,4 @@
-//! `learn`: what it writes is enough for the same command from the same beginning, and for no more.
+//! `learn` writes a policy that is enough for the same command from the same start, and for no more.
 
 use std::path::Path;
 
@@ -46,29 +46,29 @@ const ROWS: &[(&str, &[&str])] = &[
         "sed -i s/x/y/ file; echo x >> src/a; rm src/c",
         &["echo x >> src/b", "cat src/b", "rm src/b", "echo x > src/new"],
     ),
-    // A directory that is opened to come back to it, or to have it written to disk, is not listed.
+    // A directory that is opened to return to it, or to write it to disk, is not listed.
     ("find src -name a; cat src/b", &["cat file", "bin/program", "cat .env"]),
     ("install -D src/a new/a; mkdir -p dir", &["cat file", "cat src/b", "cat .ssh/deploy"]),
     ("sync src; cat src/a", &["cat src/b", "cat file", "echo x > src/new"]),
-    // The kernel runs no such script; its caller has a shell do so.
+    // The kernel does not run such a script. Its caller has a shell run it.
     ("src/script", &["echo x >> src/script", "src/a", "cat src/b"]),
-    // What is not there, asked for otherwise than by opening it: be its directory there or not.
+    // Missing files, in calls that do not open them, with and without their directory.
     ("rm -f build/x; cat file", &["rm file", "cat src/a"]),
     ("rm -f build/x; mkdir -p build; echo x > build/x", &["rm file", "echo x > new"]),
     ("touch -c gone none/gone; chmod 600 src/gone", &["touch -c file", "cat src/a"]),
     ("mv none/x dir/y; mv gone dir/z; rmdir none/z; mkdir none/d", &["rm file", "rmdir dir"]),
-    // The number of its process, wherever in the name; and numbers that people give.
+    // The process number anywhere in a name, and numbers that people give.
     (
         "[ $$ -gt 999 ] || exit 0; echo x > src/$$.x; mv src/$$.x src/a; echo x > dir/a$$b; rm dir/a$$b",
         &["cat src/b", "echo x >> src/b"],
     ),
-    // When it was made: the next run tells another time.
+    // The time of creation, which differs in the next run.
     (
         "sleep 1; echo x > dir/run-$(date +%s).log; mkdir dir/$(date +%F_%H%M%S); echo x > src/$(date +%H-%M-%S).txt",
         &["cat src/b", "echo x >> src/b", "cat src/.env", "echo x > new"],
     ),
     ("echo x > src/2024.txt; echo x > src/1.log", &["echo x > src/2025.txt", "cat src/a"]),
-    // A name that no policy can have.
+    // A name that no policy can contain.
     (
         "echo x >> \"src/$(printf 'n\\377')\"",
         &["cat src/b", "echo x >> src/b", "cat src/.env", "echo x > new"],
@@ -98,7 +98,7 @@ pub(crate) fn run(scratch: &Scratch, words: &[&str], script: &str) -> Outcome {
     product(scratch, &line).run()
 }
 
-/// Learns from `script`; `None` where this machine has no supervisor.
+/// Learns from `script`. `None` where this machine has no supervisor.
 pub(crate) fn learn(scratch: &Scratch, script: &str) -> Option<Outcome> {
     let outcome = run(scratch, &["learn"], script);
     if outcome.code() == 125 && outcome.stderr.contains("learn ") {
@@ -121,7 +121,7 @@ fn what_is_learned_is_enough_and_no_more() {
         assert_eq!(again.code(), learned.code(), "{script}\n{policy}\n{again}");
         assert!(!again.stderr.contains("denied"), "{script}\n{policy}\n{again}");
         if script.starts_with("echo") {
-            // A shell that makes a file would have taken the one that is there.
+            // A shell that creates a file would also have taken an existing one.
             let third = run(&second, &["-p", "../learned.toml"], script);
             assert!(!third.stderr.contains("denied"), "{script}\n{policy}\n{third}");
         }
@@ -132,8 +132,8 @@ fn what_is_learned_is_enough_and_no_more() {
     }
 }
 
-/// A rule on a link's name is about what the link leads to, or refused where that is outside: whoever makes, replaces
-/// or removes links needs the directory. Whatever stood there before and may stand there now.
+/// A rule on a symlink's name applies to the target, and is invalid if the target is outside. So a program that
+/// creates, replaces or deletes symlinks needs the directory, whatever was at the name before or is there now.
 #[test]
 fn links_are_learned_by_the_directory_that_they_stand_in() {
     for (before, script) in [
@@ -157,8 +157,8 @@ fn links_are_learned_by_the_directory_that_they_stand_in() {
     }
 }
 
-/// What held a secret before has its own rule, be a link in its place in the end, and one that leads outside; so has a
-/// working name that is the same each time. A link's entry is its directory's.
+/// A file that held a secret has its own rule, even if a symlink replaces it in the end, and even one that leads
+/// outside. So has a working name that is the same each time. A symlink's entry belongs to its directory.
 #[test]
 fn a_secret_is_kept_apart_though_a_link_replaced_it() {
     let before = "echo K > src/key.pem; echo K > id_rsa";
@@ -184,7 +184,7 @@ fn a_secret_is_kept_apart_though_a_link_replaced_it() {
     learned_again("ln -s ../out/x id_link", "ln -sfn ../out/y id_link");
 }
 
-/// What a link of such a name leads to has its own rule, too, as nobody would be asked about it by its own name.
+/// The target of a symlink with a sensitive name has its own rule, too. Its own name would not prompt.
 #[test]
 fn a_secret_is_kept_apart_by_the_name_of_a_link() {
     let used = "cat cfg/a cfg/b cfg/c";
@@ -211,8 +211,8 @@ fn a_secret_is_kept_apart_by_the_name_of_a_link() {
     again.assert_stderr("denied update cfg/prod");
 }
 
-/// A file of a secret is known by the words of its name, unless it is a source; a directory is where it is called that
-/// alone.
+/// A file counts as a secret by the words of its name, unless it is a source. A directory does if it is called only
+/// that.
 #[test]
 fn secrets_are_kept_out_by_the_words_of_their_names() {
     let before = "mkdir secrets js-tokens; echo x | tee token.txt src/deploy_key secrets/a token.rs js-tokens/index.js";
@@ -225,8 +225,8 @@ fn secrets_are_kept_out_by_the_words_of_their_names() {
     refused.assert_stderr("3 denials");
 }
 
-/// What is kept out of a directory would keep that where it is: what is moved with it is granted for that, and not to be
-/// read.
+/// A rule that closes a file in a directory would keep the directory in its place. So files that move along are granted
+/// for the move, but not for reading.
 #[test]
 fn directories_are_moved_with_the_secrets_in_them() {
     let before = "echo K > src/key.pem; mkdir -p lib/.git; echo x > lib/.git/HEAD
@@ -252,7 +252,7 @@ fn directories_are_moved_with_the_secrets_in_them() {
     }
 }
 
-/// Where a move would make a secret readable that nobody read the move is denied, and that is said.
+/// If a move would make a secret readable that nobody read, the move is denied, and the summary says so.
 #[test]
 fn no_secret_is_granted_so_that_a_directory_can_be_moved() {
     let before = "echo K > src/key.pem";
@@ -271,7 +271,7 @@ fn no_secret_is_granted_so_that_a_directory_can_be_moved() {
     }
 }
 
-/// A rule on a name that no run has again would say that the command is allowed.
+/// No run has a random name again. A rule on it would say that the command is allowed.
 #[test]
 fn what_holds_a_secret_under_a_drawn_name_is_not_learned() {
     for script in [
@@ -287,7 +287,7 @@ fn what_holds_a_secret_under_a_drawn_name_is_not_learned() {
     }
 }
 
-/// What leads outside, or nowhere, no rule can be about: one on its name would have the whole file refused.
+/// No rule can be about a symlink that leads outside or nowhere. One on its name would make the whole file invalid.
 #[test]
 fn no_rule_is_learned_that_cannot_stand() {
     for (before, name) in [
@@ -302,7 +302,8 @@ fn no_rule_is_learned_that_cannot_stand() {
     }
 }
 
-/// A rule for that would let all that is in it be removed. What was removed in the end has one.
+/// A rule for a failed deletion would allow deleting everything in the directory. A path that was deleted in the end
+/// has a rule.
 #[test]
 fn what_could_not_be_removed_is_not_granted() {
     let before = "mkdir -p gen/x sub/.git; touch gen/keep gen/x/o sub/.git/config sub/.git/HEAD";
@@ -331,7 +332,7 @@ fn what_could_not_be_removed_is_not_granted() {
     }
 }
 
-/// What was there before counts under its own name, be that one as programs make up.
+/// A file that existed before counts under its own name, even if the name looks generated.
 #[test]
 fn what_was_there_before_is_learned_by_its_name() {
     let before = "echo x | tee log.4711 src/log.4711 > f.tmp";
@@ -363,7 +364,7 @@ fn what_is_worked_on_beside_itself_does_not_open_its_directory() {
     }
 }
 
-/// A program that keeps what it made under names that it draws takes the old away and makes other such each time.
+/// A program that keeps its files under random names deletes the old ones and creates new ones each time.
 #[test]
 fn names_of_a_kind_are_learned_from_the_second_run_on() {
     let build = "set -e; cat src/a; for old in gen/s-*[0-9a-f]; do last=$old; done
@@ -386,7 +387,7 @@ fn names_of_a_kind_are_learned_from_the_second_run_on() {
     run(&scratch, &["-p", "jp-confine.learned.toml"], others).assert_stderr("3 denials");
 }
 
-/// What stands above a rule counts what it grants, and says what else was told.
+/// The comment above a rule counts what the rule grants, and says what else was reported.
 #[test]
 fn what_is_not_granted_is_not_counted_as_if_it_were() {
     let scratch = tree();
@@ -400,7 +401,7 @@ fn what_is_not_granted_is_not_counted_as_if_it_were() {
     assert!(before.contains("# 1 path: read ") && !before.contains("read 1×, create"), "{policy}");
 }
 
-/// What is made for its owner alone is known by less, be its name of small letters.
+/// For an entry that is created for its owner alone, fewer signs are enough, even with small letters only.
 #[test]
 fn drawn_names_of_small_letters_are_learned_where_they_are_made_for_oneself() {
     let of = |name: &str| format!("mkdir -m 700 {name}; echo x > {name}/y; cat {name}/y");
@@ -411,7 +412,8 @@ fn drawn_names_of_small_letters_are_learned_where_they_are_made_for_oneself() {
     }
 }
 
-/// Learns from `script` after `before`, and has it succeed under what was learned, from the same beginning: there.
+/// Learns from `script` after `before`. Asserts that it succeeds under the learned policy from the same start, in the
+/// tree that is returned.
 pub(crate) fn learned_again(before: &str, script: &str) -> Option<Scratch> {
     let script = format!("set -e; {script}");
     let first = tree();
@@ -426,15 +428,15 @@ pub(crate) fn learned_again(before: &str, script: &str) -> Option<Scratch> {
     Some(second)
 }
 
-/// Makes by itself, in the workspace, what is to be there before.
+/// Runs a script unconfined in the workspace, to create what must exist before.
 pub(crate) fn shell(scratch: &Scratch, script: &str) {
     let mut shell = std::process::Command::new("sh");
     let done = shell.args(["-ec", script]).current_dir(scratch.ws()).status();
     assert!(done.expect("a shell").success(), "{script}");
 }
 
-/// A second name may be used for what the first may: of what is around that nothing more is granted, and the policy
-/// says why.
+/// A hard link can be used for all that its file can. So the file's directory gets the same grant, its surroundings get
+/// no more, and the policy says why.
 #[test]
 fn hard_links_open_the_directories_that_they_are_made_from() {
     let script =
@@ -459,8 +461,8 @@ fn hard_links_open_the_directories_that_they_are_made_from() {
     run(&second, &["-p", "../learned.toml"], "echo x > src/a").assert_stderr("1 denial");
 }
 
-/// What a person calls sensitive is learned by its name, so that nobody is asked about it, and what was not
-/// used stays closed.
+/// A file that a person calls sensitive is learned by its name, so that nobody is prompted for it. Unused ones stay
+/// closed.
 #[test]
 fn what_a_person_calls_sensitive_is_learned_by_name() {
     let scratch = tree();
@@ -495,7 +497,7 @@ fn the_bounds_hold_while_it_learns() {
     assert!(scratch.read("ws/jp-confine.toml").contains("\"dir\""));
 }
 
-/// Beside what is granted for all of a directory nobody says it again.
+/// A person who grants the whole directory would not repeat the denial. So the learned policy keeps it.
 #[test]
 fn what_was_denied_while_it_learned_stays_so() {
     let scratch = tree();
@@ -514,7 +516,7 @@ fn what_was_denied_while_it_learned_stays_so() {
     run(&scratch, &["-p", "jp-confine.learned.toml"], script).assert_ok();
 }
 
-/// What is linked in for the run is learned as a rule on the link, and what is inside as ever.
+/// A mount for the run is learned as a rule on the symlink, and paths inside are learned as ever.
 #[test]
 fn what_is_mounted_is_learned_beside_the_rest() {
     let script =
@@ -544,7 +546,7 @@ fn nothing_is_replaced_unasked_and_nothing_written_elsewhere() {
     run(&scratch, &["learn", "-o", "away/policy"], "true").assert_code(125).assert_stderr("link");
     let beside = run(&scratch, &["learn", "-o", "../policy"], "true");
     assert!(beside.code() == 125 || scratch.path("policy").exists(), "{beside}");
-    // A link that the run itself makes in its way is replaced, not followed.
+    // A symlink that the run itself creates there is replaced, not followed.
     let script = scratch.expand("ln -sf $OUT/target jp-confine.learned.toml");
     let forced = run(&scratch, &["learn", "--force"], &script);
     if forced.code() != 125 {
@@ -564,7 +566,8 @@ fn without_a_supervisor_nothing_is_run() {
     assert!(!scratch.ws().join("new").exists());
 }
 
-/// Also where all that is written goes elsewhere, but for what the command says to the terminal itself.
+/// The terminal shows no line about learning, even where all output goes elsewhere. Only the command itself writes to
+/// it.
 #[test]
 fn learning_shows_itself_in_no_line_of_the_terminal() {
     let scratch = Scratch::new();
@@ -584,7 +587,7 @@ fn learning_shows_itself_in_no_line_of_the_terminal() {
     assert!(!scratch.read("log").contains("learn: "), "{}", scratch.read("log"));
 }
 
-/// Without titles of the window.
+/// Removes the titles of the window.
 fn untitled(screen: &str) -> String {
     let mut pieces = screen.split("\x1b]2;");
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -592,8 +595,8 @@ fn untitled(screen: &str) -> String {
     text.replace("\x1b[22;2t", "").replace("\x1b[23;2t", "")
 }
 
-/// What a command writes stays as it is while it is learned from, and who uses the terminal as a screen
-/// has it alone.
+/// The output of a command stays as it is while it is learned from. A program that uses the terminal as a screen has it
+/// alone.
 #[test]
 fn learning_shows_itself_beside_what_the_command_writes() {
     let scratch = Scratch::new();

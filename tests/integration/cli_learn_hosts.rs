@@ -1,5 +1,4 @@
-//! `learn`, and the hosts that a command connects to: what it writes lets the command through again, and
-//! nobody to another port.
+//! `learn`, and the hosts that a command connects to. The learned policy allows the command again, but no other port.
 
 use std::fmt::Write as _;
 
@@ -8,7 +7,7 @@ use crate::run::{Outcome, have, note, skip};
 use crate::runs_net::Server;
 use crate::scratch::Scratch;
 
-/// What a program connects to, and the rule that is learned.
+/// A name, a script that connects, and the rule that is learned.
 const ROWS: [(&str, &str, &str); 4] = [
     ("by address", "curl -sS -m 20 http://127.0.0.1:PORT/", "host = \"127.0.0.1\"\nport = PORT\n"),
     ("by name", "curl -sS -m 20 http://A.Test:PORT/", "host = \"a.test\"\nport = PORT\n"),
@@ -28,7 +27,7 @@ fn run(scratch: &Scratch, options: &[&str], script: &str) -> Outcome {
     product(scratch, &[&options, &["--", "sh", "-c", script][..]].concat()).run()
 }
 
-/// Learns from `script`; `None` where this machine has no supervisor.
+/// Learns from `script`. `None` where this machine has no supervisor.
 fn learn(scratch: &Scratch, options: &[&str], script: &str) -> Option<Outcome> {
     let outcome = run(scratch, &[&["learn", "-o", "-"], options].concat(), script);
     if outcome.code() == 125 && outcome.stderr.contains("learn ") {
@@ -71,7 +70,7 @@ fn hosts_are_learned_by_the_name_that_was_looked_up() {
     note(&table);
 }
 
-/// Rules that are declared hold while it learns, and what they refuse is not learned.
+/// Declared rules apply during learning, and connections that they deny are not learned.
 #[test]
 fn rules_about_hosts_hold_meanwhile() {
     if !have("curl") {
@@ -86,7 +85,7 @@ fn rules_about_hosts_hold_meanwhile() {
     }
 }
 
-/// A program that takes datagrams of other machines cannot be held to rules about hosts: they would break it.
+/// Rules about hosts would break a program that takes datagrams of other machines. So none are written for it.
 #[test]
 fn hosts_are_left_out_where_rules_would_break_the_command() {
     if !have("python3") {

@@ -1,4 +1,4 @@
-//! `learn`, and what may hold a secret, or decides what runs, where that is hard to find or to name, or not there yet.
+//! `learn`, and files that may hold a secret or decide what runs: hard to find, hard to name, or not there yet.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,7 +8,7 @@ use crate::cli_learn::{learn, learned_again, run, shell};
 use crate::run::have;
 use crate::scratch::Scratch;
 
-/// A directory of an ordinary user, with secrets in it; the superuser can list all.
+/// A directory of an ordinary user, with secrets in it. The superuser could list everything.
 fn tree() -> Scratch {
     let scratch = Scratch::for_ordinary_user();
     for name in ["f1", "f2", "f3", "server.pem", "api_token.txt", "sub/.env"] {
@@ -17,7 +17,7 @@ fn tree() -> Scratch {
     scratch
 }
 
-/// A run that takes away the leave to list a directory takes nothing away from what is known of it.
+/// If a run takes away the right to list a directory, the facts known about the directory remain known.
 #[test]
 fn what_the_run_closed_is_searched_as_it_was() {
     for script in [
@@ -41,8 +41,8 @@ fn what_the_run_closed_is_searched_as_it_was() {
     }
 }
 
-/// Of what nobody could list before either nothing is known: there are rules for what was used by its name, and that is
-/// said.
+/// If nobody could list a directory before either, nothing is known of it. Rules cover what was used by its name, and
+/// the summary says so.
 #[test]
 fn what_could_never_be_listed_is_opened_by_names_alone() {
     for (script, refused) in [
@@ -75,7 +75,7 @@ fn what_could_never_be_listed_is_opened_by_names_alone() {
     }
 }
 
-/// A name that is no text no rule can have: what is around it is not opened, and that is said.
+/// No rule can contain a name that is not text. The directory around it is not granted, and the summary says so.
 #[test]
 fn what_no_rule_can_name_is_not_opened() {
     for (script, shut) in [
@@ -106,7 +106,7 @@ fn what_no_rule_can_name_is_not_opened() {
     }
 }
 
-/// What is used there under a name that will be another next time has no rule, and that is said.
+/// A file there whose name will differ next time has no rule, and the summary says so.
 #[test]
 fn what_is_drawn_where_nothing_is_opened_is_denied() {
     for (script, directory, drawn, granted) in [
@@ -148,7 +148,7 @@ fn what_is_drawn_where_nothing_is_opened_is_denied() {
     }
 }
 
-/// However many programs do the same.
+/// A use that will be denied is named once, however many programs make it.
 #[test]
 fn what_will_be_denied_is_named_once() {
     let scratch = Scratch::new();
@@ -159,7 +159,7 @@ fn what_will_be_denied_is_named_once() {
     learned.assert_stderr("  1 use cannot be granted by rules, and will be denied: read conf\n");
 }
 
-/// What is at the top is searched before what is deep, and file and summary name what is not searched.
+/// The top is searched before deep directories. The file and the summary name what is not searched.
 #[test]
 fn what_is_too_much_to_search_is_named() {
     let scratch = Scratch::new();
@@ -178,8 +178,8 @@ fn what_is_too_much_to_search_is_named() {
     again.assert_stdout("").assert_stderr("2 denials");
 }
 
-/// A crowd elsewhere takes nothing away from what is known of where rules will be: neither of names that no rule can
-/// have, nor of what links lead to; where such links were not looked for is said.
+/// Many files elsewhere hide nothing about the places where rules will be: neither names that no rule can contain, nor
+/// targets of symlinks. The summary says where such symlinks were not looked for.
 #[test]
 fn what_is_around_what_was_used_is_searched_before_a_crowd() {
     let scratch = Scratch::new();
@@ -217,15 +217,15 @@ fn what_is_around_what_was_used_is_searched_before_a_crowd() {
     assert!(!again.stdout.contains("KEY"), "{policy}\n{again}");
 }
 
-/// Whoever commits need not say what git runs the next time: not in another working tree, nor in a submodule, be what
-/// says so there or not.
+/// A commit does not need to write what git runs next time. That holds for another working tree and for a submodule,
+/// whether the file exists or not.
 #[test]
 fn what_says_what_git_runs_is_written_by_no_commit() {
     if !have("git") {
         return;
     }
     let git = "git -c user.name=A -c user.email=a@b -c protocol.file.allow=always";
-    // What is as young as the index git reads again, or not, as the clock has it (`racy-git`).
+    // Git reads files again that are as young as the index, or not, depending on the clock (`racy-git`).
     let old = "find . -name .git -prune -o -type f -exec touch -d @1000000000 {} +
         for place in . sub tree side tree/sub; do git -C $place update-index -q --refresh; done";
     let before = format!(
@@ -261,14 +261,14 @@ fn what_says_what_git_runs_is_written_by_no_commit() {
             "for i in 1 2 3; do echo > sub/$i; done; GIT -C sub add .; GIT -C sub commit -qm b",
             "sub/.git .git/modules/sub/config",
         ),
-        // What goes along with its directory has to be let go.
+        // Files that move along with their directory must be allowed to leave.
         ("GIT mv sub moved; GIT commit -qm b", ".git/hooks/post-commit"),
     ] {
         assert_refused_after(&before, &script.replace("GIT", git), refused);
     }
 }
 
-/// Learns from `script` in a tree that `before` made, and that none of the names `refused` may be written then.
+/// Learns from `script` in a tree that `before` created. Asserts that the names in `refused` cannot be written then.
 fn assert_refused_after(before: &str, script: &str, refused: &str) {
     let Some(second) = learned_again(before, script) else { return };
     for name in refused.split_whitespace() {
@@ -279,7 +279,7 @@ fn assert_refused_after(before: &str, script: &str, refused: &str) {
     }
 }
 
-/// Nor need whoever pushes into a repository without a working tree, or commits by another program, say so.
+/// Neither a push to a repository without a working tree nor a commit by another program needs to write what runs next.
 #[test]
 fn what_says_what_runs_is_written_by_no_push() {
     if !have("git") {

@@ -1,4 +1,5 @@
-//! `learn`, and the file that it writes: in the place of the workspace's it is never wider than what held meanwhile.
+//! `learn`, and the file that it writes. In place of the workspace's file, it never grants more than the rules that
+//! applied meanwhile.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
@@ -10,7 +11,7 @@ use crate::run::{Mode, PRODUCT, Run};
 use crate::run::{Outcome, note};
 use crate::scratch::Scratch;
 
-/// Whether this machine learns.
+/// Whether this machine can learn.
 fn learns(outcome: &Outcome) -> bool {
     let learns = outcome.code() != 125 || !outcome.stderr.contains("learn ");
     if !learns {
@@ -19,7 +20,7 @@ fn learns(outcome: &Outcome) -> bool {
     learns
 }
 
-/// Puts what was learned in the place of the workspace's file.
+/// Puts the learned policy in place of the workspace's file.
 fn put_in_place(scratch: &Scratch) {
     let path = |name| scratch.ws().join(name);
     fs::rename(path("jp-confine.learned.toml"), path("jp-confine.toml")).expect("renamed");
@@ -53,7 +54,7 @@ fn what_the_workspaces_file_denies_stays_denied_in_its_place() {
     again.assert_stderr("denied command");
 }
 
-/// Where nothing used what a rule withheld, the learned rules do.
+/// If nothing used a path that a rule denied, the learned rules deny it, too.
 #[test]
 fn what_a_rule_of_the_file_withheld_stays_withheld() {
     let scratch = tree();
@@ -86,7 +87,7 @@ fn what_a_file_of_anybodys_opens_becomes_nobodys_own_word() {
     run(&scratch, &["-p", "../learned.toml"], &script).assert_no_secret().assert_code(1);
 }
 
-/// Without the tool's name what was learned of it does not count: both file and summary say so.
+/// Without the tool's name, rules learned for a tool do not count. Both file and summary say so.
 #[test]
 fn what_is_learned_of_a_tool_is_told_to_be_for_that() {
     let scratch = tree();
@@ -104,7 +105,7 @@ fn what_is_learned_of_a_tool_is_told_to_be_for_that() {
     run(&scratch, &["--tool", "t"], "cat src/b").assert_code(1).assert_stderr("1 denial");
 }
 
-/// JP's own table of a tool stays where it is, and the rules are written into it.
+/// JP's own table of a tool stays where it is. The rules are written into it.
 #[test]
 fn what_is_learned_of_a_tool_is_written_as_the_file_spells_the_tool() {
     let scratch = tree();
@@ -122,7 +123,7 @@ fn what_is_learned_of_a_tool_is_written_as_the_file_spells_the_tool() {
     again.assert_stdout("a").assert_stderr("denied command").assert_stderr("src/b");
 }
 
-/// A name that leads to what is no file is written into, as a shell does.
+/// If a name leads to something other than a file, `learn` writes into it, as a shell does.
 #[test]
 fn a_policy_is_written_into_what_is_no_file() {
     let scratch = tree();
@@ -146,7 +147,7 @@ fn a_policy_is_written_into_what_is_no_file() {
     assert!(!found.is_file(), "a pipe was replaced");
 }
 
-/// A link may be what a run left there.
+/// A run may have left the symlink there.
 #[test]
 fn a_link_to_what_is_no_file_is_replaced_and_not_followed() {
     let scratch = tree();
@@ -172,7 +173,7 @@ fn what_cannot_be_written_into_is_named() {
     learned.assert_stderr("--output /dev/full cannot be written: No space left on device");
 }
 
-/// The file is the workspace's, however its path is spelled; a symlink on it may be what a run made.
+/// The file belongs to the workspace, however its path is spelled. A run may have created a symlink to it.
 #[test]
 fn a_policy_that_is_written_into_the_workspace_from_outside_keeps_what_it_opens() {
     let scratch = tree();
@@ -189,7 +190,7 @@ fn a_policy_that_is_written_into_the_workspace_from_outside_keeps_what_it_opens(
     assert!(scratch.read("ws/learned.toml").contains("out/**"), "{learned}");
 }
 
-/// What a run yields is not to be lost, nor to be what nobody can read.
+/// The result of a run must not be lost, nor be unreadable for everybody.
 #[test]
 fn nothing_runs_whose_policy_could_not_be_kept() {
     let scratch = Scratch::for_ordinary_user();
@@ -235,7 +236,7 @@ fn a_policy_on_standard_output_is_alone_there() {
     assert!(!learned.stdout.contains("\nnoise"), "{learned}");
 }
 
-/// The library finds out nothing that the supervisor has told already.
+/// The library does not report again what the supervisor has reported.
 #[test]
 fn a_refusal_is_counted_once() {
     let scratch = tree();
@@ -248,7 +249,7 @@ fn a_refusal_is_counted_once() {
     }
 }
 
-/// Each capability that a rule grants is one that was used, or the comment says what else it is for.
+/// Each capability that a rule grants was used, or the comment says what else it is for.
 #[test]
 fn the_file_says_why_it_grants_what_was_not_used() {
     for (script, comment) in [
@@ -278,8 +279,8 @@ fn the_file_says_why_it_grants_what_was_not_used() {
     }
 }
 
-/// Where a rule opens more than can be named that was not used, file and summary tell how much; what may hold a secret
-/// is closed by name.
+/// If a rule grants too many unused files to name them, the file and the summary give their number. Files that may hold
+/// a secret are closed by name.
 #[test]
 fn what_goes_along_as_it_is_too_much_is_counted() {
     for (script, directory) in [
@@ -311,7 +312,7 @@ fn what_goes_along_as_it_is_too_much_is_counted() {
     }
 }
 
-/// Nor would one rule at the top have all of the workspace be changed for that.
+/// If one file at the top is changed, no rule at the top allows changing the whole workspace.
 #[test]
 fn what_could_be_changed_at_the_top_is_kept_out_one_by_one() {
     let scratch = tree();

@@ -1,4 +1,4 @@
-//! `man` and `completions`: whole, and without a workspace.
+//! `man` and `completions`: complete, and without a workspace.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ fn the_manual_page_has_its_sections() {
     }
 }
 
-/// What it says to type is typed as it is.
+/// A person can type the commands in the manual page as they are.
 #[test]
 fn the_manual_page_is_installed_as_it_says() {
     let scratch = Scratch::new();
@@ -73,7 +73,7 @@ fn subcommands_are_completed() {
     let scratch = Scratch::new();
     let run = product(&scratch, &["completions", "bash"]).run();
     scratch.write("script", &run.assert_ok().stdout);
-    // What bash calls for a line that ends in the last of these words.
+    // Calls the function that bash calls for a line that ends in the last of these words.
     let script = r#". "$0"
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
         complete=($(complete -p jp-confine))
@@ -91,12 +91,12 @@ fn subcommands_are_completed() {
         (&["--enforce", "s"], " strict "),
         (&["completions", "f"], " fish "),
         (&["--profile", ""], " c git go java node python rust none "),
-        // Names of files are for the shell itself.
+        // The shell itself completes names of files.
         (&["--deny", "scri"], "  "),
         (&["explain", ""], "  "),
         (&["check", "read", ""], "  "),
         (&["-q", "--", "mkfif"], " mkfifo"),
-        // What is started is not asked what it can do.
+        // The command to be started is not asked what it can do.
         (&["--", "check", "re"], "  "),
     ] {
         let line = [&["-c", script, file, "jp-confine"], words].concat();

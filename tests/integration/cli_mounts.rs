@@ -1,4 +1,4 @@
-//! `--mount`, `--no-mount`, `mounts`, `approvals`, and what is asked on a terminal (spec §8).
+//! `--mount`, `--no-mount`, `mounts`, `approvals`, and the prompts in a terminal (spec §8).
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::terminal::Terminal;
 
 const RULE: &str = "[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
 
-/// A workspace whose policy has an external rule on `fork`, a link to the folder `out/dir`.
+/// A workspace whose policy has an external rule on `fork`, a symlink to the directory `out/dir`.
 pub(crate) fn forked() -> Scratch {
     let scratch = Scratch::new();
     scratch.write("ws/jp-confine.toml", RULE);
@@ -27,7 +27,7 @@ pub(crate) fn say(scratch: &Scratch, line: &str) -> Outcome {
     product(scratch, &line.split_whitespace().collect::<Vec<_>>()).run()
 }
 
-/// `name=target` of what is approved, the scratch tree left out.
+/// The approvals as `name=target`, without the path of the scratch tree.
 pub(crate) fn approved(scratch: &Scratch) -> String {
     let run = say(scratch, "approvals list --json");
     let entries: Value = serde_json::from_str(&run.assert_ok().stdout).expect("JSON");
@@ -39,7 +39,7 @@ pub(crate) fn approved(scratch: &Scratch) -> String {
     entries.as_array().expect("a list").iter().map(shown).collect::<Vec<_>>().join(" ")
 }
 
-/// What the link `name` of the workspace says, below `out`.
+/// The target of the symlink `name` in the workspace, relative to `out`.
 pub(crate) fn link(scratch: &Scratch, name: &str) -> Option<String> {
     let text = fs::read_link(scratch.ws().join(name)).ok()?;
     Some(text.strip_prefix(scratch.out()).unwrap_or(&text).display().to_string())
@@ -106,7 +106,7 @@ fn another_target_is_asked_about() {
     assert_eq!(approved(&scratch), scratch.expand("fork=$OUT"));
 }
 
-/// So is a pattern of a workspace file that leads elsewhere, with a terminal or without.
+/// A pattern of a workspace file that leads elsewhere also prompts, with a terminal or without.
 #[test]
 fn another_target_of_a_pattern_is_asked_about() {
     if !have("script") {
@@ -150,14 +150,14 @@ fn a_bare_mount_is_confirmed_where_somebody_can_be_asked() {
     terminal.keys("n\n");
     assert_eq!((terminal.end(), link(&scratch, "fork")), (Some(125), None));
     assert_eq!(approved(&scratch), "");
-    // A link that is there already makes no second question.
+    // A symlink that exists already causes no second prompt.
     symlink("../out/dir", scratch.path("ws/fork")).expect("a link");
     let mut terminal = in_terminal(&scratch, line);
     terminal.see("[y/N] ");
     terminal.keys("y\n");
     terminal.see(SECRET);
     assert_eq!((terminal.end(), approved(&scratch)), (Some(0), "fork=dir".to_owned()));
-    // Another target is shown with the one that was approved.
+    // Another target is shown together with the approved one.
     fs::remove_file(scratch.path("ws/fork")).expect("removed");
     let mut terminal = in_terminal(&scratch, &["--mount", "fork=../out", "--", "true"]);
     terminal.see(&scratch.expand("was: $OUT/dir\r\n"));
@@ -165,7 +165,7 @@ fn a_bare_mount_is_confirmed_where_somebody_can_be_asked() {
     assert_eq!(terminal.end(), Some(125));
 }
 
-/// The approval is for every rule on the name, whoever's it is.
+/// The approval applies to every rule on the name, in whichever file.
 #[test]
 fn a_mount_shows_what_files_grant_on_its_name() {
     if !have("script") {
@@ -184,8 +184,8 @@ fn a_mount_shows_what_files_grant_on_its_name() {
     assert_eq!((terminal.end(), approved(&scratch)), (Some(125), String::new()));
 }
 
-/// A mount that is typed for a tool is no consent to what a file grants that tool beyond it: that is asked about,
-/// or where nobody can be asked it does not come of it.
+/// A mount that is typed for a tool does not consent to what a file grants that tool beyond it. There is a prompt for
+/// that. If nobody can be prompted, it is not approved.
 #[test]
 fn a_typed_mount_approves_no_more_than_was_typed() {
     let scratch = Scratch::new();
@@ -252,7 +252,7 @@ fn a_mount_is_a_link_and_an_approval_that_stay() {
         assert_eq!(link(&scratch, "a/fork").as_deref(), Some("dir"));
         assert_eq!(approved(&scratch), "a/fork=dir other=target");
     }
-    // The rule is gone with the run, and one of the workspace's finds link and approval.
+    // The rule ends with the run. A rule of the workspace finds symlink and approval.
     say(&scratch, "-- cat a/fork/inner").assert_code(1);
     scratch.write("ws/jp-confine.toml", &RULE.replace("fork", "a/fork"));
     say(&scratch, "-- cat a/fork/inner").assert_ok().assert_stdout(SECRET);
@@ -298,7 +298,7 @@ fn the_list_of_mounts() {
     );
 }
 
-/// What cannot be followed is no link to nothing.
+/// A symlink that cannot be followed is not listed as dangling.
 #[test]
 fn the_list_says_why_a_link_cannot_be_followed() {
     let scratch = forked();
@@ -312,7 +312,7 @@ fn the_list_says_why_a_link_cannot_be_followed() {
         .assert_stdout(r#""problem": "too many "#);
 }
 
-/// Nobody is sent to approve what cannot be approved.
+/// Nobody is told to approve what cannot be approved.
 #[test]
 fn a_target_that_is_no_text_has_to_be_renamed() {
     let scratch = forked();
@@ -339,7 +339,7 @@ fn a_pattern_without_its_list_is_no_missing_link() {
     }
 }
 
-/// What a pattern grants is said, and to whom, where it is asked about and where it is listed.
+/// The prompt and the list show what a pattern grants, and to whom.
 #[test]
 fn a_pattern_is_shown_with_its_effect() {
     let scratch = Scratch::new();
@@ -372,7 +372,7 @@ fn an_external_rule_that_stays_inside_is_named() {
     }
 }
 
-/// Patterns that lead outside are approved like links, and are no mounts.
+/// Patterns that lead outside are approved like symlinks, but are no mounts.
 #[test]
 fn the_list_has_patterns_that_no_mount_takes_back() {
     let scratch = Scratch::new();
@@ -432,7 +432,7 @@ fn that_there_is_nothing_to_list_is_said() {
     }
 }
 
-/// Link and approval are left of it, so that nothing else has to be granted file by file.
+/// Symlink and approval remain. So a mount is suggested, and nothing has to be granted file by file.
 #[test]
 fn what_was_mounted_once_is_offered_as_a_mount() {
     let scratch = Scratch::new();
@@ -451,12 +451,12 @@ fn what_was_mounted_once_is_offered_as_a_mount() {
     product(&scratch, &mounted).cwd(&scratch.path("ws/sub")).run().assert_ok();
     let again = refused(&scratch);
     again.assert_code(1).assert_stderr(&allow);
-    // Who asks stands elsewhere by now.
+    // The person is in another directory by now.
     for (directory, name) in [("ws", "fork"), ("ws/sub", "../fork")] {
         let why = product(&scratch, &["why", "--last"]).cwd(&scratch.path(directory)).run();
         why.assert_stdout(&scratch.expand(&format!("allow: jp-confine --mount {name}=$OUT/dir")));
     }
-    // Nor is it where more outweighs a rule than an option.
+    // No mount is suggested where only an option overrides the denial, and a rule does not.
     for option in [&["--deny", "fork"][..], &["--deny", "../out"]] {
         let denied = product(&scratch, &[option, &["--", "cat", "fork/inner"]].concat()).run();
         let expected = scratch.expand("allow: jp-confine -r $OUT/dir/inner");
@@ -468,14 +468,14 @@ fn what_was_mounted_once_is_offered_as_a_mount() {
     scratch.write("out/dir/.env", "TOPSECRET");
     let sensitive = product(&scratch, &["--", "cat", "fork/.env"]).run();
     assert!(!sensitive.stderr.contains("--mount"), "{sensitive}");
-    // What it would not grant, and what nobody approved any more, is another matter.
+    // No mount is suggested for a write, which it would not grant, or once nobody approves the target any more.
     let write = product(&scratch, &["--", "touch", "fork/inner"]).run();
     assert!(!write.stderr.contains("--mount"), "{write}");
     say(&scratch, "approvals revoke fork").assert_ok();
     assert!(!refused(&scratch).stderr.contains("--mount"));
 }
 
-/// And not one more rule.
+/// `check` suggests the approval, and not one more rule.
 #[test]
 fn a_check_says_that_an_approval_is_missing() {
     let scratch = forked();

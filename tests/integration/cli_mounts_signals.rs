@@ -1,4 +1,5 @@
-//! Signals while mounts are made or taken back: afterwards there are link and approval, or neither (spec §8.3, §8.4).
+//! Signals while mounts are created or taken back. Afterwards symlink and approval both exist, or neither does (spec
+//! §8.3, §8.4).
 
 use std::fs::{self, File};
 use std::thread;
@@ -15,15 +16,15 @@ use crate::terminal::{Terminal, quoted};
 
 const MOUNT: [&str; 2] = ["--mount", "fork=../out/dir"];
 
-/// A workspace in which something else is mounted.
+/// A workspace that has another mount.
 fn place() -> Option<Scratch> {
     let scratch = have("script").then(Scratch::new)?;
     say(&scratch, "--mount other=../out/dir -- true").assert_ok();
     Some(scratch)
 }
 
-/// Starts `line` in a terminal, where a person says yes if it `asks`, and gives it the `signal` as soon as the link
-/// `fork` is there, or is not. It waits for the store by then. How it ended.
+/// Starts `line` in a terminal, where a person says yes if it `asks`. Sends the `signal` as soon as the symlink `fork`
+/// exists, or no longer does. By then the launcher waits for the store. Returns the exit status.
 fn interrupt(scratch: &Scratch, line: &[&str], asks: bool, signal: Signal, linked: bool) -> i32 {
     let lock = File::open(store(scratch).with_extension("lock")).expect("a lock");
     lock.lock().expect("locked");
@@ -70,7 +71,7 @@ fn a_signal_finds_link_and_approval_or_neither() {
     assert_eq!(kept.count(), 3, "the approvals and their lock, and the last run");
 }
 
-/// What a person approved for a run that fails is taken back, whoever interrupts that.
+/// If a run fails, its approval is taken back, even if a signal interrupts that.
 #[test]
 fn a_signal_finds_what_fails_taken_back() {
     let Some(scratch) = place() else { return };

@@ -1,4 +1,5 @@
-//! `--mount` and `--no-mount` together, or not at all: what is taken back, and what is left (spec §8.3, §8.4).
+//! `--mount` and `--no-mount` take effect together or not at all. Shows what is taken back, and what is left (spec
+//! §8.3, §8.4).
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +9,7 @@ use crate::cli_mounts::{approved, forked, in_terminal, link, say};
 use crate::run::have;
 use crate::scratch::Scratch;
 
-/// `line` is refused for a reason with these words in it, and leaves the tree as it was.
+/// Asserts that `line` fails for a reason with these words, and leaves the tree as it was.
 fn assert_leaves_nothing(scratch: &Scratch, line: &str, why: &str) {
     let list = || {
         let run = say(scratch, "approvals list --json").stdout;
@@ -28,7 +29,7 @@ fn assert_leaves_nothing(scratch: &Scratch, line: &str, why: &str) {
     assert_eq!(list(), before, "{run}");
 }
 
-/// What stops a run later leaves nothing either.
+/// A run that fails later leaves nothing either.
 #[test]
 fn no_mount_without_a_run() {
     let scratch = Scratch::new();
@@ -41,7 +42,7 @@ fn no_mount_without_a_run() {
     assert_eq!(link(&scratch, "fork"), None);
 }
 
-/// An approval counts for others as soon as it is given, and stays only with the run.
+/// An approval counts for other runs as soon as it is given, but it stays only if its run starts.
 #[test]
 fn no_approval_without_a_run() {
     if !have("script") {
@@ -99,7 +100,7 @@ fn no_mount_removes_link_and_approval() {
     // Another target in its place, in one command.
     say(&scratch, "--no-mount=b --mount b=../out/target -- cat b").assert_ok();
     assert_eq!(approved(&scratch), "b=target");
-    // What is no link any more is nobody's to remove.
+    // An entry that is no longer a symlink is not removed.
     fs::remove_file(scratch.path("ws/b")).expect("removed");
     scratch.write("ws/b", "precious");
     say(&scratch, "--no-mount -- true").assert_ok();
@@ -107,7 +108,7 @@ fn no_mount_removes_link_and_approval() {
     assert_eq!(scratch.read("out/target"), "unchanged\n");
 }
 
-/// In whatever order the links in them go.
+/// The symlinks in the directories may go in any order.
 #[test]
 fn no_mount_removes_the_directories_that_were_made_for_several_links() {
     for (made, gone) in [
@@ -128,7 +129,7 @@ fn no_mount_removes_the_directories_that_were_made_for_several_links() {
     }
 }
 
-/// What was made for it goes with it, but nothing that is somebody else's.
+/// Directories that were created for a mount go with it, but no entry that is somebody else's does.
 #[test]
 fn no_mount_removes_the_directories_that_were_made_for_the_link() {
     let scratch = Scratch::new();
@@ -138,12 +139,12 @@ fn no_mount_removes_the_directories_that_were_made_for_the_link() {
     say(&scratch, "--no-mount a/b/c --no-mount dir/d/e -- true").assert_ok();
     assert!(!scratch.ws().join("a/b").exists() && scratch.ws().join("dir/d/mine").exists());
     assert_eq!(link(&scratch, "a/other").as_deref(), Some("dir"));
-    // In use again at once.
+    // The name can be used again at once.
     say(&scratch, "--mount x/y=../out/dir -- true").assert_ok();
     say(&scratch, "--no-mount x/y --mount x/y=../out/target -- cat x/y").assert_ok();
 }
 
-/// What `mounts` lists is there to be removed, whatever tool its rules are of.
+/// Every mount in the list can be removed, even if its rules are a tool's.
 #[test]
 fn no_mount_removes_what_is_of_a_tool_alone() {
     let scratch = Scratch::new();
@@ -157,7 +158,7 @@ fn no_mount_removes_what_is_of_a_tool_alone() {
     assert_eq!(link(&scratch, "fork"), None);
 }
 
-/// The last rule of a policy does not take the restriction with it.
+/// If the last rule of a policy goes, the restriction stays.
 #[test]
 fn no_mount_never_lifts_a_restriction() {
     let scratch = forked();

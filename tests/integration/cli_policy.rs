@@ -1,4 +1,4 @@
-//! `check`, `explain`, `compile`, `--dry-run`, and what is said about a wrong policy file.
+//! `check`, `explain`, `compile`, `--dry-run`, and the messages about a wrong policy file.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn check_says_one_line_for_each_path() {
     assert!(!run.stdout.contains('\u{1b}'), "{run}");
 }
 
-/// Where its own rule grants that, another rule is no way.
+/// The rule of the root grants that already, so another rule would not help.
 #[test]
 fn the_root_cannot_be_deleted_and_that_is_said() {
     let scratch = Scratch::new();
@@ -135,7 +135,7 @@ fn a_dry_run_runs_nothing() {
     assert!(!scratch.path("ws/dir/ran").exists(), "{run}");
 }
 
-/// What follows the policy in a dry run.
+/// The plan, which follows the policy in a dry run.
 fn planned(options: &[&str], without: &str) -> String {
     let scratch = workspace();
     let line = [options, &["--dry-run", "--", "true"]].concat();
@@ -158,7 +158,7 @@ fn a_dry_run_says_who_holds_what() {
     assert!(plan.contains("shim (cooperative)") && !plan.contains("landlock"), "{plan}");
 }
 
-/// Also where the workspace has in it what the run itself needs.
+/// The plan is the same as in a run, even where the workspace contains what the run itself needs.
 #[test]
 fn a_dry_run_plans_what_a_run_does() {
     for options in [&[][..], &["-C", "/"]] {
@@ -188,7 +188,7 @@ fn a_plan_degrades_and_says_so() {
     run.assert_code(125).assert_stderr("listener").assert_stderr("doctor");
 }
 
-/// Nothing but the library asks about what is sensitive, unless all calls are judged.
+/// Only the library prompts for sensitive files, unless all calls are judged.
 #[test]
 fn explain_tells_who_asks_about_sensitive_files() {
     let scratch = Scratch::new();
@@ -200,7 +200,7 @@ fn explain_tells_who_asks_about_sensitive_files() {
     assert!(!told("file").contains(alone), "{}", told("file"));
 }
 
-/// What is asked about by the name of a link is not by its own.
+/// A file that prompts by the name of a symlink does not prompt by its own.
 #[test]
 fn check_knows_sensitive_names_of_links() {
     let scratch = Scratch::new();
@@ -222,7 +222,7 @@ fn check_knows_sensitive_names_of_links() {
     checked(".env").assert_ok().assert_stderr("because rules name them: rule `.env`");
 }
 
-/// As `explain` has it: the tier, not the rule whose grant it withholds.
+/// Like `explain`, it names the tier, and not the rule whose grant the tier denies.
 #[test]
 fn check_names_the_tier() {
     let scratch = Scratch::new();
@@ -237,7 +237,7 @@ fn check_names_the_tier() {
     assert_eq!(json(explained.assert_ok())["capabilities"][0]["rule"], rule, "{explained}");
 }
 
-/// Where it leads nobody knows, so that nobody can approve it.
+/// Nobody knows where the pattern leads, so nobody can approve it.
 #[test]
 fn a_pattern_of_an_unknown_home_is_left_out() {
     let scratch = Scratch::new();
@@ -248,7 +248,8 @@ fn a_pattern_of_an_unknown_home_is_left_out() {
     assert!(!run.stderr.contains("approve"), "{run}");
 }
 
-/// Whatever the environment says, a user has a home: that of the password file is protected where `HOME` names none.
+/// Every user has a home, whatever the environment says. If `HOME` names none, the one in the password file is
+/// protected.
 #[test]
 fn a_home_that_is_not_named_is_protected() {
     let Some(home) = home_of_account() else { return skip("no home of this user's") };
@@ -270,7 +271,7 @@ fn a_home_that_is_not_named_is_protected() {
     }
 }
 
-/// With another home in the environment what is sensitive in the account's is asked about all the same.
+/// If the environment has another home, sensitive files in the account's home prompt nevertheless.
 #[test]
 fn the_home_of_the_account_is_protected_beside_another() {
     let Some(home) = home_of_account() else { return skip("no home of this user's") };
@@ -284,7 +285,7 @@ fn the_home_of_the_account_is_protected_beside_another() {
     own.assert_ok().assert_stdout("never writable from inside");
 }
 
-/// The directory that the password file has for who runs this, if it is there.
+/// The home of the current user in the password file, if it exists.
 fn home_of_account() -> Option<String> {
     let uid = rustix::process::getuid().as_raw();
     let entry = Command::new("getent").args(["passwd", &uid.to_string()]).output().ok()?;
@@ -292,7 +293,7 @@ fn home_of_account() -> Option<String> {
     entry.split(':').nth(5).filter(|home| Path::new(home).is_dir()).map(str::to_owned)
 }
 
-/// What rules about programs refuse is told of the file, too, and of what is none nothing.
+/// `explain` reports denials by rules about programs for the file, too. It reports none for a file that is no program.
 #[test]
 fn explain_tells_of_programs_that_are_not_started() {
     let scratch = Scratch::for_ordinary_user();
@@ -314,7 +315,7 @@ fn explain_tells_of_programs_that_are_not_started() {
     product(&scratch, &["--", "sh", "-c", "/bin/ls"]).run().assert_stderr("denied");
 }
 
-/// What tiers keep in its place may be deleted, and not moved; a link is deleted where it stands.
+/// An entry that tiers keep in its place may be deleted, but not moved. A symlink is deleted where it is.
 #[test]
 fn explain_tells_what_is_not_moved_and_what_is_deleted() {
     let scratch = workspace();
@@ -356,7 +357,7 @@ fn the_doctor_finds_what_is_missing() {
     assert!(run.assert_ok().stdout.lines().all(|line| line.chars().count() <= 80), "{run}");
 }
 
-/// `text` as a policy is refused; what is said names the file, the line, `key`, and `advice`.
+/// Asserts that `text` is no valid policy, and that the message names the file, the line, `key` and `advice`.
 fn assert_refused(name: &str, text: &str, line: usize, key: &str, advice: &str) {
     let scratch = Scratch::new();
     scratch.write(name, text);
@@ -409,7 +410,7 @@ fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
     product(&scratch, &["check", "read", "a"]).run().assert_code(125).assert_stderr("it is a pipe");
 }
 
-/// What is named with `-p` may be a pipe, which is read once.
+/// `-p` may name a pipe, which is read once.
 #[test]
 fn a_policy_may_come_from_a_pipe() {
     let scratch = workspace();
@@ -478,7 +479,7 @@ fn a_tool_has_rules_of_its_own() {
     }
 }
 
-/// Landlock's rules stand on what exists; a rule on a directory that a build has yet to make counts too.
+/// Landlock's rules apply to existing files. A rule on a directory that a build has yet to create counts, too.
 #[test]
 fn programs_run_in_a_directory_that_was_not_there() {
     let scratch = Scratch::new();
@@ -505,7 +506,7 @@ fn a_home_may_be_spelled_by_way_of_another_directory() {
     assert!(!run.stdout.contains('K'), "{run}");
 }
 
-/// What Landlock has no rule for the library has the supervisor do.
+/// The library has the supervisor make calls for which Landlock has no rule.
 #[test]
 fn a_directory_that_was_not_there_is_like_any_other() {
     let scratch = Scratch::new();
@@ -523,7 +524,7 @@ fn a_directory_that_was_not_there_is_like_any_other() {
     run.assert_ok();
 }
 
-/// A rule of Landlock's for programs to come would let the whole home be read.
+/// A Landlock rule for programs to come would allow reading the whole home.
 #[test]
 fn programs_start_in_the_next_run_where_nothing_around_may_be_read() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! Questions in a terminal, while programs run.
+//! Prompts in a terminal, while programs run.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,7 @@ use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
-/// A workspace in which `ask/` takes a person, with two files in it.
+/// A workspace in which `ask/` prompts, with two files in it.
 pub(crate) fn place() -> Scratch {
     let scratch = Scratch::new();
     scratch.write("ws/jp-confine.toml", "[file_policy]\nprompt_paths = ['<workspace>/ask/**']\n");
@@ -50,7 +50,7 @@ fn yes_is_for_once() {
     assert_eq!(terminal.screen().matches("content-a").count(), 1);
 }
 
-/// One thread asks for the same again at once.
+/// A yes is for one call, even if the same thread asks for the same file again at once.
 #[test]
 fn yes_is_for_one_call() {
     let scratch = place();
@@ -68,7 +68,7 @@ fn yes_is_for_one_call() {
     assert!(!terminal.screen().contains("second:content"), "{}", terminal.screen());
 }
 
-/// What the library asks about it then does itself; the program's own instruction is another call.
+/// The library itself makes the call that it asked about. A system call of the program's own is another one.
 #[test]
 fn yes_is_for_the_call_that_was_asked_about() {
     let scratch = arena_with(Linking::Dynamic, place());
@@ -85,7 +85,7 @@ fn yes_is_for_the_call_that_was_asked_about() {
     terminal.end();
 }
 
-/// Who has a file open for writing by a yes sets its mode and its times by the same, with the library and without.
+/// A yes to open a file for writing also covers its mode and its times, with the library and without.
 #[test]
 fn who_may_write_is_asked_once() {
     if !have("script") {
@@ -108,7 +108,7 @@ fn who_may_write_is_asked_once() {
     }
 }
 
-/// A start is asked about together with what the interpreter reads, as often as it does; nobody else reads it by that.
+/// One prompt covers a start and every read by the interpreter. It does not let others read the script.
 #[test]
 fn a_script_is_one_question() {
     let scratch = place();
@@ -130,7 +130,7 @@ fn a_script_is_one_question() {
     assert_eq!(terminal.screen().matches(QUESTION).count(), 2, "{}", terminal.screen());
 }
 
-/// What libc opens by itself is asked about then, and not before, too; after a no it says so of the library.
+/// If libc opens a library by itself, there is one prompt at that moment. After a no, the error names the library.
 #[test]
 fn a_library_is_one_question() {
     let scratch = place();
@@ -152,8 +152,8 @@ fn a_library_is_one_question() {
     }
 }
 
-/// The same where the arguments of what starts are where those before were: addresses are not drawn, and names are of
-/// one length.
+/// The same without random addresses, and with names of one length. So the new program's arguments are at the addresses
+/// of the old one's.
 #[test]
 fn a_script_is_one_question_without_random_addresses() {
     let scratch = place();
@@ -166,7 +166,7 @@ fn a_script_is_one_question_without_random_addresses() {
     };
     script("ws/one/a", "exec one/b");
     script("ws/ask/s", "echo ran");
-    // In the place of the first, and by a child of it.
+    // The script replaces the first one, or is its child.
     for line in ["exec ask/s", "ask/s\n:"] {
         script("ws/one/b", line);
         let mut terminal = start(&scratch, "setarch -R one/a");
@@ -179,7 +179,7 @@ fn a_script_is_one_question_without_random_addresses() {
     }
 }
 
-/// That yes is for a start that comes about, and for the very file.
+/// The yes is only for a start that takes place, and only for that file.
 #[test]
 fn a_yes_to_a_start_opens_nothing_else() {
     let scratch = Scratch::new();
@@ -214,7 +214,7 @@ fn a_yes_to_a_start_opens_nothing_else() {
     }
 }
 
-/// Another file that is there by the time of the answer is another question, with the library and without.
+/// If another file is there by the time of the answer, there is another prompt, with the library and without.
 #[test]
 fn a_start_is_of_what_was_asked_about() {
     if !have("script") {
@@ -247,19 +247,19 @@ fn a_start_is_of_what_was_asked_about() {
     }
 }
 
-/// What is removed by the time of the answer is not there: nobody is asked about it again, with the library or without.
+/// If the file is removed by the time of the answer, there is no further prompt, with the library and without.
 #[test]
 fn a_start_of_what_is_removed_is_one_question() {
     removed_at_the_question(None, &["y\n"], "ENOENT");
 }
 
-/// The yes to it does not start what was put in its place.
+/// The yes does not start the file that took its place.
 #[test]
 fn a_start_of_what_is_replaced_is_another_question() {
     removed_at_the_question(Some("ws/other"), &["y\n", "n\n"], "EACCES");
 }
 
-/// Starts a script, and removes it while that is asked about: nothing runs. A `successor` comes to its place then.
+/// Starts a script, and removes it during the prompt, so that nothing runs. A `successor` then takes its place.
 fn removed_at_the_question(successor: Option<&str>, answers: &[&str], outcome: &str) {
     if !have("script") {
         return;
@@ -290,7 +290,7 @@ fn removed_at_the_question(successor: Option<&str>, answers: &[&str], outcome: &
     }
 }
 
-/// A start fails, and another one reads the file: be it of the same interpreter.
+/// A start fails, and another one reads the file, even with the same interpreter. The yes does not cover that.
 #[test]
 fn a_yes_to_a_start_that_fails_is_for_no_other() {
     if !have("script") || !have("python3") {
@@ -360,7 +360,7 @@ fn what_changes_is_asked_about_as_well() {
     assert_eq!(scratch.read("ws/ask/a"), "content-a\n");
 }
 
-/// One question names both ends of a move, for programs with the library and without.
+/// One prompt names both ends of a move, for programs with the library and without.
 #[test]
 fn a_move_is_one_question() {
     let scratch = arena_with(Linking::Static, place());
@@ -380,8 +380,8 @@ fn a_move_is_one_question() {
     assert_eq!(scratch.read("ws/ask/c"), "content-a\n");
 }
 
-/// About removing or moving what is not there nobody is asked, with the library and without: `rm -f` goes on, as it
-/// does where nobody is to be asked. A link that leads nowhere is there.
+/// Nobody is prompted for deleting or moving a missing file, with the library and without. `rm -f` goes on, as it does
+/// without prompts. A dangling symlink is not missing.
 #[test]
 fn what_is_missing_is_not_asked_about() {
     let tools = "rm -f ask/none && rm -rf ask/none && echo none; rmdir ask/none; mv ask/none ask/c; \
@@ -410,7 +410,7 @@ fn what_is_missing_is_not_asked_about() {
     }
 }
 
-/// A pattern that is written by way of a link asks of moves, too, and once of one.
+/// A pattern that is spelled through a symlink prompts for moves, too, and once for each.
 #[test]
 fn a_spelling_by_a_link_is_asked_about() {
     let scratch = place();
@@ -431,7 +431,7 @@ fn a_spelling_by_a_link_is_asked_about() {
     assert_eq!(scratch.read("ws/ask/d"), "inside\n");
 }
 
-/// One end by its spelling and the other by what it is: that is one question as well.
+/// One end prompts by its spelling, and the other by what it is. That is one prompt as well.
 #[test]
 fn ends_of_a_move_that_are_asked_about_for_different_reasons() {
     let scratch = place();
@@ -455,7 +455,7 @@ fn ends_of_a_move_that_are_asked_about_for_different_reasons() {
     );
 }
 
-/// Both wait; one screen has both questions, and one answer counts for both. Meanwhile others run.
+/// Both wait. One screen shows both requests, and one answer counts for both. Meanwhile other programs run.
 #[test]
 fn two_programs_are_asked_about_together() {
     let scratch = place();
@@ -476,7 +476,7 @@ fn two_programs_are_asked_about_together() {
     assert!(screen.contains("content-a") && screen.contains("content-b"), "{screen}");
 }
 
-/// What is said until the run ends holds for all who wait for it, with the question or later.
+/// An answer for the whole run counts for all that wait for it, at this prompt or later.
 #[test]
 fn an_answer_for_the_run_settles_what_waits() {
     for (script, replies) in [
@@ -519,7 +519,7 @@ fn who_waits_for_an_answer_can_be_killed() {
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// Where no rule reaches nothing holds but the question; consent is to all that it was about.
+/// Where no rule reaches, only the prompt protects. Consent covers all that the prompt was about.
 #[test]
 fn consent_reaches_beyond_rules() {
     let scratch = place();
@@ -542,7 +542,7 @@ fn consent_reaches_beyond_rules() {
     assert!(!scratch.path("out/made").exists());
 }
 
-/// What is typed for another job is no answer.
+/// Keys that are typed for another job are no answer.
 #[test]
 fn a_question_waits_for_its_job() {
     let scratch = place();
@@ -564,7 +564,8 @@ fn a_question_waits_for_its_job() {
     terminal.keys("exit\n");
 }
 
-/// A question of what the program left running stands alone; what it waits for then is told after the answer.
+/// The prompt of a process that the program left running stands alone. The launcher says only after the answer what it
+/// waits for.
 #[test]
 fn what_is_left_running_is_told_of_behind_its_question() {
     let scratch = place();
@@ -581,7 +582,7 @@ fn what_is_left_running_is_told_of_behind_its_question() {
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// Whom the library is not in.
+/// The library is not in these programs.
 #[test]
 fn static_programs_wait_too() {
     let scratch = arena_with(Linking::Static, place());
@@ -604,7 +605,7 @@ fn static_programs_wait_too() {
     terminal.end();
 }
 
-/// Advice about what was refused takes nothing away that was consented to, and events tell who refused it.
+/// Suggestions after a denial take no consent away, and the events tell who denied it.
 #[test]
 fn a_sensitive_path_is_warned_of_once() {
     let scratch = Scratch::new();
@@ -627,7 +628,7 @@ fn a_sensitive_path_is_warned_of_once() {
     terminal.see("update = true");
     terminal.end();
     let events = scratch.read("ws/events");
-    // Each of the programs that read it goes by the consent.
+    // The consent covers each program that reads the file.
     for (consent, count) in [("run", 2), ("refused", 1)] {
         let one = format!("\"consent\":\"{consent}\"");
         assert_eq!(events.matches(&one).count(), count, "{consent}: {events}");
@@ -635,7 +636,7 @@ fn a_sensitive_path_is_warned_of_once() {
     assert_eq!(events.matches("\"sensitive_refused\"").count(), 1, "{events}");
 }
 
-/// What was said of one name of it is said of the other.
+/// The answer for one name of the file counts for the other.
 #[test]
 fn a_sensitive_name_of_a_link_is_warned_of_once() {
     let scratch = Scratch::new();
@@ -661,7 +662,7 @@ fn a_sensitive_name_of_a_link_is_warned_of_once() {
     terminal.end();
 }
 
-/// A warning is for the run, so that `r` is not offered with it.
+/// A warning is for the whole run, so `r` is not offered with it.
 #[test]
 fn what_is_not_offered_is_a_no() {
     let scratch = Scratch::new();
@@ -679,7 +680,7 @@ fn what_is_not_offered_is_a_no() {
     terminal.end();
 }
 
-/// The record says who consented; a program that tells of itself what the library tells is no person.
+/// The record says who consented. A program that reports as the library does is no person.
 #[test]
 fn nobody_consents_for_a_person() {
     let scratch = arena(Scratch::new());
@@ -693,7 +694,7 @@ fn nobody_consents_for_a_person() {
     }
 }
 
-/// What the spelling of a new entry keeps from everybody nobody is asked about, wherever it leads.
+/// If the spelling of a new entry is denied to everybody, nobody is prompted for it, wherever it leads.
 #[test]
 fn a_spelling_that_is_denied_asks_nothing() {
     let scratch = place();
@@ -717,7 +718,7 @@ fn a_spelling_that_is_denied_asks_nothing() {
     assert_eq!(left, ["a", "b"]);
 }
 
-/// Nobody is said to have answered at a terminal that went away.
+/// If the terminal goes away, nobody is said to have answered.
 #[test]
 fn a_terminal_that_goes_away_says_nothing() {
     let scratch = place();
@@ -737,7 +738,7 @@ fn a_terminal_that_goes_away_says_nothing() {
     assert!(told.contains("nobody consented") && !told.contains("said no"), "{told}");
 }
 
-/// A question that nobody was asked is no refusal of theirs.
+/// If nobody saw a prompt, the report does not say that a person denied.
 #[test]
 fn nobody_is_asked_without_a_supervisor() {
     let scratch = place();
@@ -750,7 +751,7 @@ fn nobody_is_asked_without_a_supervisor() {
     assert_eq!(terminal.end(), Some(1));
 }
 
-/// Without a terminal, or told not to ask: no, and the block says why.
+/// Without a terminal, or with `--non-interactive`, the answer is no, and the report says why.
 #[test]
 fn nobody_to_ask() {
     let scratch = place();

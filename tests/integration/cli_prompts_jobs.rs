@@ -1,4 +1,4 @@
-//! Questions beside shells that hand the terminal on, and beside those of other runs.
+//! Prompts beside shells that hand the terminal on, and beside the prompts of other runs.
 
 use std::fs;
 use std::thread;
@@ -14,34 +14,34 @@ use crate::terminal::{Terminal, quoted};
 
 const APPROVAL: &str = "Approve? [y/N] ";
 
-/// Longer than it takes what is next in a script to come.
+/// Waits longer than the next step of a script takes to come.
 fn a_person_thinks() {
     thread::sleep(Duration::from_millis(1200));
 }
 
-/// A person reads the question, and says yes.
+/// A person reads the prompt, and says yes.
 fn agree(terminal: &mut Terminal) {
     terminal.see(QUESTION);
     a_person_thinks();
     terminal.keys("y\n");
 }
 
-/// Who needs the approval.
+/// A run that needs the approval.
 fn reader(scratch: &Scratch) -> Run<'_> {
     Run::new(scratch, "cat", &["fork/inner"]).mode(Mode::Confined)
 }
 
-/// A run in the background that the shell which started it has left behind, until that has ended.
+/// A background run that its shell has left behind, in a terminal that stays until the run has ended.
 fn start_orphan(scratch: &Scratch, run: &Run<'_>) -> Terminal {
     let orphan = format!("(set -m; (sleep 0.3; {}; echo status:$?; : > end) &)", quoted(run));
     let script = format!("{orphan}; until [ -e end ]; do sleep 0.1; done");
     Terminal::start(&Run::new(scratch, "bash", &["-c", &script]).mode(Mode::Bare))
 }
 
-/// Whether the terminal takes lines, and shows them.
+/// Prints whether the terminal takes lines, and shows them.
 const MODES: &str = "stty -a < /dev/tty | grep -o -w -e '[-]*icanon' -e '[-]*echo' | tr '\\n' :";
 
-/// A shell whose job ends while a question stands wants the terminal back.
+/// A shell whose job ends during a prompt wants the terminal back.
 #[test]
 fn a_shell_waits_for_a_question() {
     let scratch = place();
@@ -63,7 +63,8 @@ fn a_shell_waits_for_a_question() {
     assert!(!screen.contains("-icanon") && !screen.contains("-echo:"), "{screen}");
 }
 
-/// A handler that runs meanwhile, as a shell's for a job that ends, is no answer: no such open ends by a signal.
+/// A signal handler that runs meanwhile, such as a shell's for a job that ends, is no answer. No such open ends by a
+/// signal.
 #[test]
 fn a_question_outlasts_the_signals_of_who_waits() {
     let scratch = place();
@@ -79,7 +80,7 @@ fn a_question_outlasts_the_signals_of_who_waits() {
     assert!(!terminal.screen().contains("denial"), "{}", terminal.screen());
 }
 
-/// The same without the library, and without `SA_RESTART`.
+/// No signal ends such an open without the library either, even without `SA_RESTART`.
 #[test]
 fn no_signal_ends_an_open_that_is_asked_about() {
     if !have("script") {
@@ -110,7 +111,8 @@ fn a_script_with_jobs_waits_for_a_question() {
     assert!(!terminal.screen().contains("a person said no"), "{}", terminal.screen());
 }
 
-/// As when a shell gets no processor to take it back: that is no other job's terminal.
+/// A job may have ended while its shell gets no processor to take the terminal back. The terminal is then no other
+/// job's.
 #[test]
 fn a_question_takes_the_terminal_from_a_job_that_has_ended() {
     let scratch = place();
@@ -134,7 +136,8 @@ print(open('ask/a').read())
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
 }
 
-/// The terminal does not stop who ignores that. Whom it made the foreground has it after the answer.
+/// The terminal does not stop a process that ignores the signal. If such a process moved a group to the foreground,
+/// that group has the terminal after the answer.
 #[test]
 fn nobody_takes_the_terminal_from_a_question() {
     let scratch = place();
@@ -164,7 +167,7 @@ os.waitpid(thief, 0)
     assert_eq!(terminal.screen().matches("got b'").count(), 1, "{}", terminal.screen());
 }
 
-/// A program that looks at the modes while a question stands, and has them so again later.
+/// A program reads the modes during a prompt, and sets them again later.
 #[test]
 fn modes_of_a_question_are_fit_to_be_left() {
     let scratch = place();
@@ -180,10 +183,10 @@ fn modes_of_a_question_are_fit_to_be_left() {
     assert!(!terminal.screen().contains("-icanon"), "{}", terminal.screen());
 }
 
-/// Changes of a terminal, by a program in the foreground, beside it, and behind it.
+/// Changes a terminal, by a program in the foreground, by one beside it, and by one behind it.
 const CHANGES: &str = include_str!("../terminals/changes.py");
 
-/// What the supervisor does to a terminal for a program is what the program would do.
+/// The supervisor does to a terminal for a program what the program would do.
 #[test]
 fn a_terminal_is_changed_as_bare() {
     if !have("script") || !have("python3") {
@@ -202,7 +205,7 @@ fn a_terminal_is_changed_as_bare() {
     assert_eq!(bare, confined);
 }
 
-/// One question at a time, and each answer is for the one that is seen.
+/// There is one prompt at a time, and each answer is for the prompt on the screen.
 #[test]
 fn runs_in_one_terminal_ask_one_after_the_other() {
     let scratch = place();
@@ -229,8 +232,7 @@ fn runs_in_one_terminal_ask_one_after_the_other() {
     assert!(!screen.contains("a question waits"), "{screen}");
 }
 
-/// Two runs with these `flags` that read `file`, both of which have begun when the first puts the `question` that
-/// both have.
+/// Two runs with these `flags` that read `file`. Both have begun when the first shows the `question` that both have.
 fn start_two(scratch: &Scratch, flags: &[&str], file: &str, question: &str) -> Terminal {
     let run = |line: &[&str]| {
         quoted(&Run::new(scratch, line[0], &line[1..]).mode(Mode::Confined).flags(flags))
@@ -263,7 +265,7 @@ fn runs_that_begin_together_ask_one_after_the_other() {
     assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
 }
 
-/// Who had to wait for the question of another run finds what was said to it.
+/// A run that had to wait for another run's prompt uses the answer to that.
 #[test]
 fn what_is_approved_by_its_turn_a_run_does_not_ask_about() {
     let scratch = forked();
@@ -277,7 +279,7 @@ fn what_is_approved_by_its_turn_a_run_does_not_ask_about() {
     assert_eq!(terminal.screen().matches(APPROVAL).count(), 1, "{}", terminal.screen());
 }
 
-/// So does who asks at another terminal, where a question stands, too.
+/// So does a run at another terminal, even with its own prompt on the screen.
 #[test]
 fn what_is_approved_elsewhere_needs_no_answer() {
     let scratch = forked();
@@ -297,7 +299,7 @@ fn what_is_approved_elsewhere_needs_no_answer() {
     }
 }
 
-/// The link that both would make is one.
+/// Both would create the same symlink.
 #[test]
 fn runs_that_mount_the_same_ask_once() {
     let scratch = Scratch::new();
@@ -315,7 +317,7 @@ fn runs_that_mount_the_same_ask_once() {
     assert!(!scratch.path("ws/a").exists());
 }
 
-/// As any program that reads the terminal.
+/// An approval waits like any program that reads the terminal.
 #[test]
 fn an_approval_in_the_background_waits_for_the_foreground() {
     let scratch = forked();
@@ -348,7 +350,7 @@ fn an_approval_is_not_waited_for_where_nobody_would_continue() {
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
 }
 
-/// So it is with a question of a program in such a group.
+/// A prompt of a program in such a group does not wait either.
 #[test]
 fn a_question_is_not_waited_for_where_nobody_would_continue() {
     let scratch = place();
@@ -365,7 +367,7 @@ fn a_question_is_not_waited_for_where_nobody_would_continue() {
     assert!(!terminal.screen().contains("a question waits"), "{}", terminal.screen());
 }
 
-/// A terminal that has gone is none in whose background a run waits, whoever ignores the hangup.
+/// If the terminal has gone, a run does not wait in its background, even if it ignores the hangup.
 #[test]
 fn an_approval_is_not_waited_for_where_the_terminal_has_gone() {
     let scratch = forked();
@@ -388,7 +390,7 @@ fn an_approval_is_not_waited_for_where_the_terminal_has_gone() {
     assert!(said.contains("approvals approve"), "{said}");
 }
 
-/// What is typed after a stop is an answer only to what is on the screen again.
+/// After a stop, typed keys answer only a prompt that is on the screen again.
 #[test]
 fn an_approval_is_asked_for_again_after_a_stop() {
     let scratch = forked();
@@ -413,7 +415,7 @@ fn an_approval_is_asked_for_again_after_a_stop() {
     terminal.keys("exit\n");
 }
 
-/// Unless it was answered meanwhile.
+/// If it was answered meanwhile, there is no prompt again.
 #[test]
 fn what_is_approved_during_a_stop_is_not_asked_for_again() {
     let scratch = forked();
@@ -435,7 +437,7 @@ fn what_is_approved_during_a_stop_is_not_asked_for_again() {
     assert!(!screen.contains("no answer is needed"), "{screen}");
 }
 
-/// A key that comes between the call and its question stops the job, and what is typed then is for the shell.
+/// If a key between the call and its prompt stops the job, the next keys are for the shell.
 #[test]
 fn nobody_is_asked_about_a_job_that_was_just_stopped() {
     let scratch = place();
@@ -458,7 +460,7 @@ fn nobody_is_asked_about_a_job_that_was_just_stopped() {
     terminal.keys("exit\n");
 }
 
-/// What the program left running is the job then, and is asked about as that.
+/// The processes that the program left running are the job then. The prompt is about that job.
 #[test]
 fn what_is_left_stops_at_a_question() {
     let scratch = place();
@@ -482,7 +484,7 @@ fn what_is_left_stops_at_a_question() {
     terminal.keys("exit\n");
 }
 
-/// What is told of those that are ended with the program has a line of its own, below the question of one of them.
+/// The report on processes that end with the program has a line of its own, below the prompt of one of them.
 #[test]
 fn what_is_ended_leaves_its_question_first() {
     let scratch = place();
@@ -497,7 +499,7 @@ fn what_is_ended_leaves_its_question_first() {
     terminal.end();
 }
 
-/// A question that was left with its job keeps nobody else from asking.
+/// A prompt that stopped with its job keeps no other run from prompting.
 #[test]
 fn a_stopped_run_does_not_keep_its_turn() {
     let scratch = forked();

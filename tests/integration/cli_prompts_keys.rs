@@ -1,4 +1,4 @@
-//! Whose keys are whose while a question stands in the terminal, and what is left of that afterwards.
+//! Which process gets the keys during a prompt in the terminal, and the state of the terminal afterwards.
 
 use std::thread;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
-/// A confined run of a script in Python in a terminal.
+/// A confined run of a Python script in a terminal.
 pub(crate) fn start_python(scratch: &Scratch, script: &str) -> Terminal {
     Terminal::start(&Run::new(scratch, "python3", &["-c", script]).mode(Mode::Confined))
 }
 
-/// Nobody is left at the question then but the front.
+/// If the supervisor is killed, only the front is left at the prompt.
 #[test]
 fn a_question_whose_supervisor_is_killed_leaves_the_terminal_as_it_was() {
     let scratch = place();
@@ -39,7 +39,7 @@ fn a_question_whose_supervisor_is_killed_leaves_the_terminal_as_it_was() {
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// Whoever ends the run by a signal says no on behalf of what that leaves running, which is heard on a line of its own.
+/// If a signal ends the run, the processes that it leaves running get a no. A line of its own reports that.
 #[test]
 fn a_run_that_is_told_to_end_withdraws_its_questions() {
     let scratch = place();
@@ -88,7 +88,7 @@ fn the_terminal_is_given_back() {
     assert!(!terminal.screen().contains("y: command not found"), "{}", terminal.screen());
 }
 
-/// Who reads keys in another thread, and by another descriptor, does not get the answer.
+/// A process that reads keys in another thread and by another descriptor does not get the answer.
 #[test]
 fn an_answer_is_for_nobody_else() {
     let scratch = place();
@@ -105,7 +105,7 @@ print(open('ask/a').read(), flush=True)
 ";
     let mut terminal = start_python(&scratch, script);
     terminal.see(QUESTION);
-    // The process that asks is stopped, as it reads. A person takes a while.
+    // The process that asks is stopped, because it reads. A person takes a while.
     thread::sleep(Duration::from_millis(1500));
     terminal.keys("y\n");
     terminal.see("content-a");
@@ -114,7 +114,7 @@ print(open('ask/a').read(), flush=True)
     assert!(["stolen", "nobody waits"].iter().all(|word| !screen.contains(word)), "{screen}");
 }
 
-/// Who waits for keys in other calls than `read(2)` does not get it either.
+/// A process that waits for keys in other calls than `read(2)` does not get it either.
 #[test]
 fn an_answer_is_for_nobody_who_reads_in_other_ways() {
     let scratch = place();
@@ -143,7 +143,7 @@ os._exit(0)
     }
 }
 
-/// Whom somebody traces cannot be held.
+/// A traced process cannot be held.
 #[test]
 fn an_answer_is_for_nobody_who_is_traced() {
     let scratch = place();
@@ -156,14 +156,14 @@ fn an_answer_is_for_nobody_who_is_traced() {
     terminal.see(QUESTION);
     terminal.keys("y\n");
     terminal.see("content-a");
-    // It reads on.
+    // The process goes on reading.
     terminal.keys("here\n");
     terminal.see("here\r\nhere\r\n");
     terminal.keys("\x04");
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// The terminal stops nobody in another session who comes from waiting for keys to read them.
+/// The terminal stops no process of another session that waits for keys, and then reads them.
 #[test]
 fn an_answer_is_for_no_server_of_the_terminal() {
     let scratch = place();
@@ -185,14 +185,14 @@ os.kill(server, signal.SIGKILL)
 ";
     let mut terminal = start_python(&scratch, script);
     terminal.see(QUESTION);
-    // As many keys as a server cannot fail to get some of.
+    // Enough keys that a server would certainly get some of them.
     terminal.keys(&("x\x7f".repeat(100) + "y\n"));
     terminal.see("content-a");
     terminal.end();
     assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());
 }
 
-/// Nor does it stop who begins to read there when the question stands already.
+/// The terminal does not stop a server either that begins to read during the prompt.
 #[test]
 fn an_answer_is_for_no_server_that_begins_to_read() {
     let scratch = place();
@@ -221,7 +221,7 @@ os.kill(server, signal.SIGKILL)
     assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());
 }
 
-/// Who is in another group than the foreground goes on after the question as it went on before.
+/// After the prompt, a process outside the foreground group goes on as before.
 #[test]
 fn a_parent_that_waits_for_keys_goes_on() {
     let scratch = place();
@@ -249,8 +249,8 @@ print('the parent goes on', flush=True)
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// Shells show jobs that stop, and take the terminal from them: neither who reads a pipe nor who reads
-/// keys is seen to.
+/// Shells show stopped jobs, and take the terminal from them. So nobody sees the stop of a process that reads a pipe or
+/// keys.
 #[test]
 fn nobody_sees_a_stop_for_a_question() {
     let scratch = place();
@@ -277,7 +277,7 @@ for _ in range(3):
     assert!(!terminal.screen().contains("stopped"), "{}", terminal.screen());
 }
 
-/// ^Z is no answer: the job stops, as it would without a question, and is asked about when it goes on.
+/// ^Z is no answer. The job stops as it would without a prompt, and prompts again when it goes on.
 #[test]
 fn a_question_stops_with_its_job() {
     let scratch = place();
@@ -313,7 +313,7 @@ fn an_interrupt_is_a_no_and_reaches_the_program() {
     assert!(!screen.contains("content-a") && !screen.contains("not reached\r"), "{screen}");
 }
 
-/// Python looks for what it was sent where a call was interrupted, and nowhere else.
+/// Python looks for signals where a call was interrupted, and nowhere else.
 #[test]
 fn an_interrupt_is_told_as_one() {
     let scratch = place();
@@ -329,7 +329,7 @@ fn an_interrupt_is_told_as_one() {
     assert!(!screen.contains("Error") && screen.contains("a person said no"), "{screen}");
 }
 
-/// With the library and without; who tries again is refused at once.
+/// An interrupt ends the call, with the library and without. A program that tries again is denied at once.
 #[test]
 fn an_interrupted_call_ends_by_that() {
     if !have("script") {
@@ -348,7 +348,7 @@ fn an_interrupted_call_ends_by_that() {
     }
 }
 
-/// Whom it does nothing to, as what a shell without jobs starts with `&`, hears a no.
+/// A process that ignores the interrupt gets a no. A shell without jobs starts such processes with `&`.
 #[test]
 fn an_interrupt_that_is_ignored_is_a_no() {
     let scratch = place();
@@ -363,7 +363,7 @@ fn an_interrupt_that_is_ignored_is_a_no() {
     terminal.end();
 }
 
-/// Where the terminal makes no signals of keys, an interrupt is for whoever asks.
+/// If the terminal makes no signals of keys, an interrupt is for the process that asks.
 #[test]
 fn an_interrupt_spares_who_reads_keys_as_keys() {
     let scratch = place();
@@ -379,7 +379,7 @@ fn an_interrupt_spares_who_reads_keys_as_keys() {
     terminal.end();
 }
 
-/// A terminal tells the job in the foreground that it has another size: while a question stands that is not the run's.
+/// A terminal tells the job in the foreground that its size changed. During a prompt that job is not the run's.
 #[test]
 fn programs_hear_of_another_size_after_a_question() {
     let scratch = place();
@@ -401,7 +401,7 @@ print('end', flush=True)
     terminal.end();
 }
 
-/// A shell keeps an interrupt from what it starts in the background; where it ends by that itself, nobody is asked on
+/// A shell keeps an interrupt from its background processes. If it ends by the interrupt itself, nobody is prompted on
 /// behalf of the others.
 #[test]
 fn an_interrupt_that_ends_the_program_withdraws_its_questions() {
@@ -414,19 +414,19 @@ fn an_interrupt_that_ends_the_program_withdraws_its_questions() {
     let script = format!("trap : INT; {}; read x; echo got:$x", quoted(&run));
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
     terminal.see(QUESTION);
-    // While the others come, which wait for this question, or before.
+    // The others come meanwhile, and wait for this prompt. They may have come before.
     thread::sleep(Duration::from_secs(1));
     terminal.keys("\x03");
     terminal.see("the question was withdrawn unanswered");
     terminal.keys("here\n");
     terminal.see("got:here");
-    // As the shell around it ends, which hears the key, too.
+    // The shell around it gets the key, too, and ends.
     assert_eq!(terminal.end(), Some(130));
     let screen = terminal.screen();
     assert!(!screen.contains("content") && !screen.contains("not reached\r"), "{screen}");
 }
 
-/// Where it goes on, others are asked about as before.
+/// If the program goes on, the others prompt as before.
 #[test]
 fn an_interrupt_that_is_handled_withdraws_nothing() {
     let scratch = place();

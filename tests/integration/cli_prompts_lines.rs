@@ -1,4 +1,4 @@
-//! How programs have a terminal read lines has no part in what a person answers.
+//! Programs may change how a terminal reads lines. This does not affect a person's answers.
 
 use crate::cli_mounts::{approved, forked};
 use crate::cli_prompts::{QUESTION, place, start};
@@ -9,17 +9,17 @@ use crate::terminal::{Terminal, quoted};
 
 const APPROVAL: &str = "Approve? [y/N] ";
 
-/// What erases a line is a character of what terminals answer, and a person's no reprints it.
+/// With these modes, a character of a terminal's reports erases the line, and a person's no reprints it.
 const FORGED: &str = "stty iuclc iexten kill 1 rprnt n";
 
-/// A script that ends with a run which needs an approval.
+/// A script that ends with a run that needs an approval.
 fn start_after(scratch: &Scratch, script: &str, then: &str) -> Terminal {
     let run = quoted(&Run::new(scratch, "cat", &["fork/inner"]).mode(Mode::Confined));
     Terminal::start(&Run::sh(scratch, &format!("{script}; {run}; {then}")).mode(Mode::Bare))
 }
 
-/// What a terminal says of itself (`ESC [ 6 n` asks where the cursor is) is no answer, nor is it once a person presses
-/// Enter or says no.
+/// A terminal's report about itself is no answer, even if a person then presses Enter or says no. `ESC [ 6 n` asks for
+/// the position of the cursor.
 #[test]
 fn a_terminal_does_not_answer_a_question() {
     let scratch = place();
@@ -41,7 +41,8 @@ fn a_terminal_does_not_answer_a_question() {
     assert!(!screen.contains("content") && screen.contains("a person said no"), "{screen}");
 }
 
-/// Nor does it by reports on a click, or on another window, that a program has it make; a no would stand for the run.
+/// Reports on a click or on another window, which a program requested, are no answer either. A no would count for the
+/// whole run.
 #[test]
 fn what_a_terminal_reports_is_no_answer() {
     let scratch = place();
@@ -60,7 +61,7 @@ fn what_a_terminal_reports_is_no_answer() {
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// The same before a run.
+/// Reports of a terminal are no answer before a run either.
 #[test]
 fn what_a_terminal_reports_approves_nothing_and_refuses_nothing() {
     let scratch = forked();
@@ -78,7 +79,7 @@ fn what_a_terminal_reports_approves_nothing_and_refuses_nothing() {
     assert_ne!(approved(&scratch), "", "{}", terminal.screen());
 }
 
-/// So it is where a run is about to begin: an earlier one may have left the terminal so.
+/// They are none where a run is about to begin: an earlier run may have left the terminal in such modes.
 #[test]
 fn a_terminal_approves_nothing() {
     let scratch = forked();
@@ -110,7 +111,7 @@ fn an_interrupted_approval_leaves_the_terminal_as_it_was() {
     assert_eq!(approved(&scratch), "", "{}", terminal.screen());
 }
 
-/// The keys that somebody is used to go on working, where no text has them.
+/// A person's usual keys still work, unless text contains them.
 #[test]
 fn a_person_corrects_an_answer_with_their_own_key() {
     let scratch = place();
@@ -125,7 +126,7 @@ fn a_person_corrects_an_answer_with_their_own_key() {
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// Who knows a key for taking an answer back is not to correct it by that.
+/// A key that a person knows for taking an answer back does not correct the answer.
 #[test]
 fn a_key_that_ends_an_answer_corrects_none() {
     let scratch = place();
@@ -149,7 +150,7 @@ fn a_key_that_ends_an_answer_corrects_none() {
     }
 }
 
-/// A terminal that a program keeps to itself (`TIOCEXCL`) nobody else may open, the superuser apart.
+/// If a program keeps a terminal to itself (`TIOCEXCL`), only the superuser may open it.
 #[test]
 fn no_program_keeps_a_question_from_the_terminal() {
     let scratch = place();
@@ -164,7 +165,7 @@ print(open('ask/a').read(), flush=True)
     let run = Run::new(&scratch, "python3", &["-c", script]).mode(Mode::Confined);
     let is_root = rustix::process::geteuid().is_root();
     let who = if is_root { "setpriv --bounding-set=-sys_admin" } else { "env" };
-    // The second run finds the terminal kept.
+    // The second run finds the terminal in that state.
     let script = format!("{who} {0} && {who} {0}", quoted(&run));
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
     for _ in 0..2 {

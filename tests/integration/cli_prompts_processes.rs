@@ -1,4 +1,4 @@
-//! For whom the answer to a question counts: for the processes that it names.
+//! The answer to a prompt counts for the processes that the prompt names.
 
 use std::collections::HashSet;
 use std::thread;
@@ -9,23 +9,23 @@ use crate::cli_prompts_keys::start_python;
 use crate::run::{Mode, Run, have};
 use crate::terminal::{Terminal, quoted};
 
-/// Until whoever comes later waits, too.
+/// Waits until later processes wait, too.
 fn all_have_come() {
     thread::sleep(Duration::from_millis(2500));
 }
 
-/// What a script waits with until there is a file of that name.
+/// Shell code that waits for a file of that name.
 fn until(name: &str) -> String {
     format!("until [ -e {name} ]; do sleep 0.1; done")
 }
 
-/// The numbers of the processes that a screen names.
+/// The process numbers on a screen.
 fn named(screen: &str) -> Vec<&str> {
     let words = screen.match_indices(") wants to").filter_map(|(at, _)| screen.get(..at));
     words.filter_map(|before| Some(before.rsplit_once('(')?.1)).collect()
 }
 
-/// Those that have come by the time that a question is put, as during another one.
+/// A prompt names each process that has come before it, such as during another prompt.
 #[test]
 fn each_process_that_waits_is_named() {
     let scratch = place();
@@ -49,7 +49,7 @@ fn each_process_that_waits_is_named() {
     assert_eq!(terminal.screen().matches(QUESTION).count(), 2, "{}", terminal.screen());
 }
 
-/// Those that the screen has no room for are named by the next question.
+/// If the screen has no room for some of them, the next prompt names these.
 #[test]
 fn each_process_that_is_asked_about_is_seen() {
     let scratch = place();
@@ -77,7 +77,7 @@ fn each_process_that_is_asked_about_is_seen() {
     assert_eq!(screen.matches("content-a").count(), 3, "{screen}");
 }
 
-/// The same program with the same wish is another process, which the answer does not count for.
+/// Another process of the same program with the same request is not covered by the answer.
 #[test]
 fn who_comes_to_a_question_waits_for_the_next() {
     let scratch = place();
@@ -101,7 +101,7 @@ fn who_comes_to_a_question_waits_for_the_next() {
     assert_eq!(screen.matches("content-a").count(), 1, "{screen}");
 }
 
-/// Nobody else gets the answer to a question whose process was killed.
+/// If a prompt's process was killed, no other process gets the answer.
 #[test]
 fn a_question_ends_with_its_process() {
     let scratch = place();
@@ -125,7 +125,7 @@ fn a_question_ends_with_its_process() {
     assert!(!terminal.screen().contains("content-a"), "{}", terminal.screen());
 }
 
-/// Threads of the process that is named are no others.
+/// Threads of the named process share its answer.
 #[test]
 fn threads_share_a_question() {
     let scratch = place();
@@ -157,7 +157,7 @@ print('end')
     assert_eq!(screen.matches(QUESTION).count(), 1, "{screen}");
 }
 
-/// An interrupt is for the jobs of all that are named.
+/// An interrupt goes to the jobs of all named processes.
 #[test]
 fn an_interrupt_reaches_whoever_is_named() {
     let scratch = place();
@@ -190,7 +190,7 @@ print('end')
     assert!(!screen.contains("content-a"), "{screen}");
 }
 
-/// Who ended while the question waited for its job is not named in it.
+/// A process that ended while the prompt waited for its job is not named.
 #[test]
 fn who_has_ended_is_not_named() {
     let scratch = place();

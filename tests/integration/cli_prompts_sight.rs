@@ -1,4 +1,4 @@
-//! What is asked is seen: as much as the screen shows is put, and what has moved out of sight is shown again.
+//! A person sees what they are asked: a prompt fits the screen, and is shown again once it is out of sight.
 
 use std::thread;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::terminal::{Terminal, quoted};
 
 const WORD: &str = "end a yes with the word ";
 
-/// A run that writes sixty lines once there is a file `next`, while a question stands.
+/// A run that writes sixty lines during a prompt, once there is a file `next`.
 fn start_beside_a_writer(scratch: &Scratch) -> Terminal {
     let lines = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo line-$i; done";
     start(scratch, &format!("cat ask/a & until [ -e next ]; do sleep 0.05; done; {lines}; wait"))
@@ -47,7 +47,7 @@ fn what_is_in_sight_is_asked_once() {
     }
     let mut terminal = start_beside_a_writer(&scratch);
     terminal.see(QUESTION);
-    // What is typed and shown is nobody's writing.
+    // The echo of typed keys does not count as output.
     terminal.keys("nx\x7f");
     thread::sleep(Duration::from_millis(4500));
     terminal.keys("\x7fy\n");
@@ -58,7 +58,7 @@ fn what_is_in_sight_is_asked_once() {
     assert!(screen.matches(QUESTION).count() == 1 && !screen.contains(WORD), "{screen}");
 }
 
-/// The end of a line that was begun before is no answer to what is shown again.
+/// The end of a line that was begun before does not answer a prompt that is shown again.
 #[test]
 fn what_was_begun_out_of_sight_is_no_answer() {
     let scratch = place();
@@ -78,13 +78,13 @@ fn what_was_begun_out_of_sight_is_no_answer() {
     assert!(screen.matches(QUESTION).count() == 2 && !screen.contains("content-a"), "{screen}");
 }
 
-/// Three questions, of which a screen of nine rows shows two.
+/// Three requests, of which a screen of nine rows shows two.
 fn several(scratch: &Scratch, script: &str, rows: u16) -> Terminal {
     let script = format!("{script} cat ask/a & cat ask/a & cat ask/a & wait; echo end");
     Terminal::start_sized(&Run::sh(scratch, &script).mode(Mode::Confined), rows, 101)
 }
 
-/// Where less is seen less is asked, and the answer is for no more.
+/// A smaller screen shows fewer requests, and the answer covers no more.
 #[test]
 fn what_a_smaller_screen_has_no_room_for_is_asked_later() {
     let scratch = place();
@@ -97,7 +97,7 @@ fn what_a_smaller_screen_has_no_room_for_is_asked_later() {
     terminal.resize(9, 101);
     terminal.see("(one more question waits)");
     terminal.see(QUESTION);
-    // One change is one question.
+    // One change of the size causes one prompt.
     thread::sleep(Duration::from_millis(500));
     terminal.keys("y\n");
     terminal.see(QUESTION);
@@ -109,7 +109,7 @@ fn what_a_smaller_screen_has_no_room_for_is_asked_later() {
     assert_eq!(screen.matches(QUESTION).count(), 3, "{screen}");
 }
 
-/// What is not seen is not asked about, and nobody said no.
+/// A request that has no room is not asked about, and nobody is said to have said no.
 #[test]
 fn a_screen_without_room_for_a_question_has_none() {
     let scratch = place();
@@ -126,7 +126,7 @@ fn a_screen_without_room_for_a_question_has_none() {
     assert!(!screen.contains(QUESTION) && !screen.contains("a person said no"), "{screen}");
 }
 
-/// The same of one that becomes so small.
+/// If a screen becomes too small for a prompt, the prompt is withdrawn.
 #[test]
 fn a_question_that_the_screen_has_no_room_for_any_more_is_taken_back() {
     let scratch = place();
@@ -141,7 +141,7 @@ fn a_question_that_the_screen_has_no_room_for_any_more_is_taken_back() {
     terminal.end();
 }
 
-/// Who is answered goes on before the others are asked about, and waits no more.
+/// A process that has its answer goes on at once, before the prompts for the others.
 #[test]
 fn each_by_itself_is_told_at_once() {
     let scratch = place();
@@ -163,7 +163,7 @@ fn each_by_itself_is_told_at_once() {
     assert_eq!(terminal.screen().matches("wait)").count(), 1, "{}", terminal.screen());
 }
 
-/// An interrupt is about all that are left.
+/// An interrupt answers all the remaining requests.
 #[test]
 fn an_interrupt_at_one_by_itself_is_a_no_to_all() {
     let scratch = place();
@@ -180,7 +180,7 @@ fn an_interrupt_at_one_by_itself_is_a_no_to_all() {
     assert_eq!(terminal.screen().matches(QUESTION).count(), 3, "{}", terminal.screen());
 }
 
-/// How large the screen is its owner says, and no program of a run; each is free to size terminals of its own.
+/// The owner of a screen sets its size, and no program of a run does. Each program may size its own terminals.
 #[test]
 fn no_program_says_how_much_is_seen() {
     let scratch = place();
@@ -202,7 +202,7 @@ fn no_program_says_how_much_is_seen() {
     terminal.end();
 }
 
-/// What a program shows below the cursor is no part of a question.
+/// Text that a program shows below the cursor is no part of a prompt.
 #[test]
 fn a_question_stands_on_a_clear_screen() {
     let scratch = place();
@@ -219,7 +219,7 @@ fn a_question_stands_on_a_clear_screen() {
     }
 }
 
-/// Before a run it is other jobs of the same shell that write.
+/// Before a run, other jobs of the same shell write.
 #[test]
 fn what_scrolled_away_before_the_run_is_asked_again() {
     let scratch = forked();

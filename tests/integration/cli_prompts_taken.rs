@@ -1,4 +1,4 @@
-//! What is typed at a question, where a program may take or discard it: what is left of a no is no yes.
+//! Keys that are typed at a prompt, where a program may take or discard them: the rest of a no is no yes.
 
 use std::thread;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
-/// What stands before the word that a yes carries.
+/// The text before the word that a yes needs.
 const WORD: &str = "end a yes with the word ";
 
-/// The beginning of a program of which a child is in a session of its own by the time that `rest` runs.
+/// The beginning of a program. A child of it is in a session of its own by the time that `rest` runs.
 fn beside(child: &str, rest: &str) -> String {
     format!(
         "
@@ -34,7 +34,7 @@ os.read(told, 1)
     )
 }
 
-/// A program that reads the two files that are asked about.
+/// A program that reads the two files that prompt.
 const READING: &str = "
 for name in 'ask/a', 'ask/b':
     try: print(open(name).read(), flush=True)
@@ -52,12 +52,12 @@ fn starts(program: &str) -> Option<(Scratch, Terminal)> {
     Some((scratch, terminal))
 }
 
-/// The word that the next question wants with a yes.
+/// The word that the next prompt needs with a yes.
 pub(crate) fn word(terminal: &mut Terminal) -> String {
     word_of(terminal, QUESTION)
 }
 
-/// The word of the next question, which ends with `offer`.
+/// The word of the next prompt, which ends with `offer`.
 pub(crate) fn word_of(terminal: &mut Terminal, offer: &str) -> String {
     terminal.see(WORD);
     terminal.see(offer);
@@ -66,8 +66,8 @@ pub(crate) fn word_of(terminal: &mut Terminal, offer: &str) -> String {
     rest.chars().take_while(char::is_ascii_lowercase).collect()
 }
 
-/// Starts a program of which a child does this in a session of its own, where the terminal stops nobody, and has
-/// both questions refused: of `never` the last letter would be left.
+/// Starts a program whose child does this in a session of its own, where the terminal stops nobody. Both requests must
+/// be denied: of `never` only the last letter would be left.
 fn refuses_beside(child: &str) {
     refuses_both(&beside(child, READING), &["never\n"]);
 }
@@ -86,7 +86,7 @@ fn who_waits_for_keys_takes_none() {
     refuses_beside("os.read(blocking, 4)");
 }
 
-/// Nor does who begins to while the question stands.
+/// A process that begins to read during the prompt takes no keys either.
 #[test]
 fn who_leaves_the_terminal_takes_none() {
     for leave in ["os.setsid()", "fcntl.ioctl(terminal, termios.TIOCNOTTY)"] {
@@ -115,7 +115,7 @@ if child == 0:
     }
 }
 
-/// A daemon changes nothing.
+/// A daemon that does not read makes no difference.
 #[test]
 fn a_yes_carries_no_word_for_who_reads_nothing() {
     let Some((_scratch, mut terminal)) = starts(&beside("time.sleep(1)", READING)) else { return };
@@ -129,7 +129,7 @@ fn a_yes_carries_no_word_for_who_reads_nothing() {
     assert!(!terminal.screen().contains(WORD), "{}", terminal.screen());
 }
 
-/// Those of other runs are not held.
+/// Processes of other runs are not held.
 #[test]
 fn a_yes_carries_the_word_where_another_run_reads() {
     let scratch = place();
@@ -147,7 +147,7 @@ fn a_yes_carries_the_word_where_another_run_reads() {
     word(&mut terminal);
     terminal.keys("never\n");
     terminal.see("no\r\n");
-    // It has what it wanted.
+    // The other run has read what it wanted.
     terminal.see(QUESTION);
     terminal.keys("y\n");
     terminal.see("content-b");
@@ -155,8 +155,8 @@ fn a_yes_carries_the_word_where_another_run_reads() {
     assert!(!terminal.screen().contains("content-a"), "{}", terminal.screen());
 }
 
-/// Starts a program that asks two questions, types these keys at each, one after the other, and
-/// has both refused.
+/// Starts a program that prompts twice, types these keys one after the other at each prompt, and asserts that both are
+/// denied.
 fn refuses_both(program: &str, keys: &[&str]) {
     let Some((_scratch, mut terminal)) = starts(program) else { return };
     for _ in 0..2 {
@@ -171,7 +171,7 @@ fn refuses_both(program: &str, keys: &[&str]) {
     assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
 }
 
-/// A question that is over is followed by another: the end of what was typed at it is no answer to that.
+/// When a prompt is over, another one follows. The end of the text typed at the first does not answer the second.
 #[test]
 fn what_is_being_typed_is_no_answer_to_the_next_question() {
     let program = "
@@ -197,7 +197,7 @@ except PermissionError: print('no', flush=True)
     assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
 }
 
-/// Of what was typed to a question nothing is discarded before it is read.
+/// Nothing that was typed at a prompt is discarded before it is read.
 #[test]
 fn what_is_typed_is_not_discarded() {
     let program = "
@@ -215,7 +215,7 @@ if child == 0:
     refuses_both(&program, &["n", "eve", "r\n"]);
 }
 
-/// Nor by who was let discard something before, and got no processor until the question stood.
+/// A process that was allowed to discard keys earlier, and got no processor until the prompt, discards none either.
 #[test]
 fn what_is_typed_is_not_discarded_late() {
     let scratch = ground(place(), Linked::Statically);
@@ -232,7 +232,7 @@ fn what_is_typed_is_not_discarded_late() {
     terminal.end();
 }
 
-/// A call reads on whatever becomes of its descriptor.
+/// A call goes on reading, whatever happens to its descriptor.
 #[test]
 fn who_reads_is_held_whatever_its_descriptor_is_of() {
     let program = "
@@ -254,7 +254,7 @@ os.read(told, 1)
     refuses_both(&program, &["never\n"]);
 }
 
-/// Whom somebody traces can only be stopped, unless it blocks that.
+/// A traced process can only be stopped, unless it blocks the signal.
 #[test]
 fn a_yes_carries_the_word_where_a_reader_cannot_be_stopped() {
     let program = "
@@ -283,7 +283,7 @@ time.sleep(0.3)
     assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
 }
 
-/// What holds back what is shown, which no key undoes, holds back no question.
+/// A program may hold back the output so that no key undoes it. The prompt is shown nevertheless.
 #[test]
 fn a_question_is_shown() {
     let program = "
@@ -303,7 +303,7 @@ termios.tcflow(0, termios.TCOOFF)
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// What an earlier run left behind takes no part in an approval.
+/// Processes that an earlier run left behind take no part in an approval.
 #[test]
 fn what_another_run_left_behind_approves_nothing() {
     let scratch = forked();
@@ -323,7 +323,7 @@ fn what_another_run_left_behind_approves_nothing() {
     );
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
     word_of(&mut terminal, "[y/N] ");
-    // Of which it takes four.
+    // The process takes four of these keys.
     terminal.keys("nnnyy\n");
     terminal.see("[y/N] ");
     assert_eq!(approved(&scratch), "", "{}", terminal.screen());

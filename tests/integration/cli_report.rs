@@ -1,4 +1,4 @@
-//! What is said about denials, on stderr and in `--events`; and what no rule can give away.
+//! Reports of denials, on stderr and in `--events`, and paths that no rule can grant.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -32,9 +32,9 @@ fn a_denial_is_reported_shortly() {
         .assert_ok();
 }
 
-/// A folder of `PATH` that is out of reach and does not have the program is passed over without a word; a
-/// program that is there is not, and neither is one that is nowhere. What a profile denies in the home looks
-/// absent, as does the rest of that.
+/// A `PATH` directory that is out of reach and does not contain the program is not reported. A program that is there is
+/// reported, and so is one that is nowhere. A path that a profile denies in the home looks missing, like the rest of
+/// the home.
 #[test]
 fn what_is_found_elsewhere_is_no_denial() {
     let scratch = Scratch::new();
@@ -51,7 +51,7 @@ fn what_is_found_elsewhere_is_no_denial() {
     }
 }
 
-/// A file that cannot be made cannot have its times set either, which is one thing to be allowed.
+/// If a file cannot be created, its times cannot be set either. Both are one denial.
 #[test]
 fn what_touch_is_refused_is_one_denial() {
     let scratch = Scratch::new();
@@ -70,8 +70,8 @@ fn a_run_without_denials_is_silent() {
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("inside\n", ""));
 }
 
-/// The library looks into a program to know whether it can follow there; of the program that starts it that
-/// would be a read, and not one of those that the rule allows.
+/// The library looks into a program to learn whether it can follow there. For the program that starts it, that would be
+/// a read which the rule does not allow.
 #[test]
 fn looking_into_a_program_is_no_read_of_it() {
     let scratch = Scratch::new();
@@ -152,7 +152,8 @@ fn the_control_plane_is_never_writable() {
     assert!(!scratch.path("ws/lib").exists(), "{run}");
 }
 
-/// Nor are the links that lead to them, nor where these lead: another one would be another policy the next time.
+/// The symlinks that lead there are not writable either, nor are their targets. Another symlink would mean another
+/// policy the next time.
 #[test]
 fn what_leads_to_the_control_plane_is_never_writable() {
     let scratch = Scratch::new();
@@ -184,7 +185,7 @@ fn what_leads_to_the_control_plane_is_never_writable() {
     }
 }
 
-/// Nor do the directories go elsewhere that a `..` on the way leads out of; what is in them is free.
+/// If a `..` on the way leads out of a directory, that directory does not move. Its contents are free.
 #[test]
 fn what_a_way_to_the_control_plane_leads_out_of_stays() {
     let scratch = Scratch::new();
@@ -218,7 +219,7 @@ fn what_a_way_to_the_control_plane_leads_out_of_stays() {
     assert_eq!(scratch.read("ws/via/e/new"), "x\n");
 }
 
-/// Who may not read the policy is told what keeps it from that: not that nobody changes it.
+/// A program that may not read the policy is told the reason, and not that nobody may change the policy.
 #[test]
 fn who_may_not_read_the_policy_is_told_why() {
     let scratch = Scratch::new();
@@ -242,7 +243,7 @@ fn who_may_not_read_the_policy_is_told_why() {
     }
 }
 
-/// A policy file that is not there yet cannot be planted for the next run.
+/// A run cannot create a policy file for the next run.
 #[test]
 fn no_policy_can_be_planted() {
     let scratch = Scratch::new();
@@ -263,8 +264,8 @@ fn the_secret_is_not_in_the_events() {
     assert!(!scratch.read("events.jsonl").contains(SECRET));
 }
 
-/// A program whose parent closed the library's descriptors gets the page of the run from the
-/// supervisor, which is nobody's offence.
+/// If a parent closed the library's descriptors, the program gets the run's page from the supervisor. That is no
+/// denial.
 #[test]
 fn closed_descriptors_are_no_denial() {
     if !have("python3") {
@@ -277,7 +278,7 @@ fn closed_descriptors_are_no_denial() {
     assert!(scratch.ws().join("made").exists() && !run.stderr.contains("denied"), "{run}");
 }
 
-/// Whoever followed the advice is not given it again.
+/// A person who followed the suggestion does not get it again.
 #[test]
 fn sensitive_files_are_warned_of_until_they_are_denied() {
     for place in [".env", "apps/web/config/.env"] {
@@ -295,8 +296,8 @@ fn sensitive_files_are_warned_of_until_they_are_denied() {
     }
 }
 
-/// Types in a shell, with `rest` behind it, the command that a run of `script` told behind `before`; what a run of
-/// the script tells then.
+/// Types in a shell the command that a run of `script` printed after `before`, followed by `rest`. Returns the output
+/// of another run of the script.
 fn paste(scratch: &Scratch, script: &str, before: &str, rest: &str) -> String {
     let run = || product(scratch, &["--", "sh", "-c", script]).run().stderr;
     let told = run();
@@ -307,7 +308,7 @@ fn paste(scratch: &Scratch, script: &str, before: &str, rest: &str) -> String {
     run()
 }
 
-/// Names in commands to type are words of a shell, and no options: whoever commits a name runs nothing with it.
+/// Names in suggested commands are words of a shell, and no options. So nobody runs anything by committing a name.
 #[test]
 fn commands_that_are_told_can_be_typed() {
     let names = ["a b", "x; touch pwned #", "it's", "$HOME", "-dash", "`touch pwned`"];
@@ -337,7 +338,7 @@ fn commands_that_are_told_can_be_typed() {
     }
 }
 
-/// A rule on the very file is the grant for good: nobody is asked, and everybody is told (spec §10).
+/// A rule on the file itself is a permanent grant: nobody is prompted, and everybody is warned (spec §10).
 #[test]
 fn a_rule_that_names_a_sensitive_file_is_warned_of() {
     let scratch = Scratch::new();
@@ -355,7 +356,7 @@ fn a_rule_that_names_a_sensitive_file_is_warned_of() {
     assert!(!run(&["-q"]).assert_ok().stderr.contains(told));
 }
 
-/// A program that fills the disk keeps nothing from the report; where nobody supervises that it may have.
+/// A program that fills the disk keeps no denial from the report. Without a supervisor it can, and the report says so.
 #[test]
 fn denials_on_a_full_disk() {
     if !rustix::process::geteuid().is_root() || !have("unshare") {
@@ -382,7 +383,7 @@ fn denials_on_a_full_disk() {
     }
 }
 
-/// A program in memory has no path, and is there all the same.
+/// A program in memory has no path, and is reported nevertheless.
 #[test]
 fn programs_in_memory_are_told_of() {
     if !have("python3") {
@@ -403,7 +404,8 @@ fn events_that_cannot_be_written() {
     outcome.run().assert_stderr("events could not be written to /dev/full: No space left");
 }
 
-/// What a launcher inside looks up for itself is not the outer run's to tell; what another program of its name does is.
+/// The outer run does not report what a nested launcher looks up for itself. It does report other programs of that
+/// name.
 #[test]
 fn what_a_launcher_inside_looks_up_for_itself_is_no_news() {
     let scratch = Scratch::new();
@@ -422,7 +424,7 @@ fn what_a_launcher_inside_looks_up_for_itself_is_no_news() {
     other.assert_code(1).assert_stderr("config/jp-confine/config.toml by jp-confine");
 }
 
-/// What a link leads to is told of by the name that was used, too: what withholds it may be about that alone.
+/// The target of a symlink is also reported by the name that was used, because the denial may be about that name alone.
 #[test]
 fn what_a_link_leads_to_is_named_by_the_link_too() {
     let scratch = Scratch::new();
@@ -448,7 +450,7 @@ fn what_a_link_leads_to_is_named_by_the_link_too() {
     explained.assert_stdout("`**/*.pem` of deny_paths matches");
 }
 
-/// Makes eight thousand denials of long paths, each in a directory of its own, and says that it has.
+/// Makes eight thousand denials of long paths, each in a directory of its own, and then says so.
 fn many_denials(scratch: &Scratch) -> String {
     let long = vec!["d".repeat(200); 8].join("/");
     scratch.expand(&format!(
@@ -466,7 +468,7 @@ fn a_report_of_many_denials_is_soon_there() {
     product(&scratch, &["why", "--last"]).run().assert_stdout("8000 denials in the last run");
 }
 
-/// Who waits for the report can end that, too.
+/// A person who waits for the report can interrupt it, too.
 #[test]
 fn a_report_can_be_interrupted() {
     let scratch = Scratch::new();

@@ -1,9 +1,9 @@
-//! What looks like a slip in a policy file is a warning with its file and line, or an error that says what to write.
+//! A likely slip in a policy file causes a warning with its file and line, or an error that says what to write.
 
 use crate::cli_status::product;
 use crate::scratch::Scratch;
 
-/// Runs `true` under a policy file and compares what is said.
+/// Runs `cat file` under a policy file, and compares the messages.
 fn says(file: &str, options: &[&str], expected: &str) {
     let scratch = Scratch::new();
     scratch.write("ws/jp-confine.toml", file);

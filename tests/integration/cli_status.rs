@@ -1,4 +1,4 @@
-//! What `jp-confine` itself says and returns: exit statuses, streams, signals (spec §18).
+//! Exit statuses, streams and signals of `jp-confine` itself (spec §18).
 
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Write};
@@ -89,7 +89,7 @@ fn what_cannot_be_enforced_is_not_run() {
     }
 }
 
-/// Each layer that `strict` needs.
+/// Takes away each layer that `strict` needs.
 #[test]
 fn strict_does_without_nothing() {
     let scratch = Scratch::new();
@@ -103,7 +103,7 @@ fn strict_does_without_nothing() {
     }
 }
 
-/// What is tried without a layer would else be tried with it.
+/// Otherwise a trial without a layer would run with it.
 #[test]
 fn a_layer_that_nobody_knows_cannot_be_done_without() {
     let scratch = Scratch::new();
@@ -115,7 +115,7 @@ fn a_layer_that_nobody_knows_cannot_be_done_without() {
     assert!(!scratch.path("ws/ran").exists());
 }
 
-/// Who reads an answer into a file takes status 0 for all of it.
+/// A program that redirects an answer to a file takes status 0 to mean that all of it is there.
 #[test]
 fn an_answer_that_is_lost_is_a_failure() {
     let scratch = Scratch::new();
@@ -152,7 +152,7 @@ fn an_answer_that_is_lost_is_a_failure() {
     through(read, &["man"]).assert_ok().assert_stderr("0\n");
 }
 
-/// What a name does to a terminal it does not do out of JSON either.
+/// A name that affects a terminal does not affect it in JSON either.
 #[test]
 fn json_leaves_a_terminal_as_it_is() {
     let scratch = Scratch::new();
@@ -284,7 +284,7 @@ fn the_private_temporary_folder() {
     assert!(!Path::new(folder).exists(), "{folder} was left behind");
 }
 
-/// Nothing of the run is left; the user's own folder for runs stays, and the library may be in it.
+/// Nothing of the run is left. The user's own directory for runs stays, and may contain the library.
 #[test]
 fn nothing_is_left_behind() {
     let scratch = Scratch::new();
@@ -313,7 +313,7 @@ fn as_an_ordinary_user() {
     run.assert_stderr("No such file");
 }
 
-/// Somebody else may have made the directory for temporary files of all runs.
+/// Another user may have created the directory for the temporary files of all runs.
 #[test]
 fn without_a_place_of_the_users_own_for_the_library() {
     let scratch = Scratch::for_ordinary_user();
@@ -327,7 +327,7 @@ fn without_a_place_of_the_users_own_for_the_library() {
     run.assert_code(125).assert_stderr("set TMPDIR");
 }
 
-/// Loaders heed no `LD_PRELOAD` then.
+/// Loaders ignore `LD_PRELOAD` then.
 #[test]
 fn a_user_in_effect_only_is_not_held_by_the_library_alone() {
     if !rustix::process::geteuid().is_root() || !have("setpriv") {
@@ -383,7 +383,7 @@ fn a_reader_of_a_large_stream_is_not_delayed() {
     assert!(wait(&mut child, Duration::from_secs(20), "cat").success());
 }
 
-/// Where programs cannot load the library nobody's loader complains: the other layers hold, or nothing runs.
+/// If programs cannot load the library, no loader complains. The other layers hold, or nothing runs.
 #[test]
 fn a_library_that_programs_cannot_read() {
     let scratch = Scratch::new();
@@ -396,7 +396,7 @@ fn a_library_that_programs_cannot_read() {
     assert!(!run.stderr.contains("ld.so"), "{run}");
 }
 
-/// The library lies there, and what programs read is judged.
+/// The library is below the home, and the reads of programs are judged.
 #[test]
 fn a_home_that_a_link_leads_to() {
     let scratch = Scratch::for_ordinary_user();
@@ -407,7 +407,7 @@ fn a_home_that_a_link_leads_to() {
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("inside\n", ""), "{run}");
 }
 
-/// Where the library would usually lie nothing may be executed, so that it lies elsewhere, or is not loaded.
+/// Nothing may be executed where the library usually is. So it is elsewhere, or is not loaded.
 #[test]
 fn data_that_nothing_is_executed_from() {
     if !rustix::process::geteuid().is_root() || !have("unshare") {
@@ -435,7 +435,7 @@ fn data_that_nothing_is_executed_from() {
     run(&format!("TMPDIR=$HOME {PRODUCT} --enforce cooperative")).assert_code(125);
 }
 
-/// An otherwise unused user, of whose processes there are no others.
+/// An otherwise unused user, who has no other processes.
 #[test]
 fn without_room_for_a_thread() {
     if !rustix::process::geteuid().is_root() || !have("prlimit") {
@@ -454,7 +454,7 @@ fn without_room_for_a_thread() {
     }
 }
 
-/// What the supervisor lacks is no refusal.
+/// If the supervisor lacks something, that is no denial.
 #[test]
 fn few_descriptors_are_not_a_refusal() {
     if !have("busybox") {
@@ -468,7 +468,8 @@ fn few_descriptors_are_not_a_refusal() {
     }
 }
 
-/// That files may not be longer ends programs, as it would without, and not who serves them.
+/// A limit on the length of files ends programs, as it would without confinement. It does not end the processes that
+/// serve them.
 #[test]
 fn the_limit_of_files_length() {
     let scratch = Scratch::new();
@@ -480,7 +481,7 @@ fn the_limit_of_files_length() {
     run(16_000).assert_stdout("153\n");
 }
 
-/// What no run can do without, refused as a container refuses it: it is named, and the doctor finds it.
+/// A call that every run needs fails as in a container. The launcher names it, and the doctor finds it.
 #[test]
 fn a_kernel_without_what_every_run_needs() {
     let scratch = arena_with(Linking::Dynamic, Scratch::new());

@@ -1,4 +1,4 @@
-//! `jp-confine vfs`: what it prints, how it ends, and whom it asks.
+//! `jp-confine vfs`: what it prints, how it ends, and whom it prompts.
 
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
 
-/// What scripts need to speak the protocol.
+/// Shell functions for scripts that speak the protocol.
 pub(crate) const SPEAK: &str = r#"
     ask() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}\n' "$1" "$2"; read -r answer
         case $answer in *pending*) read -r answer;; esac; }
@@ -19,7 +19,7 @@ pub(crate) const SPEAK: &str = r#"
     read -r init
 "#;
 
-/// `script` as a tool.
+/// Runs `script` as a tool.
 pub(crate) fn tool<'a>(scratch: &'a Scratch, flags: &[&str], script: &str) -> Run<'a> {
     Run::sh(scratch, &format!("{SPEAK}{script}")).flags(&["vfs"]).flags(flags)
 }
@@ -71,7 +71,7 @@ fn without_rules_the_workspace_may_be_read_and_nothing_else() {
     why.assert_stdout("no denials in the last run: ");
 }
 
-/// Nothing behind a link that leads out has a rule of its own: the one on the link is to grant more.
+/// No path behind a symlink that leads out has a rule of its own. So the rule on the symlink must grant more.
 #[test]
 fn behind_a_link_more_of_its_rule_is_advised_and_works() {
     let scratch = Scratch::new();
@@ -101,7 +101,7 @@ fn behind_a_link_more_of_its_rule_is_advised_and_works() {
     );
 }
 
-/// What was refused by the service, and to the programs that it started, is one record.
+/// Denials of the service and of the programs that it started are one record.
 #[test]
 fn programs_of_a_tool_have_their_denials_beside_its_own() {
     let scratch = Scratch::new();
@@ -115,7 +115,7 @@ fn programs_of_a_tool_have_their_denials_beside_its_own() {
     why.assert_stdout("denied fs.read ../out/secret by sh");
 }
 
-/// Of rules on one path the last decides, so that there is one for all that a tool's programs were refused there.
+/// The last rule on a path decides. So one rule covers all denials of the tool's programs on that path.
 #[test]
 fn one_rule_is_for_what_all_programs_of_a_tool_were_refused() {
     let scratch = Scratch::new();
@@ -139,7 +139,7 @@ fn one_rule_is_for_what_all_programs_of_a_tool_were_refused() {
     product(&scratch, &["why", "--last"]).run().assert_stdout("no denials in the last run: ");
 }
 
-/// What a run has to say to a person is not what the program says to the tool.
+/// Messages of a run to a person are not part of the program's output to the tool.
 #[test]
 fn what_a_program_writes_is_its_own() {
     let scratch = Scratch::new();
@@ -149,7 +149,7 @@ fn what_a_program_writes_is_its_own() {
     confined(&scratch, &[], script).run().assert_ok().assert_stderr(r#""stderr":"""#);
 }
 
-/// Variables that are set are set, also to nothing.
+/// A variable that is set to nothing is set.
 #[test]
 fn an_empty_variable_is_one_for_headers() {
     let scratch = Scratch::new();
@@ -215,7 +215,7 @@ fn a_person_is_asked_about_what_no_rule_is_about() {
     assert_eq!(scratch.read("ws/new"), "x");
 }
 
-/// A program of a tool that reads the terminal takes a part of what is typed.
+/// A program of the tool that reads the terminal takes part of what is typed.
 #[test]
 fn what_a_tool_leaves_of_a_no_is_no_yes() {
     let scratch = Scratch::new();
@@ -287,7 +287,7 @@ fn what_would_be_held_is_shown() {
     run.mode(Mode::Confined).run().assert_ok().assert_stdout("the workspace, which may be read");
 }
 
-/// A question is over when the tool does not want the answer any more, and when a key calls all off.
+/// A prompt ends when the tool no longer wants the answer, and when a key cancels everything.
 #[test]
 fn a_question_can_be_called_off() {
     let scratch = Scratch::new();
@@ -312,7 +312,7 @@ fn a_question_can_be_called_off() {
     assert!(!scratch.path("ws/new").exists());
 }
 
-/// Lines of standard input are applied to a tool that runs, one for each time that it says so.
+/// A running tool gets lines of standard input, one each time that it says that it runs.
 #[test]
 fn a_tool_that_lives_on_is_given_lines() {
     let scratch = Scratch::new();
@@ -326,7 +326,7 @@ fn a_tool_that_lives_on_is_given_lines() {
     assert_eq!(run.stdout, "staged\n");
 }
 
-/// Whoever starts a tool hears what a committed file lends it of theirs, and what it could guess.
+/// A person who starts a tool learns what of theirs a committed file lends it, and what the tool could guess.
 #[test]
 fn what_a_workspace_lends_is_said() {
     let scratch = Scratch::new();
@@ -342,8 +342,7 @@ fn what_a_workspace_lends_is_said() {
     assert!(!run.stderr.contains("short"), "{run}");
 }
 
-/// Inside another run there is no supervisor for the tool, and that run's library would not see what the service
-/// does.
+/// Inside another run, the tool would have no supervisor. The library of that run would not see what the service does.
 #[test]
 fn no_tool_is_hosted_inside_a_run() {
     let scratch = Scratch::new();
@@ -356,7 +355,7 @@ fn no_tool_is_hosted_inside_a_run() {
     }
 }
 
-/// Thirteen files are more than a screen: each is shown before anybody consents to it.
+/// Thirteen files do not fit on one screen. Each is shown before anybody consents to it.
 #[test]
 fn nothing_is_consented_to_that_was_not_shown() {
     if !have("script") {
@@ -388,7 +387,7 @@ fn nothing_is_consented_to_that_was_not_shown() {
     }
 }
 
-/// A command is shown whole, or nothing of it is run.
+/// A command is shown whole, or none of it runs.
 #[test]
 fn a_long_command_is_shown_whole_or_denied() {
     if !have("script") {
@@ -423,7 +422,7 @@ fn is_running(word: &str) -> bool {
     })
 }
 
-/// The end of the host is that of its tool, and of what it runs for the tool, however it ends.
+/// When the host ends in any way, its tool ends, and so do the programs that it runs for the tool.
 #[test]
 fn nothing_outlives_a_host_that_is_killed() {
     let scratch = Scratch::new();
@@ -451,7 +450,7 @@ fn nothing_outlives_a_host_that_is_killed() {
     }
 }
 
-/// Searching leaves the host reachable.
+/// The host stays reachable during a search.
 #[test]
 fn a_key_calls_off_a_search() {
     if !have("script") {

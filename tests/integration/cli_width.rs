@@ -1,4 +1,4 @@
-//! Whatever is told fits a terminal of 80 columns, as far as words allow it.
+//! All output fits a terminal of 80 columns, as far as words allow it.
 
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ prompt_paths = ['<workspace>/infrastructure/production/**']
 read_paths = ['/srv/data/of/other/projects/**']
 ";
 
-/// Commands that tell something; `J` is the product.
+/// Commands that print something. `J` is the product.
 const COMMANDS: &[&str] = &[
     "J -v -- sh -c 'exec 2>/dev/null; cat file >infrastructure; cat $LONG/secret; \
      cat $LONG/other; echo >$LONG/new; echo >a/new; echo >/etc/passwd; cat the-fork-of-a-dependency/f; \
@@ -67,14 +67,14 @@ const COMMANDS: &[&str] = &[
     "J -- $LONG/secret",
 ];
 
-/// Whether a longer line could have been broken. What is quoted is one word.
+/// Whether a line is too long, and could have been broken. A quotation is one word.
 fn is_too_long(line: &str) -> bool {
     let quoted = |word: &str| word.starts_with(['"', '\'', '`', '(']);
     let line = line.trim_start();
     line.chars().count() > 76 && line.contains(' ') && !quoted(line)
 }
 
-/// A line without what names the window, which a run that takes its time does, and who has it drawn does not see.
+/// A line without the title of the window, which a long run sets and a terminal does not draw.
 fn seen(line: &str) -> String {
     let mut parts = line.split("\x1b]");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -28,7 +28,7 @@ fn workspace_discovery() {
     product(&scratch, &named).cwd(&scratch.path("ws/deep/below")).run().assert_ok();
 }
 
-/// Else a run would decide what the next one is held to.
+/// A marker below a policy takes nothing from it. Otherwise a run would decide which policy applies to the next one.
 #[test]
 fn no_marker_below_a_policy_takes_from_it() {
     let scratch = Scratch::new();
@@ -58,7 +58,7 @@ fn home_and_root_are_no_workspace_unless_named() {
     product(&scratch, &["-C", &home, "--", "cat", "plain"]).cwd(&scratch.home()).run().assert_ok();
 }
 
-/// A directory that everybody may write to, as `/tmp`, and something of one user's in it.
+/// A directory that everybody may write to, like `/tmp`, with an entry of one user in it.
 fn shared(scratch: &Scratch) -> PathBuf {
     scratch.write("shared/own/secret", "SECRET\n");
     let shared = scratch.path("shared");
@@ -66,7 +66,8 @@ fn shared(scratch: &Scratch) -> PathBuf {
     shared
 }
 
-/// Else who may write to `/tmp` would decide what others' runs there are held to.
+/// A stranger's file where everybody may write marks no workspace. Otherwise anybody who may write to `/tmp` would
+/// decide which policy applies to the runs of others there.
 #[test]
 fn what_a_stranger_left_where_everybody_may_write_marks_nothing() {
     if !rustix::process::geteuid().is_root() {
@@ -96,7 +97,7 @@ fn what_a_stranger_left_where_everybody_may_write_marks_nothing() {
     run(&[]).assert_code(125).assert_stderr("another user's");
 }
 
-/// Nobody but the superuser could have given it away.
+/// A stranger's file above one's own mark does not count. Only the superuser could have given the mark away.
 #[test]
 fn what_a_stranger_left_above_a_mark_of_ones_own_is_nothing() {
     if !rustix::process::geteuid().is_root() {
@@ -115,7 +116,7 @@ fn what_a_stranger_left_above_a_mark_of_ones_own_is_nothing() {
     product(&scratch, &["-C", "link", "--", "true"]).cwd(&shared.join("own")).run().assert_ok();
 }
 
-/// A workspace that its user owns, whose mark is another's, after `command` was run there, which opened it to all.
+/// A workspace that its user owns, but whose mark is another user's. `command` was run there, and opened it to all.
 fn opened(mark: &str, text: &str, command: &str) -> Scratch {
     let scratch = Scratch::for_ordinary_user();
     scratch.write("ws/deep/secret", "SECRET\n");
@@ -134,7 +135,8 @@ fn assert_link_leads_nowhere(scratch: &Scratch) {
     refused.assert_code(125).assert_stderr("is a link out of the workspace").assert_stderr("-C ");
 }
 
-/// Else the next run would be held to nothing below.
+/// If a run opens a directory to all, another user's policy in it still counts. Otherwise no policy would apply to the
+/// next run below.
 #[test]
 fn opening_a_directory_to_all_does_not_undo_anothers_policy_in_it() {
     if !rustix::process::geteuid().is_root() {
@@ -152,7 +154,8 @@ fn opening_a_directory_to_all_does_not_undo_anothers_policy_in_it() {
     assert_link_leads_nowhere(&scratch);
 }
 
-/// Else a link in it would lead the next run anywhere.
+/// If a run opens a directory to all, another user's repository in it still counts. Otherwise a symlink in it would
+/// lead the next run anywhere.
 #[test]
 fn opening_a_directory_to_all_does_not_undo_anothers_repository_in_it() {
     if !rustix::process::geteuid().is_root() {
@@ -164,7 +167,7 @@ fn opening_a_directory_to_all_does_not_undo_anothers_repository_in_it() {
     moved.assert_code(1).assert_stderr("the workspace's mark");
 }
 
-/// Programs of the superuser could have opened any directory, and given away what is in it.
+/// Programs of the superuser could have opened any directory, and given away its contents.
 #[test]
 fn for_the_superuser_anothers_mark_holds_the_links_below_it() {
     if !rustix::process::geteuid().is_root() {
@@ -184,7 +187,7 @@ fn for_the_superuser_anothers_mark_holds_the_links_below_it() {
     moved.assert_code(1).assert_stderr("the workspace's mark");
 }
 
-/// Else it would make what is above it the workspace of the next run.
+/// A run cannot remove its workspace's mark. Otherwise the directory above would become the workspace of the next run.
 #[test]
 fn a_run_leaves_the_mark_of_its_workspace() {
     let scratch = Scratch::new();
@@ -207,7 +210,7 @@ fn a_run_leaves_the_mark_of_its_workspace() {
     run("ws", "rm -rf tree").assert_ok();
 }
 
-/// Who stashes changes with git tries that each time.
+/// `git stash` tries that each time.
 #[test]
 fn to_remove_a_mark_that_is_not_empty_is_no_news() {
     let scratch = Scratch::new();
@@ -219,7 +222,7 @@ fn to_remove_a_mark_that_is_not_empty_is_no_news() {
     assert!(!refused.assert_code(1).stderr.contains("denied delete"), "{}", refused.stderr);
     run("empty").assert_code(1).assert_stderr("denied delete .git");
     assert!(scratch.path("empty/.git").exists());
-    // A policy file is what marks it, and keeps what is in the folder.
+    // The policy file marks this workspace, and protects the contents of the directory.
     let rules = "[[access.fs]]\npath = '.git'\nread = true\nwrite = true\n
         [[access.fs]]\npath = '.git/HEAD'\nread = true\n";
     scratch.write("ws/jp-confine.toml", rules);
@@ -227,7 +230,7 @@ fn to_remove_a_mark_that_is_not_empty_is_no_news() {
     assert!(!kept.assert_code(1).stderr.contains("denied delete"), "{}", kept.stderr);
 }
 
-/// Nothing that is granted would have let it go. Where the run was refused to empty it first, that is what counts.
+/// No grant would have allowed it. If the run was denied to empty the directory first, that denial counts.
 #[test]
 fn to_remove_what_is_not_empty_is_no_news_where_the_run_ended_well() {
     let scratch = Scratch::new();
@@ -241,7 +244,7 @@ fn to_remove_what_is_not_empty_is_no_news_where_the_run_ended_well() {
     emptied.assert_ok().assert_stderr("2 denials").assert_stderr("denied delete full by rmdir");
 }
 
-/// Else the next run would be held to nothing below.
+/// A policy counts even if others may write beside it. Otherwise no policy would apply to the next run below.
 #[test]
 fn who_may_write_beside_a_policy_makes_no_difference_to_who_wrote_it() {
     let scratch = Scratch::new();
@@ -253,7 +256,7 @@ fn who_may_write_beside_a_policy_makes_no_difference_to_who_wrote_it() {
     read.assert_code(1).assert_stderr("denied read");
 }
 
-/// Programs may put a link where the next run is going to be started.
+/// Programs may create a symlink where the next run will start.
 #[test]
 fn a_link_out_of_a_workspace_leads_to_none() {
     let scratch = Scratch::new();

@@ -1,6 +1,6 @@
-//! Nothing is forgotten: every function that libc exports has a hook, or a reason to have none, or
-//! no path; and so has every system call. `docs/inventory.md` is written from the same lists:
-//! `UPDATE_DOCS=1 cargo test --test integration inventory` writes it anew.
+//! Nothing is forgotten: each function that libc exports has a hook, or a reason to have none, or no path. The same
+//! holds for each system call. The lists also produce `docs/inventory.md`: `UPDATE_DOCS=1 cargo test --test integration
+//! inventory` writes it anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ type Names = BTreeSet<String>;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const DOCUMENT: &str = "docs/inventory.md";
-/// Libraries of glibc beside libc itself; since glibc 2.34 most are empty.
+/// Libraries of glibc beside libc itself. Since glibc 2.34 most are empty.
 const COMPANIONS: [&str; 6] = [
     "libpthread.so.0",
     "librt.so.1",
@@ -25,7 +25,7 @@ const COMPANIONS: [&str; 6] = [
     "libanl.so.1",
     "libresolv.so.2",
 ];
-/// The newest call that `hooks/syscall.rs` knows; it refuses this range without naming it.
+/// The calls up to the newest one that `hooks/syscall.rs` knows. It denies this range without naming the calls.
 const REFUSED_BY_NUMBER: std::ops::RangeInclusive<u32> = 463..=469;
 
 /// Names that share a reason.
@@ -34,7 +34,7 @@ struct Group {
     names: Names,
 }
 
-/// Reads a list: a line that begins with `##` is the reason for the names below it.
+/// Reads a list, where a line that begins with `##` is the reason for the names below it.
 fn groups(file: &str) -> Vec<Group> {
     let path = Path::new(ROOT).join("shim/inventory").join(file);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -78,10 +78,10 @@ fn exported(library: &Path) -> Names {
     functions(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// What the preload library stands in front of.
+/// The functions that the preload library hooks.
 fn hooked() -> Option<Names> {
     let mut names = functions(&inspect("nm", "-D --defined-only")?);
-    // No function of libc: AddressSanitizer asks for it.
+    // Not a function of libc: AddressSanitizer asks for it.
     assert!(names.remove("__asan_default_options"));
     Some(names)
 }
@@ -101,7 +101,7 @@ fn libraries() -> Vec<PathBuf> {
     found.into_iter().collect()
 }
 
-/// What none of the lists has.
+/// The names that none of the lists has.
 fn unknown<'a>(names: &'a Names, lists: &[&Names]) -> Vec<&'a str> {
     names
         .iter()
@@ -127,7 +127,7 @@ fn every_function_is_known() {
         here.extend(names);
     }
     assert!(here.contains("open") && here.len() > 1000, "no libc was found: {here:?}");
-    // Other versions of libc have other sets: what this one lacks is worth a look, not a failure.
+    // Other versions of libc have other sets. Names that this one lacks are worth a look, but no failure.
     let absent = [&hooked, &excused, &pathless].map(|list| list.difference(&here).count());
     let _ = writeln!(std::io::stderr(), "not in a libc of this machine: {absent:?} of the lists");
 }
@@ -189,7 +189,7 @@ fn every_system_call_is_known() {
     }
 }
 
-/// The file of `shim/src/hooks` that has the hook: as a function, or in the list of a macro.
+/// The file of `shim/src/hooks` that has the hook, as a function or in the list of a macro.
 fn home_of(name: &str, sources: &BTreeMap<String, String>) -> String {
     let is_function = |line: &str| line.contains(&format!("extern \"C\" fn {name}("));
     let is_renamed = |line: &str| line.starts_with(&format!("{name} =>"));
@@ -218,7 +218,7 @@ fn sources() -> BTreeMap<String, String> {
         .map(|path| {
             let file = path.strip_prefix(&hooks).expect("it is below").display().to_string();
             let text = fs::read_to_string(&path).expect("a source");
-            // What only makes use of a hook does not have it.
+            // A comment that names a hook does not have it.
             let items = text.lines().filter(|line| !line.trim_start().starts_with("//"));
             (file, items.fold(String::new(), |all, line| all + line + "\n"))
         })
@@ -255,12 +255,11 @@ fn document(hooked: &Names) -> String {
     }
     let mut text = format!(
         "# Inventory of libc\n\n\
-         Written by `tests/integration/inventory.rs` from the library's own symbols and the lists in\n\
-         `shim/inventory`; do not edit. The lists cover glibc 2.36 to 2.43 on x86-64 and aarch64, with\n\
-         the functions that it exports for its own libraries, and musl 1.2. A function that none of\n\
-         them has fails the tests. On both processors time is 64 bits wide, so that there are no\n\
-         functions with `time64` in their names. A hook has no version, and so stands in front of\n\
-         every version of its function.\n\n\
+         `tests/integration/inventory.rs` writes this page from the library's own symbols and the lists in\n\
+         `shim/inventory`. Do not edit it. The lists cover musl 1.2, and glibc 2.36 to 2.43 on x86-64 and\n\
+         aarch64, with the functions that it exports for its own libraries. A function that is in no list\n\
+         fails the tests. On both processors time is 64 bits wide, so there are no functions with `time64`\n\
+         in their names. A hook has no version, so it stands in front of every version of its function.\n\n\
          {} functions have a hook, {} take or yield a path and need none, {} have no path.\n",
         hooked.len(),
         all_of(&excused).len(),
@@ -275,8 +274,8 @@ fn document(hooked: &Names) -> String {
         let _ = write!(text, "\n{}\n\n{}\n", group.reason, spans(&group.names));
     }
     text += "\n## By number, through `syscall`\n\n\
-             Judged by the hook of the same meaning, or refused (`hooks/syscall.rs`). What is newer\n\
-             than that table is refused too: for the program the kernel is an older one.\n\n";
+             The hook of the same meaning judges these, or the library refuses them (`hooks/syscall.rs`). It also\n\
+             refuses calls that are newer than that table, so the kernel looks older to the program.\n\n";
     text = text + &spans(&mediated()) + "\n";
     for group in &calls {
         let _ = write!(text, "\n{}\n\n{}\n", group.reason, spans(&group.names));

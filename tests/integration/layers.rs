@@ -1,7 +1,7 @@
-//! Who holds the confined programs, and where one holder answers differently by its nature.
+//! Which layer holds the confined programs, and where one holder answers differently by its nature.
 //!
-//! One table of rows is run against every holder. `tests/layers/differences.txt` names the rows that a
-//! holder cannot answer as the others do, with the reason; everything else must come out the same.
+//! One table of rows runs against every holder. `tests/layers/differences.txt` names the rows that a holder cannot
+//! answer as the others do, with the reason. Everything else must come out the same.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -10,16 +10,16 @@ use std::thread;
 
 use crate::run::{Mode, note};
 
-/// What must hold the confined programs, the product's own choice if nothing is said.
+/// The layers that must hold the confined programs. By default, the product chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// All layers, as users have them.
     Layers,
     /// The preload library alone.
     Library,
-    /// All layers, but the attack program is one that the library cannot be in.
+    /// All layers, but the library cannot be in the attack program.
     Supervisor,
-    /// Layers that believe nobody: whatever the library judged is judged again.
+    /// Layers that believe nobody: everything that the library judged is judged again.
     Strict,
 }
 
@@ -41,7 +41,7 @@ impl Holder {
         }
     }
 
-    /// The options that ask for it.
+    /// The options that select it.
     pub(crate) const fn options(self) -> &'static [&'static str] {
         match self {
             Self::Layers | Self::Supervisor => &[],
@@ -50,10 +50,10 @@ impl Holder {
         }
     }
 
-    /// Whether `answer` is one of `expected`, several of which are joined by `|`.
+    /// Whether `answer` is one of `expected`, which are joined by `|`.
     ///
-    /// Landlock has one answer for all that it refuses. That hidden areas do not exist is the library's
-    /// courtesy, and the supervisor's where a call comes to it.
+    /// Landlock has one answer for all its denials. Only the library, and the supervisor for calls that come to it,
+    /// answer that hidden areas do not exist.
     pub(crate) fn accepts(self, expected: &str, answer: &str) -> bool {
         let is_expected = |answer: &str| expected.split('|').any(|one| one == answer);
         is_expected(answer)
@@ -66,13 +66,13 @@ impl Holder {
 pub(crate) struct Difference {
     holders: &'static str,
     pub(crate) test: &'static str,
-    /// What the attack program says there; `None` where only that it fails is known.
+    /// The answer of the attack program there. `None` if it is only known to fail.
     pub(crate) answer: Option<&'static str>,
     pub(crate) reason: &'static str,
 }
 
 impl Difference {
-    /// That of the running test with the holder under test, if there is one; it is said aloud.
+    /// The difference of the running test with the holder under test, if there is one. It is printed.
     pub(crate) fn of_this_test() -> Option<Self> {
         if Mode::under_test() == Mode::Bare {
             return None;
@@ -86,19 +86,19 @@ impl Difference {
         Some(*found)
     }
 
-    /// Whether it is one of the holder of that name.
+    /// Whether it applies to the holder of that name.
     pub(crate) fn is_of(&self, holder: &str) -> bool {
         self.holders.split(", ").any(|one| one == holder)
     }
 }
 
-/// All of them.
+/// All differences.
 pub(crate) fn differences() -> &'static [Difference] {
     static ALL: OnceLock<Vec<Difference>> = OnceLock::new();
     ALL.get_or_init(|| parse(include_str!("../layers/differences.txt")))
 }
 
-/// Lines of `test` or `test=answer`, below one of `## holders: reason` each.
+/// Parses lines of `test` or `test=answer`, each below a line `## holders: reason`.
 fn parse(table: &'static str) -> Vec<Difference> {
     let mut heading = None;
     let mut found = Vec::new();

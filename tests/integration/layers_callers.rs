@@ -1,5 +1,5 @@
-//! Programs that the library is not in, and that make it hard to answer them: without room, without a
-//! page for their paths, stopped in the middle of a call. They get what the kernel would give them.
+//! Programs without the library that are hard to answer: without room, without a page for their paths, or stopped
+//! during a call. They get the answers of the kernel.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown, symlink};
@@ -14,10 +14,10 @@ use crate::run::{Mode, PRODUCT, Run, have, skip};
 use crate::scratch::{NOBODY, Scratch};
 use crate::terminal::Terminal;
 
-/// Somebody who owns nothing else.
+/// A user who owns nothing else.
 const STRANGER: u32 = 1234;
 
-/// Fails unless a Python program of the workspace says the same bare and in every mode, and no more.
+/// Fails unless a Python program of the workspace prints the same bare and in every mode, and no more.
 fn assert_script_as_bare(scratch: &Scratch, program: &str) {
     let run = |mode, flags: &[&str]| {
         Run::new(scratch, "python3", &[program]).mode(mode).flags(flags).run()
@@ -30,7 +30,7 @@ fn assert_script_as_bare(scratch: &Scratch, program: &str) {
     }
 }
 
-/// The kernel waits for the page on root's behalf, and fails everybody else's call.
+/// The kernel waits for the page if the caller is root, and fails the call of everybody else.
 #[test]
 fn a_path_that_never_comes_stalls_nobody() {
     for scratch in [Scratch::new(), Scratch::for_ordinary_user()] {
@@ -46,7 +46,7 @@ fn a_path_that_never_comes_stalls_nobody() {
     }
 }
 
-/// A link that dangles stands for what it leads to, be that granted and the link itself not (spec §4.1.5).
+/// A dangling symlink stands for its target, even if the target is granted and the symlink is not (spec §4.1.5).
 #[test]
 fn what_a_link_dangles_to_is_judged_by_its_place() {
     const POLICY: &str = "[[access.fs]]\npath = 'bin'\nread = true\nexecute = true\n\
@@ -91,7 +91,7 @@ fn a_caller_that_sends_to_nobody() {
     assert_as_bare("hangup");
 }
 
-/// The kernel writes it, and no call asks for it.
+/// The kernel writes the core file, and no call asks for it.
 #[test]
 fn a_crash_leaves_no_file_of_memory() {
     for scratch in [Scratch::new(), Scratch::for_ordinary_user()] {
@@ -109,7 +109,7 @@ fn a_crash_leaves_no_file_of_memory() {
     }
 }
 
-/// `ssh-agent` and others like it hide their memory from whoever runs as the same user.
+/// `ssh-agent` and similar programs hide their memory from other processes of the same user.
 #[test]
 fn a_caller_that_hides_its_memory() {
     let done = |linked, mode| {
@@ -123,7 +123,7 @@ fn a_caller_that_hides_its_memory() {
     }
 }
 
-/// Nobody can tell what it asks, and so the report tells why it gets nothing.
+/// The supervisor cannot read the program's requests. So the report says why the program gets nothing.
 #[test]
 fn a_program_that_its_user_may_not_read() {
     if Holder::under_test() == Holder::Library {
@@ -137,7 +137,7 @@ fn a_program_that_its_user_may_not_read() {
     outcome.assert_stderr("nobody may look into it: make it readable");
 }
 
-/// As in many containers: then root too is shown nothing of processes that another user's became.
+/// As in many containers, root too may not look into processes that became another user's.
 #[test]
 fn a_caller_that_becomes_another_user_where_root_may_not_look() {
     if Holder::under_test() == Holder::Library || !rustix::process::geteuid().is_root() {
@@ -155,8 +155,8 @@ fn a_caller_that_becomes_another_user_where_root_may_not_look() {
     outcome.assert_stderr("or start it as the user that it becomes");
 }
 
-/// The library hands what it holds over by `/proc`, where nobody but the process itself finds it any more, nor
-/// where its root and its working directory are.
+/// The library hands over its descriptors by `/proc`. Once the user changes, only the process itself finds them there,
+/// or its root and its working directory.
 #[test]
 fn a_caller_that_becomes_another_user() {
     if !rustix::process::geteuid().is_root() {
@@ -197,7 +197,7 @@ fn a_caller_that_becomes_another_user() {
     }
 }
 
-/// As after `su`: who may not open the terminal by its own name may by `/dev/tty`.
+/// As after `su`: a user who may not open the terminal by its own name may do so by `/dev/tty`.
 #[test]
 fn a_caller_whose_terminal_is_another_users() {
     if Holder::under_test() == Holder::Library || !rustix::process::geteuid().is_root() {
@@ -225,9 +225,9 @@ fn a_tracer_that_stops_who_waits_in_a_call() {
     }
 }
 
-/// Where links that others left are not followed (`fs.protected_symlinks`), nor files opened (`fs.protected_regular`,
-/// `fs.protected_fifos`) by opens that would have made them, the supervisor does neither for its callers. The
-/// settings are the machine's; here they are laid over with those of another.
+/// The kernel may forbid following others' symlinks (`fs.protected_symlinks`). It may also forbid opening others' files
+/// by opens that would have created them (`fs.protected_regular`, `fs.protected_fifos`). Then the supervisor does
+/// neither for its callers. These settings are the machine's, so the test mounts others over them.
 #[test]
 fn what_others_left_where_everybody_may() {
     if !rustix::process::geteuid().is_root() || !have("unshare") {
@@ -259,7 +259,7 @@ fn assert_nothing_left_is_opened(linked: Linked) {
     std::fs::rename(scratch.path("ws/fifo"), shared.join("fifo")).expect("moved");
     lchown(shared.join("fifo"), Some(STRANGER), None).expect("chown");
     symlink("shared/theirs", scratch.path("ws/way")).expect("a link");
-    // What the library leaves to the kernel goes by the machine's own settings.
+    // Calls that the library leaves to the kernel follow the machine's own settings.
     let (verbs, expected) = match linked {
         Linked::Statically => (
             "write-to shared/own shared/host shared/planted shared/way/inner shared/theirs; \
@@ -282,8 +282,8 @@ fn assert_nothing_left_is_opened(linked: Linked) {
     assert_eq!(outcome.stdout.trim_end(), expected, "{outcome}");
 }
 
-/// A call on a socket ends by a signal for good where it has a timeout, be it the supervisor that waits: begun again it
-/// would wait for all of that anew (`signal(7)`).
+/// If a socket has a timeout, a signal ends a call on it for good, even if the supervisor waits. A call that began
+/// again would wait for the whole time anew (`signal(7)`).
 #[test]
 fn a_socket_with_a_timeout_begins_nothing_again() {
     if !have("python3") {
@@ -346,7 +346,7 @@ print(answer([2], lambda fd: lib.connect(fd, host, 16)))
     run(Mode::Confined, &["--net", "none.invalid"]);
 }
 
-/// Addresses are no longer than the kernel takes them.
+/// Addresses are no longer than the kernel accepts them.
 #[test]
 fn an_address_is_taken_as_by_the_kernel() {
     if !have("python3") {
@@ -389,7 +389,7 @@ os.unlink('there')
     assert_script_as_bare(&scratch, "address.py");
 }
 
-/// A program may have calls that ask a socket what it is answered as it likes, by a filter of its own.
+/// With a filter of its own, a program may forge the answers of calls that query a socket.
 #[test]
 fn what_a_socket_says_of_itself_opens_no_path() {
     if !have("python3") {
@@ -424,8 +424,8 @@ for call in (lambda: one.sendto(b'x', '$OUT/server'), lambda: one.sendmsg([b'x']
     assert!(!scratch.path("out/new").exists());
 }
 
-/// musl's `fchmod` and `fchown` take a descriptor that only holds its object; the policy is about that still, and the
-/// calls themselves stay the kernel's.
+/// musl's `fchmod` and `fchown` accept a descriptor that only holds its object. The policy still applies, and the calls
+/// themselves stay the kernel's.
 #[test]
 fn what_musl_changes_by_a_held_object() {
     if !have("musl-gcc") {
@@ -474,8 +474,8 @@ fn what_musl_changes_by_a_held_object() {
     assert_eq!(scratch.path("ws/kept").metadata().expect("there").mode() & 0o777, 0o644);
 }
 
-/// Who connects gets the kernel's answers, be it the supervisor that connects or the program itself, by an address that
-/// is longer than it was given.
+/// A program that connects gets the answers of the kernel. The supervisor may connect for it, or the program itself, by
+/// an address that is longer than the given one.
 #[test]
 fn to_connect_is_answered_as_by_the_kernel() {
     if !have("python3") {
@@ -511,7 +511,7 @@ for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET:
     assert_script_as_bare(&scratch, "connect.py");
 }
 
-/// Whichever function of the C library asks for it.
+/// A user namespace is denied with one errno, whichever function of the C library asks for it.
 #[test]
 fn a_namespace_of_users_is_refused_by_one_number() {
     if !have("python3") {
@@ -539,7 +539,7 @@ print(answer(libc.syscall({clone}, users | 17, 0, 0, 0, 0)),
     run.assert_ok().assert_stdout("1 1 1 1").assert_stderr("denied clone3 /");
 }
 
-/// The library acts by `/proc/self/fd`: what fails without is said, and what does not need it goes on.
+/// The library acts by `/proc/self/fd`. Messages say which calls fail without it, and all others go on.
 #[test]
 fn without_proc_it_is_said_what_fails() {
     if !rustix::process::geteuid().is_root() || !have("unshare") {
@@ -561,7 +561,7 @@ fn without_proc_it_is_said_what_fails() {
     for line in ["chmod 600 file", "touch file", "ln file new", "rm -r dir"] {
         assert_ne!(hidden(&format!("--quiet -- {line}")).code(), 0, "{line} goes on");
     }
-    // Libraries of theirs make calls before the library's own constructor has run.
+    // Libraries of these programs make calls before the library's own constructor has run.
     for line in ["mkdir new", "stat /", "mv new newer", "ls -l .", "rm file"] {
         hidden(&format!("--quiet -- {line}")).assert_ok();
     }

@@ -1,4 +1,5 @@
-//! The matrix of `docs/enforcement.md`: how many rows there are, who is held to them, and what differs.
+//! Writes and checks the matrix of `docs/enforcement.md`: the number of rows, the holders that they run against, and
+//! the differences.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,13 +9,13 @@ use crate::layers::{all_tests, differences};
 const BEGIN: &str = "<!-- begin of the matrix -->\n";
 const END: &str = "<!-- end of the matrix -->";
 
-/// What is run against every holder, as in `tests/layers.sh`.
+/// Modules that run against every holder, as in `tests/layers.sh`.
 const MODULES: [&str; 3] = ["answers", "attacks_", "policy_"];
 
-/// Left out there: about the machine or the library alone.
+/// Modules that are left out there, because they are about the machine or the library alone.
 const ELSEWHERE: [&str; 3] = ["attacks_race", "attacks_faults", "attacks_machines"];
 
-/// By programs that the library is not in, or does not see.
+/// Rows of programs that the library is not in, or whose calls it does not see.
 const BEYOND_THE_LIBRARY: [&str; 5] = [
     "attacks_bounds",
     "attacks_go",
@@ -52,7 +53,7 @@ fn matrix() -> String {
     }
     let [all, library, supervisor, strict] = sums;
     let _ = writeln!(text, "| together | {all} | {library} | {supervisor} | {strict} |\n");
-    text.push_str("What differs, and why:\n\n");
+    text.push_str("The differences and their reasons:\n\n");
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for difference in differences() {
         let row = difference.test;
@@ -67,7 +68,7 @@ fn matrix() -> String {
     text
 }
 
-/// Set `UPDATE_DOCS=1` to write it anew.
+/// `UPDATE_DOCS=1` writes the matrix anew.
 #[test]
 fn the_document_has_the_matrix() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/enforcement.md");

@@ -1,12 +1,12 @@
-//! What becomes of a run whose terminal is gone.
+//! Checks what happens to a run whose terminal is gone.
 
 use std::process::{Command, Stdio};
 
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
 
-/// Starts a line in a terminal of its own, whose session it leads, and closes that once it says that it is up. Fails
-/// where the line does not end then.
+/// Starts a command in a terminal of its own, whose session it leads. Closes the terminal once the command prints `up`.
+/// Fails if the command does not end then.
 const CLOSED_TERMINAL: &str = "
 import os, pty, sys, time
 pid, terminal = pty.fork()
@@ -23,7 +23,7 @@ for _ in range(200):
 sys.exit('it goes on')
 ";
 
-/// As `xterm -e` and `ssh -t` start what they are told.
+/// `xterm -e` and `ssh -t` start their commands so.
 #[test]
 fn a_terminal_that_is_closed_ends_what_leads_its_session() {
     if !have("python3") {

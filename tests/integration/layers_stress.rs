@@ -1,5 +1,5 @@
-//! Programs that the library is not in, and that do their worst to whoever answers their calls: what
-//! is judged is what is used, nobody waits for another, and answers are the kernel's own.
+//! Programs without the library that make it hard to answer their calls. The object that was judged is the object that
+//! is used, no caller waits for another, and answers are the kernel's own.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,10 +10,10 @@ use crate::layers::Holder;
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
 
-/// For how long anything here may take: it is over in seconds, or hangs.
+/// Time limit for anything here, which takes seconds or hangs.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// How a program that disturbs is linked.
+/// How a disturbing program is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Linked {
     Statically,
@@ -52,7 +52,7 @@ pub(crate) fn ground(scratch: Scratch, linked: Linked) -> Scratch {
     scratch
 }
 
-/// A run of the program with a line of arguments; `None` where no layer but the library is tested.
+/// A run of the program with a line of arguments. `None` where only the library is tested.
 pub(crate) fn run(scratch: &Scratch, mode: Mode, line: &str) -> Option<Outcome> {
     if Holder::under_test() == Holder::Library {
         skip("the library is not in programs like these");
@@ -67,19 +67,19 @@ pub(crate) fn run(scratch: &Scratch, mode: Mode, line: &str) -> Option<Outcome> 
     Some(Run::new(scratch, program, &args).mode(mode).flags(&flags).limit(LIMIT).run())
 }
 
-/// What the program says of `line`, linked as `linked`, must be `expected`.
+/// The program, linked as `linked`, must print `expected` for `line`.
 pub(crate) fn assert_says(linked: Linked, line: &str, expected: &str) {
     let scratch = ground(Scratch::new(), linked);
     let Some(outcome) = run(&scratch, Mode::under_test(), line) else { return };
     assert_eq!(outcome.stdout.trim_end(), expected, "{linked:?} {outcome}");
 }
 
-/// What the program says of `line` must be what it says bare.
+/// The program must print for `line` what it prints bare.
 pub(crate) fn assert_as_bare(line: &str) {
     assert_linked_as_bare(&BOTH, line);
 }
 
-/// The same where the library, by making every path absolute first, is less exact than this.
+/// The same where the library is less exact, because it makes every path absolute first.
 pub(crate) fn assert_static_as_bare(line: &str) {
     assert_linked_as_bare(&[Linked::Statically], line);
 }
@@ -93,7 +93,7 @@ fn assert_linked_as_bare(all: &[Linked], line: &str) {
     }
 }
 
-/// The number behind `name` in what the program said.
+/// The number after `name` in the output of the program.
 fn count(outcome: &Outcome, name: &str) -> u64 {
     let mut words = outcome.stdout.split_whitespace().skip_while(|word| *word != name);
     let number = words.nth(1).and_then(|word| word.parse().ok());
@@ -146,14 +146,14 @@ fn signals_reach_who_waits() {
     assert_as_bare("signals fifo fail");
 }
 
-/// A signal for the process is one thread's; the others wait on, and hear nothing strange.
+/// One thread gets a signal for the process. The others go on waiting, and notice nothing.
 #[test]
 fn a_signal_reaches_one_of_many_who_wait() {
     assert_as_bare("shared-signal fifo");
 }
 
-/// A file that did not exist does not exist already because a signal came. Without `SA_RESTART`, a
-/// call whose signal comes before anybody took it ends with `EINTR`, and has done nothing.
+/// A signal does not make a new file seem to exist already. Without `SA_RESTART`, a call ends with `EINTR` if its
+/// signal comes before the supervisor takes the call. It has done nothing then.
 #[test]
 fn a_storm_of_signals() {
     assert_as_bare("storm 1500 restart");
@@ -172,14 +172,14 @@ fn two_thousand_processes() {
     assert_says(Linked::Statically, "processes 2000", "wrong 0");
 }
 
-/// What the supervisor lacks no caller is told: it answers fewer at a time.
+/// If the supervisor lacks descriptors, it answers fewer calls at a time, and no caller is told.
 #[test]
 fn few_descriptors_for_who_answers() {
     if !have("prlimit") {
         return skip("no prlimit");
     }
     let scratch = ground(Scratch::for_ordinary_user(), Linked::Statically);
-    // No more than the kernel too lets one user have in flight.
+    // No more than the kernel, too, allows one user to have in flight.
     let rows = [("--nofile=40", "threads 20 100"), ("--nofile=120", "passers 3 45 200")];
     for (limit, verb) in rows {
         let line = [&[limit, PRODUCT, "--", "./stress"], &verb.split(' ').collect::<Vec<_>>()[..]];
@@ -200,7 +200,7 @@ fn two_hundred_who_wait_stall_nobody() {
     assert_says(Linked::Statically, "crowd fifo 200", expected);
 }
 
-/// When more wait than can be held, the rest is told so; others are answered all the same.
+/// If more calls wait than can be held, the rest fail with an error. Other calls are still answered.
 #[test]
 fn three_thousand_who_wait_are_too_many() {
     let scratch = ground(Scratch::new(), Linked::Statically);
@@ -219,7 +219,7 @@ fn tracing_inside_the_run() {
     }
 }
 
-/// Who traces another and changes its call is judged by the changed call.
+/// If a tracer changes a call, the changed call is judged.
 #[test]
 fn a_tracer_that_changes_a_call() {
     if cfg!(target_arch = "x86_64") {
@@ -240,7 +240,7 @@ fn limits_stay_the_callers() {
     assert_as_bare("file-size");
 }
 
-/// The supervisor, root, makes nothing of root's for who is not root any more.
+/// The supervisor runs as root, but creates no file of root's for a process that is no longer root.
 #[test]
 fn what_is_made_belongs_to_who_makes_it() {
     if !rustix::process::geteuid().is_root() {
@@ -249,7 +249,7 @@ fn what_is_made_belongs_to_who_makes_it() {
     for linked in BOTH {
         let make = |mode| {
             let scratch = ground(Scratch::new(), linked);
-            // The folder of the tests is root's alone.
+            // The directory of the tests is root's alone.
             let open = "chmod 711 . .. ; chmod 777 dir";
             Run::sh(&scratch, open).mode(Mode::Bare).run().assert_ok();
             run(&scratch, mode, "identity 1234 1235 1236 027").map(|outcome| outcome.stdout)
@@ -275,7 +275,7 @@ fn where_relative_paths_start() {
     assert_static_as_bare("places");
 }
 
-/// Nobody in the run gets at the supervisor: not at its memory, nor its descriptors, nor its life.
+/// No process of the run can reach the supervisor's memory or descriptors, or end it.
 #[test]
 fn the_supervisor_is_out_of_reach() {
     for scratch in [Scratch::new(), Scratch::for_ordinary_user()] {
@@ -290,7 +290,7 @@ fn the_supervisor_is_out_of_reach() {
     }
 }
 
-/// A path that leads through another's view of the files is not what it reads like.
+/// A path through another process's view of the files does not lead where it seems to.
 #[test]
 fn what_is_mounted_for_others() {
     if !rustix::process::geteuid().is_root() {
@@ -333,7 +333,7 @@ fn namespaces_of_ones_own() {
     }
 }
 
-/// A socket is bound where the policy lets it be made, though all above it is granted.
+/// A socket is bound only where the policy allows creating it, even if everything above is granted.
 #[test]
 fn a_socket_below_a_narrower_rule() {
     let scratch = ground(Scratch::new(), Linked::Statically);
@@ -344,7 +344,7 @@ fn a_socket_below_a_narrower_rule() {
     assert!(scratch.path("out/empty/no").read_dir().expect("read").next().is_none());
 }
 
-/// A debugger of the run stops a program at a breakpoint, and goes through a trapped call.
+/// A debugger in the run stops a program at a breakpoint, and goes through a trapped call.
 #[test]
 fn a_debugger_in_the_run() {
     if !have("gdb") {
@@ -360,7 +360,7 @@ fn a_debugger_in_the_run() {
     }
 }
 
-/// The product itself in namespaces: where ids are mapped, and are not; and where `/proc` shows others.
+/// The product itself in namespaces: with and without mapped ids, and where `/proc` shows other processes.
 #[test]
 fn the_run_in_namespaces() {
     if !have("unshare") || Holder::under_test() == Holder::Library {
@@ -382,7 +382,7 @@ fn the_run_in_namespaces() {
         assert_eq!(outcome.stdout, "ok EACCES\n", "{options:?} {outcome}");
     }
     inside(&["-Urpf"]).assert_code(126).assert_stderr("no proc here");
-    // Who is root there only finds the folder that root keeps for itself.
+    // A user who is root only there finds the directory that root keeps for itself.
     let scratch = Scratch::for_ordinary_user();
     std::fs::create_dir(scratch.path("tmp/jp-confine-0")).expect("a folder");
     assert_eq!(inside_of(scratch, &["-Ur"]).stdout, "ok EACCES\n");

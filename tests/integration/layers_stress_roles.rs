@@ -1,4 +1,4 @@
-//! The processes of a run, and what becomes of them when one is killed, stopped, or asked to end.
+//! The processes of a run, and what happens when one is killed, stopped, or asked to end.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -19,14 +19,14 @@ use crate::run::{Mode, PRODUCT, Run, have, skip, wait};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
-/// What takes longer than this hangs.
+/// Anything that takes longer than this hangs.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A program that has started a child, a daemon, and one that left by way of a parent that ended.
+/// A program with a child, a daemon, and a process that left through a parent that ended.
 const FAMILY: &str =
     "sleep 300 & setsid sleep 300 & (setsid sleep 300 &); echo up; sleep 300; echo on";
 
-/// A run, and the processes of it.
+/// A run and its processes.
 struct Family {
     front: Child,
     errors: thread::JoinHandle<String>,
@@ -35,7 +35,7 @@ struct Family {
 }
 
 impl Family {
-    /// Starts it, if there is a supervisor in what is tested.
+    /// Starts it, if the tested layers include a supervisor.
     fn start(scratch: &Scratch, script: &str, members: usize) -> Option<Self> {
         if matches!(Holder::under_test(), Holder::Library) {
             skip("the library alone has no supervisor");
@@ -66,7 +66,7 @@ impl Family {
         kill_process(front, signal).expect("sent");
     }
 
-    /// Waits for the end: the exit status, what was said, and that nobody is left.
+    /// Waits for the end, and checks that no process is left. Returns the exit status and standard error.
     fn end(mut self) -> (i32, String) {
         let status = wait(&mut self.front, LIMIT, "the run");
         let end = Instant::now() + LIMIT;
@@ -109,7 +109,7 @@ fn a_killed_supervisor_ends_the_run() {
     assert!(said.contains("the supervisor was killed"), "{said}");
 }
 
-/// Each process of the chain is gone before the next look at all that run.
+/// Each process of the chain is gone before the next look at all running processes.
 #[test]
 fn a_killed_supervisor_ends_a_chain_of_processes() {
     let scratch = arena(Scratch::new());
@@ -121,7 +121,7 @@ fn a_killed_supervisor_ends_a_chain_of_processes() {
     assert!(!scratch.ws().join("ended").exists(), "{said}");
 }
 
-/// Whenever it is killed: the program may have begun, and nobody was told so yet.
+/// The moment does not matter: the program may have begun, and nobody may know it yet.
 #[test]
 fn a_supervisor_that_is_killed_at_the_start_leaves_nobody() {
     if matches!(Holder::under_test(), Holder::Library) {
@@ -142,7 +142,7 @@ fn a_supervisor_that_is_killed_at_the_start_leaves_nobody() {
         thread::sleep(Duration::from_micros(step * 250));
         kill_process(number(supervisor).expect("a pid"), Signal::KILL).expect("killed");
         let status = wait(&mut front, LIMIT, "the run");
-        // Whoever is left holds the other end.
+        // Any process that is left holds the other end.
         let mut errors = front.stderr.take().expect("piped");
         let mut ready = [PollFd::new(&errors, PollFlags::HUP)];
         let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
@@ -153,7 +153,7 @@ fn a_supervisor_that_is_killed_at_the_start_leaves_nobody() {
     }
 }
 
-/// The program has begun by the time that the supervisor finds that it cannot.
+/// The program has begun by the time that the supervisor finds that it cannot go on.
 #[test]
 fn a_supervisor_that_cannot_go_on_leaves_nobody() {
     if matches!(Holder::under_test(), Holder::Library) {
@@ -182,7 +182,7 @@ fn what_was_refused_is_told_where_the_supervisor_is_killed() {
     assert!(said.contains("the supervisor was killed"), "{said}");
 }
 
-/// It may have been the limit that killed it.
+/// The limit may have killed it.
 #[test]
 fn a_killed_supervisor_whose_time_is_limited() {
     let scratch = Scratch::new();
@@ -203,7 +203,7 @@ fn a_killed_front_ends_the_run() {
     assert_eq!(family.end().0, -1);
 }
 
-/// A signal to the front is the program's, which does with it what it likes.
+/// A signal to the front goes to the program, which handles it as it likes.
 #[test]
 fn signals_to_the_front_are_the_programs() {
     for (signal, name) in [(Signal::TERM, "TERM"), (Signal::HUP, "HUP"), (Signal::USR1, "USR1")] {
@@ -215,7 +215,7 @@ fn signals_to_the_front_are_the_programs() {
     }
 }
 
-/// What the program left is waited for; a signal that ends processes then ends the run.
+/// The run waits for processes that the program left. A signal that ends processes then ends the run.
 #[test]
 fn waiting_for_what_is_left_can_be_ended() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
@@ -258,7 +258,7 @@ fn leftovers_are_ended_on_request() {
     outcome.assert_code(3).assert_stderr("the program left running, and this was ended: ");
 }
 
-/// The thread that a process began with may have ended, and others not.
+/// The first thread of a process may have ended while others go on.
 #[test]
 fn leftovers_without_a_first_thread_are_ended() {
     if Holder::under_test() == Holder::Library || !have("python3") {
@@ -276,7 +276,7 @@ fn leftovers_without_a_first_thread_are_ended() {
     outcome.assert_code(3).assert_stderr("the program left running, and this was ended: python3");
 }
 
-/// In a terminal: ^C ends the wait for a daemon that does not hear it.
+/// In a terminal, ^C ends the wait for a daemon that does not get it.
 #[test]
 fn a_key_ends_the_wait_for_a_daemon() {
     if !have("script") || !have("bash") || Holder::under_test() == Holder::Library {
@@ -295,12 +295,12 @@ fn a_key_ends_the_wait_for_a_daemon() {
     terminal.end();
 }
 
-/// ^Z in the moment the program is started: nobody waits for who was stopped before it ran.
+/// ^Z at the moment when the program starts: nobody waits for a process that was stopped before it ran.
 #[test]
 #[expect(clippy::zombie_processes, reason = "`next_state` collects them")]
 fn a_run_stops_while_it_starts() {
     let scratch = Scratch::new();
-    // A shell may wait in `vfork(2)` itself for who was stopped.
+    // A shell may itself wait in `vfork(2)` for a stopped process.
     let run = Run::new(&scratch, "sleep", &["0.05"]).mode(Mode::Confined);
     for step in 0..80 {
         let child = run.command().process_group(0).stdin(Stdio::null()).spawn().expect("a run");
@@ -318,7 +318,7 @@ fn next_state(child: Pid) -> WaitStatus {
     next(child, WaitOptions::UNTRACED)
 }
 
-/// The end of a child, or its next going on.
+/// The end of a child, or its next continuation.
 fn next_going_on(child: Pid) -> WaitStatus {
     next(child, WaitOptions::CONTINUED)
 }
@@ -336,7 +336,7 @@ fn next(child: Pid, change: WaitOptions) -> WaitStatus {
     panic!("the run hangs");
 }
 
-/// A shell that fetches a job of which all was stopped finds it going on.
+/// If all of a job was stopped, a shell that fetches it finds it going on.
 #[test]
 fn a_job_that_was_stopped_whole_is_fetched_once() {
     if !have("script") || !have("bash") {
@@ -362,7 +362,7 @@ fn a_job_that_was_stopped_whole_is_fetched_once() {
     assert!(screen.contains("ended-42"), "{screen}");
 }
 
-/// Whoever continues the program alone continues the run, which a person's stop leaves stopped.
+/// A signal that continues only the program continues the run. If a person stops the run, it stays stopped.
 #[test]
 fn a_run_goes_on_with_its_program() {
     let scratch = Scratch::new();
@@ -391,7 +391,7 @@ fn a_run_goes_on_with_its_program() {
     assert_eq!(next_state(front).exit_status(), Some(143));
 }
 
-/// So it ends with a program that is killed while it is stopped.
+/// If the program is killed while it is stopped, the run ends.
 #[test]
 fn a_stopped_run_ends_with_its_program() {
     let scratch = Scratch::new();
@@ -402,7 +402,7 @@ fn a_stopped_run_ends_with_its_program() {
     assert_eq!(next_state(front).exit_status(), Some(137));
 }
 
-/// A run in a group of its own, and its program.
+/// A run in a process group of its own, and its program.
 #[expect(clippy::zombie_processes, reason = "`next_state` collects them")]
 fn start_named(scratch: &Scratch) -> (Pid, Pid) {
     let run = Run::sh(scratch, "echo $$ > name; mv name pid; exec sleep 300").mode(Mode::Confined);
@@ -420,7 +420,7 @@ fn named(scratch: &Scratch, file: &str) -> Pid {
     scratch.read(file).trim().parse().ok().and_then(number).expect("a pid")
 }
 
-/// A shell at a terminal, and in it a run of `script`, which says `up`, stopped by its key.
+/// A shell at a terminal, with a run of `script` in it that prints `up` and that ^Z then stops.
 fn stopped_job(scratch: &Scratch, script: &str) -> Terminal {
     let mut terminal = Terminal::shell(scratch, Mode::Bare);
     terminal.keys(&format!("{}\n", quoted(&Run::sh(scratch, script).mode(Mode::Confined))));
@@ -431,8 +431,7 @@ fn stopped_job(scratch: &Scratch, script: &str) -> Terminal {
     terminal
 }
 
-/// A program that nobody's library is in stops and goes on with the keys of its terminal, also while
-/// a call of its waits.
+/// A program without the library stops and goes on with the keys of its terminal, also while one of its calls waits.
 #[test]
 fn a_waiting_call_stops_and_goes_on() {
     if !have("script") || !have("bash") || Holder::under_test() == Holder::Library {
@@ -450,7 +449,7 @@ fn a_waiting_call_stops_and_goes_on() {
     terminal.end();
 }
 
-/// What the program left running is the job then, and stops and goes on as that.
+/// The processes that the program left running are the job then, and stop and go on as one.
 #[test]
 fn a_key_stops_the_wait_for_what_is_left() {
     if !have("script") || !have("bash") || Holder::under_test() == Holder::Library {
@@ -498,7 +497,7 @@ fn a_stopped_run_ends_with_its_shell() {
     }
 }
 
-/// The program's modes stay, unless it died: a shell sees an exit status, where bare it would restore them.
+/// The program's modes stay, unless it died. The shell then sees an exit status, where bare it would restore the modes.
 #[test]
 fn a_terminal_has_its_modes_after_a_program_that_died() {
     if !have("script") || !have("bash") || !have("stty") {
@@ -506,7 +505,7 @@ fn a_terminal_has_its_modes_after_a_program_that_died() {
     }
     let scratch = Scratch::new();
     let run = |script: &str| quoted(&Run::sh(&scratch, script).mode(Mode::Confined));
-    // The line editor has modes of its own, so that these are looked at before it is there.
+    // The line editor sets modes of its own, so the modes are read before it is there.
     let shown = "echo modes:$(stty -a | grep -o -w -e '[-]*opost' -e '[-]*isig'); stty sane";
     let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     terminal.keys(&format!("{}; {shown}\n", run("stty raw")));
@@ -519,7 +518,7 @@ fn a_terminal_has_its_modes_after_a_program_that_died() {
         kill_process(named(&scratch, "ws/parent"), Signal::KILL).expect("a supervisor");
         terminal.see("modes:opost isig");
     }
-    // In a pipeline they may be another's.
+    // In a pipeline the modes may be another program's.
     terminal.keys(&format!("{} | cat; {shown}\n", run("stty raw; kill -SEGV $$")));
     terminal.see("modes:-opost -isig");
     terminal.keys("exit\n");

@@ -1,7 +1,7 @@
-//! Real programs and attack programs, run by the built `jp-confine`.
+//! Runs real programs and attack programs with the built `jp-confine`.
 //!
-//! `JP_CONFINE_TEST_BARE=1` runs what should be confined without confinement: every test of the
-//! modules `attacks_*`, `policy_*`, `programs_*` and `runs_*` must then fail (`make control`).
+//! With `JP_CONFINE_TEST_BARE=1`, they run without confinement. Every test of the modules `attacks_*`, `policy_*`,
+//! `programs_*` and `runs_*` must then fail (`make control`).
 
 mod attack;
 mod layers;

@@ -1,4 +1,4 @@
-//! Sets of capabilities against the operations that the truth table cannot hold, by real system calls.
+//! Checks sets of capabilities against the operations that the truth table cannot hold, by real system calls.
 
 use std::fmt::Write as _;
 
@@ -13,8 +13,8 @@ const U: u8 = 4;
 const D: u8 = 8;
 const X: u8 = 16;
 
-/// What cannot be in the truth table ([`crate::truth_rows`]), and what it needs below `area` (spec
-/// §5.2): running a program ends the process, and attributes are not on every filesystem.
+/// Operations that cannot be in the truth table ([`crate::truth_rows`]), and the capabilities that they need below
+/// `area` (spec §5.2). Running a program ends the process, and not every filesystem has attributes.
 const OPERATIONS: &[(&str, u8)] = &[("exec area/program", X), ("setxattr area/file user.k", U)];
 
 fn policy(caps: u8) -> String {
@@ -83,7 +83,7 @@ capability_sets! {
     all_but_execute: R | C | U | D;
 }
 
-/// `O_CREAT` where only one of create and update is held, told apart by the kernel, not by a look before.
+/// `O_CREAT` with only one of create and update. The kernel tells the two cases apart, not a look before the call.
 mod create_or_update {
     use super::{C, R, U, X, answer, call, policy, scratch_with_area};
     use crate::run::Mode;
@@ -130,8 +130,8 @@ mod create_or_update {
         );
     }
 
-    /// No oracle: what may not be read answers the same whether or not it exists. Who would make it hears no more
-    /// than `stat` tells (decision 0008).
+    /// An unreadable path answers the same whether or not it exists. A program that would create it learns no more than
+    /// `stat` tells (decision 0008).
     #[test]
     fn existence_is_not_told() {
         assert_answers(
@@ -150,7 +150,8 @@ mod create_or_update {
         );
     }
 
-    /// Nor where the directory is missing, whoever is asked. What may be read is told to be no directory.
+    /// The answer does not tell either that a directory is missing, whatever the call. A readable file is reported as
+    /// no directory.
     #[test]
     fn missing_directories_are_not_told_to_who_would_make_a_file() {
         assert_answers(

@@ -1,5 +1,5 @@
-//! Where names are equal that differ in case, what is denied is denied by every spelling, and what is granted is granted
-//! by its own (spec §4.4). NTFS by `lowntfs-3g -o ignore_case` stands for all such file systems.
+//! Where names are equal that differ only in case, a denial covers every spelling, and a grant covers only its own
+//! (spec §4.4). NTFS by `lowntfs-3g -o ignore_case` stands for all such file systems.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ struct Insensitive {
 }
 
 impl Insensitive {
-    /// With the file system at `place`; `None` where this machine has none, which is said.
+    /// Mounts the file system at `place`. Where this machine has none, says so and returns `None`.
     fn at(place: &str) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             skip("only root can mount this");
@@ -47,7 +47,7 @@ impl Insensitive {
         Some(Self { scratch, place })
     }
 
-    /// With the workspace on it, the attack program in there, and what `setup` makes.
+    /// With the workspace on it, the attack program in the workspace, and the files that `setup` creates.
     fn workspace(setup: &str) -> Option<Self> {
         let mut new = Self::at("ws")?;
         new.arm();
@@ -59,7 +59,7 @@ impl Insensitive {
         arena_in(&self.scratch);
     }
 
-    /// Asserts the answers to calls under these flags: `call => answer`, answers by their first word.
+    /// Asserts the answers to calls under these flags: `call => answer`. Compares the first words of the answers.
     fn assert_answers(&self, flags: &str, rows: &[(&str, &str)]) {
         for (line, expected) in rows {
             let flags = self.scratch.expand(flags);
@@ -86,7 +86,7 @@ impl Drop for Insensitive {
     }
 }
 
-/// The attack program in the workspace of a tree that is there.
+/// Copies the attack program into the workspace of an existing tree.
 fn arena_in(scratch: &Scratch) {
     let other = arena(Scratch::new());
     scratch.copy_program(&other.path("ws/bin/attack"), "ws/bin/attack");
@@ -131,7 +131,7 @@ fn what_is_denied_is_denied_by_every_spelling() {
     );
 }
 
-/// Names that a file system may have beside those that it lists.
+/// Names that a file system may know beside those that it lists.
 #[test]
 fn names_that_may_be_aliases_are_denied() {
     let Some(there) = Insensitive::workspace(
@@ -257,7 +257,7 @@ fn auto_run_files_are_asked_about_in_every_spelling() {
     );
 }
 
-/// Outside of the workspace, and only by the name that was typed.
+/// Outside the workspace, a grant counts only for the name that was typed.
 #[test]
 fn what_is_granted_is_granted_by_its_own_name() {
     let Some(there) = Insensitive::at("vol") else { return };
@@ -283,7 +283,7 @@ fn what_is_granted_is_granted_by_its_own_name() {
     );
 }
 
-/// A file system that ignores case below a workspace of one that does not, and the other way round.
+/// A file system that ignores case below a workspace that does not, and the other way round.
 #[test]
 fn each_file_system_has_its_own_idea() {
     let Some(there) = Insensitive::at("ws/vol") else { return };
@@ -306,7 +306,7 @@ fn each_file_system_has_its_own_idea() {
     );
 }
 
-/// Whoever came by another spelling is in the same workspace.
+/// A process that came by another spelling is in the same workspace.
 #[test]
 fn a_workspace_may_be_entered_by_another_spelling() {
     let Some(there) = Insensitive::at("vol") else { return };
@@ -323,7 +323,7 @@ fn a_workspace_may_be_entered_by_another_spelling() {
     assert_ne!(run("cat SECRET/k").code(), 0);
 }
 
-/// The start says so, once; and questions have the same answers as programs.
+/// The start reports it once. Queries give the same answers as programs get.
 #[test]
 fn the_start_says_it_and_questions_agree() {
     let Some(there) = Insensitive::workspace("mkdir secret; echo x >secret/k; echo x >f") else {

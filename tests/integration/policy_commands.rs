@@ -1,5 +1,5 @@
-//! Rules about programs: only what is listed is started, with the arguments that are listed, by
-//! whatever call and whichever layer sees it. What a person typed needs no rule.
+//! Rules about programs: only listed programs start, with listed arguments, by whatever call and whichever layer sees
+//! it. A command that a person typed needs no rule.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use crate::attack::{Linking, answers, arena_with};
 use crate::run::{Mode, Run};
 use crate::scratch::Scratch;
 
-/// `echo` says `EXECUTED`, or a row nothing of the kind.
+/// A row that starts its program prints `EXECUTED`, by `echo`.
 const RULES: &str = "\
 [access.commands.'./bin/attack']
 envs = ['*']
@@ -28,7 +28,7 @@ read = true
 name = 'DENIED'
 ";
 
-/// A call of the attack program, and whether the program starts that it is about.
+/// A call of the attack program, and whether the program that it names starts.
 const ROWS: &[(&str, bool)] = &[
     ("exec /bin/echo EXECUTED", true),
     ("exec /bin/echo EXECUTED more", true),
@@ -102,7 +102,7 @@ fn whoever_avoids_the_library_starts_no_more() {
     assert_rows(Linking::Static, &["--enforce=layered"]);
 }
 
-/// The library hands on the words that were judged, whatever another thread makes of them.
+/// The library hands on the words that were judged, even if another thread changes them.
 #[test]
 fn words_are_judged_as_they_are_handed_on() {
     let scratch = arena(Linking::Dynamic);
@@ -113,7 +113,7 @@ fn words_are_judged_as_they_are_handed_on() {
     assert!(!run.stdout.contains('B'), "{run}");
 }
 
-/// What a person types needs no rule, and neither does the shell for a script without a first line.
+/// A command that a person types needs no rule. Neither does the shell for a script without a first line.
 #[test]
 fn what_is_typed_starts_and_nothing_behind_it() {
     let scratch = arena(Linking::Dynamic);
@@ -133,7 +133,7 @@ fn a_listed_program_gets_what_its_rule_lists_and_rules_allow() {
     assert!(!run.stdout.contains("DENIED=") && !run.stdout.contains("OTHER="), "{run}");
 }
 
-/// As the last argument it would stand for any in a rule.
+/// As the last argument in a rule, it would stand for any arguments.
 #[test]
 fn no_rule_is_advised_for_a_last_argument_that_is_a_pattern() {
     let scratch = arena(Linking::Dynamic);
@@ -144,7 +144,7 @@ fn no_rule_is_advised_for_a_last_argument_that_is_a_pattern() {
     assert!(!run.stderr.contains("[access.commands."), "{run}");
 }
 
-/// The advice that is given is followed.
+/// The suggestion works when it is followed.
 #[test]
 fn advice_about_programs_works() {
     let scratch = arena(Linking::Dynamic);

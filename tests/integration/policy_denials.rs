@@ -1,11 +1,11 @@
-//! `--deny` denies what it names and all below, the workspace too, except what the same command line grants deeper.
+//! `--deny` denies its path and all below, the workspace too. Only deeper grants of the same command line are excepted.
 
 use crate::policy_rules::assert_answers;
 
 const SETUP: &str = "mkdir -p sub/deep dir/in; for f in sub sub/deep dir dir/in; do echo x >$f/f; done; \
     ln -s $OUT link; ln -s .. up; ln -s sub way";
 
-/// A denial around the workspace, however it is spelled, covers the workspace.
+/// A denial above the workspace covers the workspace, however it is spelled.
 #[test]
 fn above_the_workspace() {
     let rows = &[
@@ -32,7 +32,7 @@ fn above_the_workspace() {
     }
 }
 
-/// Rules of files count no more than the workspace itself.
+/// Rules in files count no more than the workspace itself.
 #[test]
 fn above_rules() {
     let rules = &["dir r w x", "sub r w", "sub/deep nothing"];
@@ -41,7 +41,7 @@ fn above_rules() {
     assert_answers(SETUP, rules, "--deny . -x bin", rows);
 }
 
-/// The command line grants deeper what it says and no more. Rules there still narrow it.
+/// A deeper grant on the command line grants what it says and no more. Rules there still narrow it.
 #[test]
 fn less_what_is_granted_deeper() {
     let rows = &[
@@ -82,7 +82,7 @@ fn less_what_is_granted_deeper() {
     assert_answers(SETUP, &[], "-r sub/deep --deny sub -x . -w . --deny $OUT/..", rows);
 }
 
-/// The home, what profiles grant in it, and the system's own directories.
+/// The home, grants of profiles in it, and the system's own directories.
 #[test]
 fn above_what_is_ready_made() {
     let setup = "touch $HOME/.gitconfig; mkdir -p $HOME/x $HOME/y; touch $HOME/x/f $HOME/y/f";
@@ -113,7 +113,7 @@ fn above_what_is_ready_made() {
     );
 }
 
-/// A mount of the same command line is granted, too.
+/// A mount on the same command line is granted, too.
 #[test]
 fn above_a_mount() {
     let rows =
@@ -124,7 +124,7 @@ fn above_a_mount() {
     assert_answers("", &[], "--non-interactive --mount fork=$OUT/dir --deny fork/inner", rows);
 }
 
-/// Patterns and auto-run files: neither lifts a denial, and a grant below one lifts neither.
+/// Neither a pattern nor an auto-run file lifts a denial. A grant below a denial lifts neither of the two.
 #[test]
 fn beside_patterns_and_auto_run_files() {
     let config = "mkdir -p .vscode $HOME/.config/jp-confine; cat >$HOME/.config/jp-confine/config.toml <<END\n\

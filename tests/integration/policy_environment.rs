@@ -1,13 +1,13 @@
-//! Rules about environment variables: what is withheld is not in the run, whoever looks for it and
-//! however; what is denied is handed to no program; what programs set for themselves goes on working.
+//! Rules about environment variables. A withheld variable is not in the run, however a program looks for it. No program
+//! gets a denied variable. Variables that programs set for themselves still work.
 
 use crate::attack::{Linking, answers, arena_with};
 use crate::cli_status::product;
 use crate::run::{PRODUCT, Run};
 use crate::scratch::Scratch;
 
-/// Whoever looks, and what it finds: the value in the run, or the errno of there being none. `DENIED` is
-/// denied, `SECRET` no rule is about, `GIVEN` is granted.
+/// A call that looks for a variable, and its result: the value in the run, or the errno for no such variable. A rule
+/// denies `DENIED`, no rule is about `SECRET`, and `GIVEN` is granted.
 const LIBRARY: &[(&str, &str)] = &[
     ("variable SECRET", "ENOENT"),
     ("variable DENIED", "ENOENT"),
@@ -31,7 +31,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("set MAKEFLAGS own spawn_self variable MAKEFLAGS", "ok own"),
 ];
 
-/// The same of a program that the library is not in: its own calls hand on what it says.
+/// The same for a program without the library: its own calls pass on the variables that it sets.
 const STATIC: &[(&str, &str)] = &[
     ("variable SECRET", "ENOENT"),
     ("kept_variable DENIED", "ENOENT"),
@@ -111,8 +111,8 @@ fn isolated_is_the_base_set_and_what_was_typed() {
     run.assert_ok().assert_no_secret().assert_stdout(&format!("{}::given:1", home.display()));
 }
 
-/// Whoever starts a program with an environment of its own means no other folder for temporary files than the one
-/// that there is, unless it says so.
+/// A program that starts another with an environment of its own still means the run's directory for temporary files,
+/// unless it names another.
 #[test]
 fn programs_find_their_temporary_files_whatever_is_left_of_the_environment() {
     let scratch = Scratch::for_ordinary_user();
@@ -124,8 +124,8 @@ fn programs_find_their_temporary_files_whatever_is_left_of_the_environment() {
     assert_eq!(run.stdout.matches("TMPDIR").count(), 1, "{run}");
 }
 
-/// Some programs go by names of their own for that folder. The user's own values stay; those of a run around this
-/// one are of its folder, which is not granted here.
+/// Some programs have variables of their own for that directory. The user's own values stay. The values of an outer run
+/// name its directory, which is not granted here.
 #[test]
 fn temporary_files_have_more_names_than_one() {
     let scratch = Scratch::for_ordinary_user();
@@ -137,7 +137,7 @@ fn temporary_files_have_more_names_than_one() {
     own.assert_ok();
 }
 
-/// Programs inside are told of the policy by variables that no rule reaches.
+/// The variables that tell programs of the policy are beyond any rule.
 #[test]
 fn variables_of_the_launcher_are_beyond_rules() {
     let scratch = Scratch::for_ordinary_user();

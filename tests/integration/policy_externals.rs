@@ -1,5 +1,5 @@
-//! External rules and mounts at work: the approved target is the boundary, for programs with and without
-//! the library in them, and nobody inside changes what is approved.
+//! External rules and mounts in use. The approved target is the boundary, for programs with and without the library. No
+//! program inside changes an approval.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ const RULES: &str = "[[access.fs]]\npath = 'bin'\nread = true\nexecute = true\n\
                      [[access.fs]]\npath = '.'\nread = true\nwrite = true\n\
                      [[access.fs]]\npath = 'fork'\nexternal = true\nread = true\nwrite = true\n";
 
-/// The attack program in a workspace whose `fork` leads to `$OUT/dir`, approved, in which a link leads
-/// out again.
+/// The attack program in a workspace whose `fork` leads to `$OUT/dir`, approved. A symlink in that directory leads out
+/// again.
 fn forked(linking: Linking) -> Scratch {
     let scratch = arena_with(linking, Scratch::new());
     set_up(&scratch, "ln -s $OUT/dir fork; ln -s ../secret $OUT/dir/nested");
@@ -53,8 +53,8 @@ fn the_approved_target_is_the_boundary() {
     }
 }
 
-/// What is not there is judged by where it would be: programs that make all directories on a way ask for the last
-/// one first, and need to hear that another is missing.
+/// A missing path is judged by where it would be. Programs that create all directories of a path try the last one
+/// first, and must learn that another one is missing.
 #[test]
 fn what_is_missing_behind_a_link_is_missing_there() {
     for &linking in linkings() {
@@ -79,8 +79,8 @@ fn what_is_missing_behind_a_link_is_missing_there() {
     }
 }
 
-/// A link may be called as the approval of a pattern is, and lead where that does: to read there was approved, and
-/// not what a rule on the link grants.
+/// A symlink may have the name of an approved pattern, and the same target. That approval is for reading there, and not
+/// for the grants of a rule on the symlink.
 #[test]
 fn an_approved_pattern_approves_no_link() {
     for &linking in linkings() {
@@ -95,7 +95,7 @@ fn an_approved_pattern_approves_no_link() {
     }
 }
 
-/// Of rules on one place the one counts whose link was taken (spec §5.1), wherever it stands.
+/// Of the rules on one place, the one on the symlink that was used counts (spec §5.1), wherever it stands.
 #[test]
 fn links_to_one_place_have_rules_of_their_own() {
     let rule = |link, more| format!("[[access.fs]]\npath = '{link}'\nexternal = true\n{more}");
@@ -128,7 +128,7 @@ fn links_to_one_place_have_rules_of_their_own() {
     }
 }
 
-/// So it is where something in the place is denied for both.
+/// Symlinks to one place also have rules of their own if an entry in that place is denied for both.
 #[test]
 fn links_to_one_place_have_rules_of_their_own_around_what_is_denied() {
     let rule = |link, more| format!("[[access.fs]]\npath = '{link}'\nexternal = true\n{more}");
@@ -153,7 +153,7 @@ fn links_to_one_place_have_rules_of_their_own_around_what_is_denied() {
     }
 }
 
-/// As between a run and the next `git pull`.
+/// The target changes, as between a run and the next `git pull`.
 #[test]
 fn another_target_before_the_run_is_not_approved() {
     for &linking in linkings() {
@@ -217,7 +217,7 @@ fn a_mount_to_write_is_for_the_tool_that_is_named() {
     assert_answers(&scratch, "--tool edit", &[("open fork/inner", "EACCES")]);
 }
 
-/// The file of approvals of the only workspace of `scratch`, which a run has been in.
+/// The file of approvals of the only workspace of `scratch`. A run has been in that workspace.
 pub(crate) fn store(scratch: &Scratch) -> PathBuf {
     let all = scratch.path("home/.local/share/jp-confine/workspaces");
     let dir = fs::read_dir(all).expect("workspaces").next().expect("one").expect("an entry").path();
@@ -253,8 +253,7 @@ fn a_program_that_may_write_below_home_changes_no_approval() {
     }
 }
 
-/// Where there is no such folder yet, where something else stands in its place, and where a link leads
-/// to it.
+/// Cases: the directory does not exist yet, something else is in its place, or a symlink leads to it.
 #[test]
 fn nothing_takes_the_place_of_a_folder_of_our_own() {
     for place in [".local", ".config"] {
@@ -272,7 +271,7 @@ fn nothing_takes_the_place_of_a_folder_of_our_own() {
     }
 }
 
-/// The product itself, inside a run.
+/// Runs the product itself inside a run.
 #[test]
 fn nobody_approves_from_inside() {
     let scratch = forked(Linking::Dynamic);

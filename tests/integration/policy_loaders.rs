@@ -1,4 +1,5 @@
-//! A loader that is executed as a program starts only what may be executed (ld.so(8)), whoever calls it and however.
+//! A loader that is executed as a program starts only programs that may be executed (ld.so(8)), whoever calls it and
+//! however.
 
 use crate::attack::{Linking, answers, arena_with, linkings, set_up};
 use crate::layers::Holder;
@@ -6,14 +7,14 @@ use crate::policy_rules::rule;
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
 
-/// The loader of this machine, which stands for `LD` in rows.
+/// The loader of this machine, which replaces `LD` in rows.
 const LOADER: &str = if cfg!(target_arch = "aarch64") {
     "/lib/ld-linux-aarch64.so.1"
 } else {
     "/lib64/ld-linux-x86-64.so.2"
 };
 
-/// A file `ro/echo` that may be read and not executed, a copy of the loader, and a script for it.
+/// A file `ro/echo` that may be read but not executed, a copy of the loader, and a script for it.
 const SETUP: &str = "mkdir -p ro $OUT/data; for to in ro echo $OUT/data; do cp /bin/echo $to; done; ln -s ro way; \
     cp $LD loader; ln -s $LD named; printf '#!%s ./ro/echo\n' $LD >EXECUTED; printf '#!%s\n' $LD >plain; \
     chmod 755 EXECUTED plain";
@@ -41,7 +42,7 @@ const DENIED: &[&str] = &[
     "exec ./EXECUTED",
 ];
 
-/// Calls that go on as before, and what they print.
+/// Calls that still work, and what they print.
 const ALLOWED: &[(&str, &str)] = &[
     ("exec LD ./echo EXECUTED", "EXECUTED"),
     ("exec LD /bin/echo EXECUTED", "EXECUTED"),
@@ -53,7 +54,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("exec ./echo EXECUTED", "EXECUTED"),
 ];
 
-/// Policies by which nobody may execute `ro/echo`.
+/// Policies under which nobody may execute `ro/echo`.
 const POLICIES: &[&[&str]] =
     &[&[". r w x", "ro r"], &[". r x", "bin r x", "ro r w"], &[". x r", "ro r", "ro/echo r u"]];
 
@@ -63,7 +64,7 @@ fn tree(linking: Linking) -> Scratch {
     scratch
 }
 
-/// Runs the calls and compares the beginnings of what they print.
+/// Runs the calls, and compares the beginnings of their output.
 fn assert_rows(scratch: &Scratch, flags: &str, rows: &[(&str, &str)]) {
     let flags = scratch.expand(flags);
     let flags: Vec<&str> = flags.split_whitespace().collect();
@@ -96,7 +97,7 @@ fn a_loader_starts_no_file_that_may_only_be_read() {
     }
 }
 
-/// Each row starts the program without confinement, and what may be executed starts with it.
+/// Without confinement, each row starts the program. With it, programs that may be executed start.
 #[test]
 fn a_loader_starts_everything_else() {
     let scratch = tree(Linking::Dynamic);
@@ -121,7 +122,7 @@ fn a_loader_starts_everything_else() {
         scratch.write("policy.toml", &[rule(". r w x"), rule("ro r")].concat());
         let flags = format!("-p {}", scratch.path("policy.toml").display());
         assert_rows(&scratch, &flags, &rows);
-        // ldd(1) has the loader print by a variable.
+        // ldd(1) sets a variable that has the loader print.
         let flags: Vec<&str> = flags.split_whitespace().collect();
         Run::sh(&scratch, "ldd ro/echo").flags(&flags).run().assert_stdout("libc.so");
     }

@@ -1,5 +1,5 @@
-//! What is mounted a second time, and the kernel's own file systems wherever they are mounted (spec §12.1). As root
-//! each row makes its mounts in a mount namespace of its own, and runs there as root and as an ordinary user.
+//! Files that are mounted a second time, and the kernel's own file systems wherever they are mounted (spec §12.1). As
+//! root, each row makes its mounts in a mount namespace of its own, and runs there as root and as an ordinary user.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use crate::layers::Holder;
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, note, skip};
 use crate::scratch::{NOBODY, Scratch};
 
-/// One thing that programs do without confinement, as `sh` says it, and must not with it.
+/// A line for `sh` that must succeed without confinement, and fail with it.
 #[derive(Clone, Copy)]
 struct Row {
-    /// What root does before, in the workspace. `$P` is a process outside of the run, with a secret.
+    /// Commands that root runs first, in the workspace. `$P` is a process outside the run, with a secret.
     before: &'static str,
     flags: &'static str,
     line: &'static str,
@@ -25,7 +25,7 @@ const fn denying(before: &'static str, flags: &'static str, line: &'static str) 
     Row { before, flags, line }
 }
 
-/// The process outside is of the same user.
+/// The process outside belongs to the same user.
 const PROCESSES: &[Row] = &[
     row("mount -t proc proc m", "grep -q TOPSECRET m/$P/environ"),
     row("mount -t proc proc m", "grep -q TOPSECRET m/$P/task/$P/environ"),
@@ -50,8 +50,8 @@ const PROCESSES: &[Row] = &[
     denying("mount -t proc proc $OUT/dir", "-r $OUT", "grep -q TOPSECRET $OUT/dir/$P/environ"),
 ];
 
-/// Where the library alone holds a program it goes by the path, as it does in `/proc`: these take the kernel, or a
-/// supervisor, to tell processes apart.
+/// The library alone judges a program by the path, as in `/proc`. It takes the kernel or a supervisor to tell processes
+/// apart, as these rows need.
 const SECRETS_OF_PROCESSES: &[Row] = &[
     row("mount -t proc proc m", "grep -q . m/$P/maps"),
     row("mount -t proc proc m", "readlink m/$P/fd/0"),
@@ -59,7 +59,7 @@ const SECRETS_OF_PROCESSES: &[Row] = &[
     row("mount --bind /proc/$P m", "cat m/cwd/../out/secret"),
 ];
 
-/// What of the kernel nobody but root may change or read.
+/// Files of the kernel that nobody but root may change or read.
 const KERNEL: &[Row] = &[
     row("mount -t proc proc m", "exec 3>m/sys/kernel/core_pattern"),
     row("mount -t proc proc m", "exec 3>m/sysrq-trigger"),
@@ -77,14 +77,14 @@ const KERNEL: &[Row] = &[
     row("mkdir -p rootfs/dev; mknod rootfs/dev/x c 1 11", "exec 3<rootfs/dev/x"),
 ];
 
-/// What the supervisor knows by its number where the start did not look: opens that it is asked about.
+/// Devices where the start did not look. The supervisor knows them by their number when it judges an open.
 const DEEP_DEVICES: &[Row] = &[
     row("mkdir -p a/b/c; mknod a/b/c/kmsg c 1 11", "exec 3>a/b/c/kmsg"),
     row("mkdir -p a/b/c; mknod a/b/c/x c 1 11; ln -s a/b/c/x l", "exec 3>l"),
     denying("mkdir -p a/b/c; mknod a/b/c/x c 1 11", "--deny secret", "exec 3<a/b/c/x"),
 ];
 
-/// What is denied by one name is denied by the others.
+/// A file that is denied by one name is denied by the others.
 const COPIES: &[Row] = &[
     denying("mount --bind secret m", "--deny secret", "cat m/k"),
     denying("mount --bind secret/k f", "--deny secret", "cat f"),
@@ -118,7 +118,7 @@ const COPIES: &[Row] = &[
     row("echo >jp-confine.toml; mount --bind jp-confine.toml f", "echo >f"),
 ];
 
-/// What goes on as before.
+/// Lines that still work.
 const ALLOWED: &[Row] = &[
     row("mount -t proc proc m", "cat m/version m/self/status m/$P/comm && ls m/self/fd/"),
     row("mount -t proc proc m", "cat m/self/cwd/file"),
@@ -143,7 +143,7 @@ echo \"[file_policy]\ndeny_paths = ['$WS/secret/**']\" >$OUT/pattern.toml
 echo \"[file_policy]\ndeny_paths = ['$WS/secret/*.key']\" >$OUT/names.toml
 chmod -R a+rX $HOME $OUT .";
 
-/// Who does it.
+/// The user who runs a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum User {
     Root,
@@ -151,7 +151,7 @@ enum User {
 }
 
 impl Row {
-    /// Does it, in a fresh tree.
+    /// Runs the row in a fresh tree.
     fn run(self, user: User, mode: Mode) -> Outcome {
         let mut scratch = match user {
             User::Root => Scratch::new(),
@@ -186,13 +186,13 @@ impl Row {
              {become_it} {product} {sh} -c '{line}'
              code=$?; kill $P; exit $code"
         );
-        // Mounts are root's to make.
+        // Only root may mount.
         scratch.uid = None;
         Run::new(&scratch, "unshare", &["-m", "sh", "-c", &script]).mode(Mode::Bare).run()
     }
 }
 
-/// A shell that the holder under test holds.
+/// A shell that the holder under test can confine.
 fn shell() -> PathBuf {
     match Holder::under_test() {
         Holder::Supervisor => busybox().unwrap_or_else(|| "sh".into()),
@@ -200,7 +200,7 @@ fn shell() -> PathBuf {
     }
 }
 
-/// Why there can be no rows here, if so.
+/// The reason why no rows can run here, if there is one.
 fn obstacle() -> Option<&'static str> {
     if !rustix::process::geteuid().is_root() {
         return Some("only root can mount anything");
@@ -210,7 +210,7 @@ fn obstacle() -> Option<&'static str> {
     (probe.code() != 0).then_some("there can be no mount namespace")
 }
 
-/// Each row must succeed bare, as far as this machine lets it, and fail confined.
+/// Each row must succeed bare, as far as this machine allows it, and fail confined.
 fn assert_denied(rows: &[Row], users: &[User]) {
     if !have("unshare") || !have("setpriv") {
         return;
@@ -271,7 +271,7 @@ fn a_second_mount_is_denied_like_the_first() {
     assert_denied(COPIES, BOTH);
 }
 
-/// These rows are the only ones here that succeed with mediation.
+/// Ordinary use of other mounts goes on. Only these rows succeed under confinement.
 #[test]
 fn other_mounts_go_on_as_before() {
     if !have("unshare") || !have("setpriv") {

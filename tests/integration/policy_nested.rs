@@ -1,5 +1,5 @@
-//! Runs inside runs: what either policy refuses is refused, and nothing that a program makes up as
-//! the image of an inner run gains anything.
+//! Runs inside runs: a denial by either policy counts. If a program makes up an image for an inner run, it gains
+//! nothing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -29,12 +29,12 @@ fn stocked(scratch: Scratch) -> Scratch {
     scratch
 }
 
-/// `script` in runs with these options, the outermost first; in none where nothing is confined.
+/// Runs `script` in runs with these options, the outermost first. Bare, there are no runs around it.
 fn nested(scratch: &Scratch, runs: &[&str], script: &str) -> Outcome {
     nested_by(scratch, &[], runs, script)
 }
 
-/// As [`nested`]; `starter` starts what is in the outermost run.
+/// As [`nested`], with `starter` in front of what the outermost run starts.
 fn nested_by(scratch: &Scratch, starter: &[&str], runs: &[&str], script: &str) -> Outcome {
     let script = scratch.expand(script);
     let Some((outermost, inner)) = runs.split_first() else { panic!("no run") };
@@ -68,7 +68,7 @@ fn the_outer_policy_restricts() {
     assert_restricted(&run);
 }
 
-/// What the product finds out about the machine is no concern of theirs either.
+/// If the product looks at the machine, that is no denial either.
 #[test]
 fn a_look_at_the_machine_is_no_denial() {
     let scratch = with_product();
@@ -78,7 +78,7 @@ fn a_look_at_the_machine_is_no_denial() {
     doctor.assert_stderr("1 denial\n").assert_stderr("userns      no");
 }
 
-/// What the inner run would keep of itself is no concern of whoever reads the outer run's report.
+/// Data that the inner run would keep about itself does not appear in the outer run's report.
 #[test]
 fn the_outer_report_is_of_programs() {
     let scratch = with_product();
@@ -110,7 +110,7 @@ fn three_runs() {
     assert_restricted(&nested(&scratch, &["", "", "--deny dir"], "cat file; ! cat dir/file"));
 }
 
-/// Whatever the inner run has for a home, its programs load the library that the outer run installed.
+/// Whatever home the inner run has, its programs load the library that the outer run installed.
 fn assert_restricted_by(scratch: &Scratch, starter: &[&str]) {
     for runs in [["", "--deny dir"], ["", "--deny dir --enforce=cooperative"]] {
         let run = nested_by(scratch, starter, &runs, "cat file; ! cat dir/file");
@@ -149,7 +149,7 @@ fn no_home_at_all() {
     assert_restricted(&run);
 }
 
-/// Who was root outside and is not inside would have another place for the library.
+/// A user who is root outside and not inside would have another place for the library.
 #[test]
 fn root_outside_and_an_ordinary_user_inside() {
     if !rustix::process::geteuid().is_root() || !have("setpriv") {
@@ -164,7 +164,7 @@ fn root_outside_and_an_ordinary_user_inside() {
     assert_restricted_by(&scratch, &starter);
 }
 
-/// The library has room for so many.
+/// The library has room for a limited number of runs.
 #[test]
 fn too_many_runs() {
     let scratch = with_product();
@@ -178,7 +178,7 @@ fn assert_restricted(run: &Outcome) {
     assert_eq!(run.stdout.matches("inside").count(), 1, "{run}");
 }
 
-/// What avoids libc is not held to the inner policy, and the start says so; to the outer one it is.
+/// The inner policy does not apply to programs that avoid libc, and the start says so. The outer one does.
 #[test]
 fn a_supervised_run_leaves_the_inner_policy_to_the_library() {
     let scratch = arena_with(Linking::Dynamic, with_product());
@@ -190,7 +190,7 @@ fn a_supervised_run_leaves_the_inner_policy_to_the_library() {
     assert_eq!(run.stdout, "EACCES\nEACCES\nEOPNOTSUPP\n", "{run}");
 }
 
-/// Where nobody acts for programs, Landlock stands behind the inner policy.
+/// Where no supervisor acts for programs, Landlock backs the inner policy.
 #[test]
 fn landlock_holds_the_inner_policy_where_there_is_no_supervisor() {
     let scratch = arena_with(Linking::Dynamic, with_product());
@@ -202,7 +202,7 @@ fn landlock_holds_the_inner_policy_where_there_is_no_supervisor() {
     assert_eq!(run.stdout, "EACCES\nEACCES\nok inside\n", "{run}");
 }
 
-/// Nothing runs on more weakly than was ordered.
+/// No run goes on with weaker enforcement than was ordered.
 #[test]
 fn strict_is_not_to_be_had_inside() {
     let scratch = with_product();
@@ -213,8 +213,8 @@ fn strict_is_not_to_be_had_inside() {
     }
 }
 
-/// A program adds an image of its own making, which grants everything, names another library, and a
-/// forbidden file as the record of denials.
+/// A program adds an image of its own. It grants everything, names another library, and names a forbidden file as the
+/// record of denials.
 #[test]
 fn an_image_made_up_inside() {
     if !have("python3") {

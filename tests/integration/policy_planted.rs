@@ -1,4 +1,4 @@
-//! What a run makes of the places it may write to must not widen the next run: a link put where a grant stands.
+//! Entries that a run creates must not widen the next run, such as a symlink in the place of a grant.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,8 @@ fn run(scratch: &Scratch, options: &[&str], script: &str) -> Outcome {
     Run::sh(scratch, &scratch.expand(script)).flags(&options).mode(Mode::under_test()).run()
 }
 
-/// A run that puts a link where it may, and then another one like it: what that may not do, and what is said.
+/// A run creates a symlink where it may, and a second run has the same options. Checks what that run may not do, and
+/// the message.
 fn planted(options: &[&str], plant: &str, escape: &str, told: &str) {
     let scratch = Scratch::new();
     fs::create_dir_all(scratch.path("home/.cargo/registry")).expect("a folder");
@@ -66,7 +67,7 @@ fn patterns_do_not_follow_links_that_programs_make() {
     scratch.assert_nothing_leaked();
 }
 
-/// What a pattern leaves for reading stays so where a link leads, be that one that programs could replace.
+/// If a pattern allows only reading, it also restricts the target of a symlink, even one that programs could replace.
 #[test]
 fn patterns_restrict_where_links_lead_that_programs_make() {
     let scratch = Scratch::new();
@@ -80,7 +81,7 @@ fn patterns_restrict_where_links_lead_that_programs_make() {
     assert!(outcome.stdout.starts_with("before\n"), "{outcome}");
 }
 
-/// Links that programs cannot make are followed, and those that lead to what is granted anyway.
+/// Symlinks that programs cannot create are followed, and so are those that lead to granted paths.
 #[test]
 fn other_links_are_followed() {
     let scratch = Scratch::new();

@@ -1,11 +1,11 @@
-//! Rules against each other: longest anchor, ties, links, renames, ancestors, tombstones, flags.
+//! Rules against each other: longest anchor, ties, symlinks, renames, ancestors, tombstones, flags.
 
 use crate::attack::{answer, arena, arena_with, call, linkings, set_up};
 use crate::layers::{Difference, Holder};
 use crate::run::{Mode, Run};
 use crate::scratch::Scratch;
 
-/// Whole sets of capabilities, written short.
+/// A rule from its short form, with a whole set of capabilities.
 pub(crate) fn rule(line: &str) -> String {
     let (path, caps) = line.split_once(' ').expect("a path and its capabilities");
     let mut text = format!("[[access.fs]]\npath = '{path}'\n");
@@ -25,7 +25,7 @@ pub(crate) fn rule(line: &str) -> String {
     text
 }
 
-/// Runs calls in order in one scratch tree: `call => answer`, answers by their first word.
+/// Runs calls in order in one scratch tree: `call => answer`. Compares the first words of the answers.
 pub(crate) fn assert_answers(setup: &str, rules: &[&str], flags: &str, rows: &[(&str, &str)]) {
     let scratch = arena(Scratch::new());
     set_up(&scratch, setup);
@@ -47,7 +47,7 @@ pub(crate) fn assert_answers(setup: &str, rules: &[&str], flags: &str, rows: &[(
     assert_eq!(differs, instead.is_some(), "no longer different");
 }
 
-/// As build tools do: Landlock's rule stands on what is there at the start.
+/// Build tools do this. Landlock's rule applies to the file that is there at the start.
 #[test]
 fn programs_that_are_made_anew_start() {
     let again = [
@@ -72,7 +72,7 @@ fn programs_that_are_made_anew_start() {
     }
 }
 
-/// Where nothing around may be read Landlock can have no rule that stays: it would let all of it be read.
+/// Where nothing above may be read, Landlock can have no rule that stays: it would allow reading everything there.
 #[test]
 fn programs_that_are_made_anew_in_the_dark_start_in_the_next_run() {
     let again = [
@@ -97,7 +97,7 @@ fn programs_that_are_made_anew_in_the_dark_start_in_the_next_run() {
     }
 }
 
-/// The same of what is read: by the library, by libc for itself, and by programs without the library.
+/// The same for reads: by the library, by libc itself, and by programs without the library.
 #[test]
 fn what_is_made_anew_can_be_read() {
     let made =
@@ -258,7 +258,7 @@ fn flags_add_to_the_workspace() {
     );
 }
 
-/// What one denies another gives back no further than it says.
+/// If one flag denies, another flag below it grants no more than it says.
 #[test]
 fn flags_below_flags() {
     let setup = "mkdir -p denied/read denied/run; touch denied/f denied/read/f; \
@@ -290,7 +290,7 @@ fn flags_below_flags() {
     assert_answers("mkdir -p other/below", &["dir r"], "-w other -r other/below", rows);
 }
 
-/// A profile that a person wrote denies inside the workspace as the option does, and grants nothing there.
+/// A profile that a person wrote denies in the workspace as the option does, and grants nothing there.
 #[test]
 fn profiles_of_ones_own_in_the_workspace() {
     let profile = "mkdir -p denied/read $HOME/.config/jp-confine; touch denied/f denied/read/f; \
@@ -330,7 +330,7 @@ fn write_flag() {
     );
 }
 
-/// The home is denied where more is granted around it, whatever that looks like, and had by a profile that names it.
+/// A wider grant does not include the home, however it is spelled. A profile that names the home does.
 #[test]
 fn the_home_is_had_by_its_name() {
     let profile = "mkdir -p $HOME/.config/jp-confine; echo x > $HOME/notes; printf '[profiles.own]\\nread = [\"%s\"]\\n' \
@@ -384,7 +384,7 @@ fn nothing_is_hidden_on_request() {
     assert_answers("", &[], "--show-denied", rows);
 }
 
-/// Landlock's rules go away with what they stand on, and move with it; the policy's are about names.
+/// Landlock's rules disappear and move with their files. The policy's rules are about names.
 #[test]
 fn programs_start_by_the_name_they_have() {
     let scratch = arena(Scratch::new());
@@ -401,7 +401,7 @@ fn programs_start_by_the_name_they_have() {
     assert_eq!(run.stdout, "new\ntool\nrefused\n", "{run}");
 }
 
-/// What is missing beyond a link is missing where that leads, and judged there (spec §4.1).
+/// A path that is missing behind a symlink is missing at the target, and is judged there (spec §4.1).
 #[test]
 fn what_is_missing_beyond_a_link_is_judged_where_it_leads() {
     let links =
@@ -431,7 +431,7 @@ fn what_is_missing_beyond_a_link_to_a_grant_is_no_secret() {
     assert_answers("ln -s $OUT/dir far", &["file r"], "-r $OUT/dir", rows);
 }
 
-/// Tools look for files in every directory above their own, and make directories that are there.
+/// Tools look for files in every directory above their own, and try to create directories that exist.
 #[test]
 fn names_beside_the_way_to_a_grant_are_no_secret() {
     for flags in ["-r $OUT/dir/inner", "-r $OUT/dir/inner --show-denied"] {

@@ -1,12 +1,12 @@
-//! Tiers and sensitive paths, where nobody can be asked: what is left of grants, and what is opened.
+//! Tiers and sensitive paths where nobody can be prompted: which grants remain, and what is allowed.
 
 use crate::attack::{answer, arena, call, set_up};
 use crate::layers::{Difference, Holder};
 use crate::run::{Mode, PRODUCT, Run};
 use crate::scratch::Scratch;
 
-/// Runs calls under a policy text, in which `$WS`, `$OUT` and `$HOME` are the folders of the scratch
-/// tree: `call => answer`, answers by their first word.
+/// Runs calls under a policy text: `call => answer`. Compares the first words of the answers. `$WS`, `$OUT` and `$HOME`
+/// in the text are the directories of the scratch tree.
 fn assert_answers(setup: &str, policy: &str, flags: &str, rows: &[(&str, &str)]) {
     let scratch = arena(Scratch::new());
     set_up(&scratch, setup);
@@ -48,7 +48,7 @@ fn deny_takes_from_the_workspace() {
     );
 }
 
-/// `?` and classes are of characters, of whatever length; a byte of no character is one.
+/// `?` and classes match characters of any length. A byte that belongs to no character counts as one.
 #[test]
 fn deny_takes_by_characters() {
     assert_answers(
@@ -78,7 +78,7 @@ fn deny_takes_by_characters() {
     );
 }
 
-/// Each of them goes across names twice, which is a table of its own.
+/// Each of these patterns crosses names twice, which takes a table of its own.
 #[test]
 fn deny_takes_by_many_patterns_with_stars_between_names() {
     assert_answers(
@@ -108,7 +108,7 @@ fn deny_takes_by_many_patterns_with_stars_between_names() {
     );
 }
 
-/// What opens a folder does not open the secrets in it.
+/// A grant on a directory does not include the secrets in it.
 #[test]
 fn sensitive_files_are_asked_about_where_a_tier_opens_what_is_around_them() {
     assert_answers(
@@ -124,7 +124,7 @@ fn sensitive_files_are_asked_about_where_a_tier_opens_what_is_around_them() {
     );
 }
 
-/// A pattern without stars opens a folder's name, and a rule all that is below.
+/// A pattern without stars grants a directory's name, and a rule grants everything below.
 #[test]
 fn what_is_in_a_folder_that_is_open_by_name_stays_out_of_the_workspace() {
     assert_answers(
@@ -144,7 +144,7 @@ fn what_is_in_a_folder_that_is_open_by_name_stays_out_of_the_workspace() {
     );
 }
 
-/// A pattern written by way of a link holds for entries as for files.
+/// A pattern that is spelled through a symlink applies to entries as to files.
 #[test]
 fn deny_knows_spellings_by_links() {
     assert_answers(
@@ -170,7 +170,7 @@ fn deny_knows_spellings_by_links() {
     );
 }
 
-/// A rule that grants less where the link is than where it leads has no part in that.
+/// A rule that grants less at the symlink than at the target does not affect that.
 #[test]
 fn deny_knows_spellings_from_where_less_is_granted() {
     let rule = |path, caps| format!("[[access.fs]]\npath = '{path}'\nread = true\n{caps} = true\n");
@@ -189,7 +189,7 @@ fn deny_knows_spellings_from_where_less_is_granted() {
     );
 }
 
-/// What the way leads through is no place of its own for all other tiers.
+/// For all other tiers, the directories that a path leads through are no place of their own.
 #[test]
 fn a_way_from_elsewhere_takes_nothing() {
     assert_answers(
@@ -240,8 +240,8 @@ fn nobody_can_be_asked() {
     );
 }
 
-/// Nor about removing or moving it: it is told that it is not there, as to who would read it. What is there, be it a
-/// link that leads nowhere, stays.
+/// Nobody is prompted for deleting or moving a missing entry: the program learns that it is missing, as a reader does.
+/// An entry that exists stays, even a dangling symlink.
 #[test]
 fn nobody_need_be_asked_about_what_is_missing() {
     assert_answers(
@@ -273,7 +273,7 @@ fn nobody_need_be_asked_about_what_is_missing() {
     );
 }
 
-/// What is denied is not told of, be it by the spelling, as to who would read it.
+/// A missing entry is not revealed where the path or its spelling is denied, just as to a reader.
 #[test]
 fn what_is_missing_where_all_is_denied_is_denied() {
     assert_answers(
@@ -309,8 +309,9 @@ fn a_tier_opens_what_no_rule_reaches() {
     );
 }
 
-/// Landlock's rules stand on what exists, and let start only what they let read: a rule for a folder to come would
-/// stand on the home. So what a run puts there starts in the next one, and the report says so.
+/// Landlock's rules apply to existing files, and allow starting only what they allow reading. A rule for a future
+/// directory would apply to the home. So a program that a run puts there starts in the next run, and the report says
+/// so.
 #[test]
 fn programs_start_in_a_folder_that_a_tier_opens_once_it_is_there() {
     let scratch = Scratch::new();
@@ -355,7 +356,7 @@ fn a_folder_takes_its_denials_along() {
     );
 }
 
-/// What a broader rule grants besides takes a question.
+/// A prompt is needed for the further grants of a broader rule.
 #[test]
 fn a_flag_on_a_sensitive_path_grants_what_it_says() {
     assert_answers(
@@ -372,12 +373,12 @@ fn a_flag_on_a_sensitive_path_grants_what_it_says() {
     );
 }
 
-/// Where rules are declared, and a broader one covers it; not where a rule names it.
+/// A sensitive path prompts where a broader rule covers it, and not where a rule names it.
 #[test]
 fn sensitive_paths_take_a_person() {
     let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n\
                  [[access.fs]]\npath = 'dir/.env'\nread = true\n";
-    // It is a warning, and does not reach programs that avoid the library (docs/decisions/0018).
+    // The prompt is a warning, and does not reach programs that avoid the library (docs/decisions/0018).
     let asked = if Holder::under_test() == Holder::Supervisor { "ok" } else { "EACCES" };
     assert_answers(
         "touch .env dir/.env x.env",
@@ -387,7 +388,7 @@ fn sensitive_paths_take_a_person() {
     );
 }
 
-/// By the name of a link, too, unless a rule stands where that leads.
+/// A sensitive name of a symlink prompts, too, unless a rule is on the target.
 #[test]
 fn sensitive_names_of_links_take_a_person() {
     let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n\
@@ -403,7 +404,7 @@ fn sensitive_names_of_links_take_a_person() {
             ("open $WS/.env", asked),
             ("open here/.env", asked),
             ("open dir/../.env", asked),
-            // What changes something is judged by call, as a rule below grants less.
+            // Calls that change something are judged one by one, because a rule below grants less.
             ("write .env", "EACCES"),
             ("creat .env.new", "EACCES"),
             ("stat .env", "ok"),
@@ -414,7 +415,7 @@ fn sensitive_names_of_links_take_a_person() {
     );
 }
 
-/// Where a tier opens what a link leads to every program is asked about.
+/// If a tier grants the target of a symlink, the symlink's name prompts for every program.
 #[test]
 fn sensitive_names_of_links_take_a_person_where_a_tier_opens_what_they_lead_to() {
     assert_answers(
@@ -433,7 +434,7 @@ fn sensitive_paths_of_an_undeclared_workspace_are_its_own() {
     assert_answers(links, "", "-r $OUT", &[("open .env", "ok"), ("open .env.far", "ok")]);
 }
 
-/// A folder does not come from where somebody is asked about `.env` to where nobody is.
+/// A directory does not move from where `.env` prompts to where it does not.
 #[test]
 fn a_folder_keeps_the_question_about_what_is_sensitive_in_it() {
     let folders = "mkdir -p $OUT/p own; touch $OUT/p/.env $OUT/p/f own/.env";
@@ -445,7 +446,7 @@ fn a_folder_keeps_the_question_about_what_is_sensitive_in_it() {
             ("rename $OUT/p here", "EACCES"),
             ("rename $OUT/p/f here", "ok"),
             ("rename $OUT/p $OUT/q", "ok"),
-            // What is sensitive there is asked about, and was not here.
+            // Sensitive files prompt at the destination, and did not here.
             ("rename own $OUT/own", "EXDEV"),
         ],
     );
@@ -468,7 +469,7 @@ fn a_workspace_file_only_restricts() {
     assert_eq!(seen("write dir/new"), "ENOENT");
 }
 
-/// An approval that is missing takes away what a pattern opens, not what it restricts.
+/// A missing approval takes away what a pattern grants, and not what it restricts.
 #[test]
 fn a_pattern_that_opens_nothing_restricts() {
     for (own, theirs) in [
@@ -492,7 +493,7 @@ fn a_pattern_that_opens_nothing_restricts() {
     }
 }
 
-/// As a link that leads out, for one list only.
+/// A pattern that leads out is approved like a symlink, but for one list only.
 #[test]
 fn what_a_workspace_file_opens_outside_is_approved_first() {
     let scratch = arena(Scratch::new());
@@ -513,7 +514,7 @@ fn what_a_workspace_file_opens_outside_is_approved_first() {
     assert_eq!(seen("open $OUT/target"), "EACCES");
 }
 
-/// Only the user's own file says what holds for a tool.
+/// A tool's own tiers replace the general ones.
 #[test]
 fn tools_have_tiers_of_their_own() {
     assert_answers(
@@ -525,7 +526,7 @@ fn tools_have_tiers_of_their_own() {
     );
 }
 
-/// What the workspace's own file says for a tool is no exception to anybody else's default.
+/// Tiers that the workspace's own file has for a tool make no exception to another file's default.
 #[test]
 fn a_default_of_the_workspace_leaves_what_it_opens_to_a_tool() {
     let scratch = arena(Scratch::new());

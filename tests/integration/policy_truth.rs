@@ -1,9 +1,9 @@
-//! The truth table: what each operation needs, against every set of capabilities, and between every
-//! two. [`crate::truth_document`] publishes the same rows.
+//! The truth table: the needs of each operation, against every set of capabilities, and between every two.
+//! [`crate::truth_document`] publishes the same rows.
 //!
-//! A row says what must be granted. Where it is, the answer must be the one that the kernel gives
-//! without confinement; where it is not, it must be EACCES. A directory that may move, and whose contents are not judged,
-//! answers EXDEV.
+//! A row says what must be granted. If it is granted, the answer must be the one that the kernel gives without
+//! confinement. Otherwise it must be EACCES. A directory that may move, but whose contents are not judged, answers
+//! EXDEV.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::run::Mode;
 use crate::scratch::Scratch;
 use crate::truth_rows::{ABOVE, Row, SETS, above, between, capabilities, one_rule, onto, opening};
 
-/// Answers of one line each, in the order of the lines.
+/// One answer for each line, in the same order.
 fn answers(scratch: &Scratch, mode: Mode, flags: &str, lines: &[String]) -> Vec<String> {
     fs::write(scratch.path("ws/bin/lines"), lines.join("\n")).expect("the lines");
     let run = call(scratch, mode, &format!("-q {flags} -- batch bin/lines"));
@@ -26,7 +26,7 @@ fn answers(scratch: &Scratch, mode: Mode, flags: &str, lines: &[String]) -> Vec<
     seen
 }
 
-/// Two places in the workspace, made ready for a row; its call there.
+/// Prepares two places in the workspace for a row, and returns the row's call there.
 fn prepare(scratch: &Scratch, row: &Row, first: &str, second: &str) -> String {
     for place in [first, second] {
         fs::create_dir_all(scratch.ws().join(place)).expect("a place");
@@ -35,7 +35,7 @@ fn prepare(scratch: &Scratch, row: &Row, first: &str, second: &str) -> String {
     row.call.replace("{1}", first).replace("{2}", second)
 }
 
-/// What the kernel answers to each row when nobody confines it.
+/// The kernel's answer to each row without confinement.
 pub(crate) fn kernel_answers(rows: &[Row]) -> Vec<String> {
     let scratch = arena(Scratch::new());
     let lines: Vec<String> = (0..)
@@ -58,7 +58,7 @@ fn rule(text: &mut String, path: &str, caps: u8) {
     }
 }
 
-/// Where the two sets of a pair hold, and the rules that grant them there.
+/// Returns the two places of a pair, with rules that grant the two sets there.
 type Places = fn(usize, u8, u8) -> [String; 2];
 
 /// Runs each row with every pair of sets in `pairs`: it must succeed exactly when they suffice.

@@ -1,4 +1,4 @@
-//! Tools of the file service, and what they start, have no other way to anything.
+//! Tools of the file service, and the programs that they start, have no other access to anything.
 
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
@@ -23,7 +23,8 @@ fn a_tool_itself_reaches_neither_workspace_nor_home() {
     assert!(!scratch.path("ws/new").exists(), "{run}");
 }
 
-/// As to the programs of ordinary runs: the folder that the tool has for a home is not what hides.
+/// The home looks missing, as to the programs of ordinary runs. The directory that the tool has for a home is not the
+/// reason.
 #[test]
 fn the_home_looks_absent_to_a_tool() {
     let scratch = Scratch::for_ordinary_user();
@@ -50,7 +51,7 @@ fn a_tool_of_the_workspace_gains_nothing_by_a_policy_for_what_it_reads() {
     tool(&scratch, &[], &script).run().assert_no_secret().assert_ok();
 }
 
-/// What nobody touches a tool does not touch either, in what it may execute and in what every program reads.
+/// A path that is denied to everybody is denied to a tool, even in what it may execute and in what every program reads.
 #[test]
 fn a_tool_is_denied_what_everybody_is() {
     let scratch = Scratch::for_ordinary_user();
@@ -90,7 +91,7 @@ fn programs_of_a_tool_are_held_to_the_same_policy() {
     assert!(scratch.path("ws/dir/new").exists() && !scratch.path("ws/new").exists(), "{run}");
 }
 
-/// What gets the name of the workspace meanwhile is not where programs are started.
+/// If another directory gets the workspace's name meanwhile, programs do not start in it.
 #[test]
 fn programs_of_a_tool_start_in_the_workspace_that_was_found() {
     let scratch = Scratch::for_ordinary_user();
@@ -112,7 +113,7 @@ fn programs_of_a_tool_start_in_the_workspace_that_was_found() {
     run.assert_no_secret().assert_ok().assert_stderr(r#""stdout":"inside\n""#);
 }
 
-/// Tells the secret if it gets through to a server.
+/// Prints the secret if it reaches a server.
 fn connects(scratch: &Scratch, flags: &[&str], wrap: &str) {
     if !have("bash") {
         return skip("bash makes the connection");

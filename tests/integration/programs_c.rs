@@ -43,7 +43,7 @@ fn make_in_parallel() {
     Run::new(&scratch, "make", &["clean"]).run().assert_ok();
     Run::new(&scratch, "make", &["-j4", "CC=gcc -pipe -g -save-temps"]).run().assert_ok();
 
-    // The compiler cannot include what nothing grants, nor make write there.
+    // The compiler cannot include a file that nothing grants, and make cannot write one.
     let before = scratch.forbidden();
     scratch.write("ws/leak.c", &scratch.expand("#include \"$OUT/secret\"\n"));
     let leak = Run::new(&scratch, "gcc", &["-E", "leak.c"]).run();

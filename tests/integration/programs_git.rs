@@ -1,4 +1,4 @@
-//! git, in a home of which only its own settings can be read.
+//! git, in a home where only its own settings can be read.
 
 use crate::run::{Run, have};
 use crate::scratch::Scratch;
@@ -57,7 +57,7 @@ fn everyday_commands() {
     before.assert_same(&scratch.forbidden());
 }
 
-/// git looks for a dozen files in the home; none of them may be, and it must not mind.
+/// git looks for a dozen files in the home. None of them may be read, and git must not mind.
 #[test]
 fn a_home_of_which_nothing_is_granted() {
     if !have("git") {

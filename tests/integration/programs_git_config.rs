@@ -1,4 +1,4 @@
-//! git, which writes its configuration in ordinary work: that needs no prompt, and what starts programs does.
+//! git writes its configuration in ordinary work, which needs no prompt. Settings that start programs need one.
 
 use std::fs;
 
@@ -6,10 +6,10 @@ use crate::attacks_busybox::busybox;
 use crate::run::{Mode, Outcome, Run, have};
 use crate::scratch::Scratch;
 
-/// Ways of enforcing with somebody who reads what is written.
+/// Ways of enforcing with a supervisor that reads what is written.
 const ENFORCED: [&str; 2] = ["layered", "strict"];
 
-/// Ordinary work, line by line: in the workspace, beside a remote `hub` in it, and one to read in `$OUT`.
+/// Ordinary work, line by line: in the workspace, with a remote `hub` in it, and with one to read in `$OUT`.
 const ORDINARY: &[&str] = &[
     "git config user.name Somebody",
     "git config user.email some@host.test",
@@ -23,13 +23,13 @@ const ORDINARY: &[&str] = &[
     "git branch -c renamed copied",
     "git checkout -q main; git branch -q -D renamed copied",
     "git branch --edit-description topic2",
-    // What this very run added it may take away.
+    // The run may remove what it added itself.
     "git remote add new https://host.test/x; git remote set-url new git@host.test:y
      git remote set-url --push new ssh://host.test/y; git remote set-branches --add new side
      git remote rename new newer; git remote remove newer",
     "git remote add stays https://host.test/x; git remote set-url stays ssh://host.test/y",
     "git remote add here $OUT/up.git; git fetch -q here; git remote remove here",
-    // Nobody fills these with hooks without a prompt.
+    // No run fills these with hooks without a prompt.
     "git remote add inside $WS/hub.git; git push -q inside main; git remote remove inside",
     "git clone -q . again; git -C again fetch -q; git clone -q --bare hub.git twice.git; git -C twice.git remote update 2>/dev/null",
     "git branch -q --track tracking hub/main; git checkout -q --track -b other hub/main",
@@ -50,10 +50,10 @@ const ORDINARY: &[&str] = &[
     "git config --unset user.name; git config --remove-section user",
 ];
 
-/// Not of the run: now the repository of the submodule is made anew.
+/// Outside the run, the repository of the submodule is now created anew.
 const UNCONFINED: &str = "rm -rf .git/modules/sub";
 
-/// What starts programs, or leads to what does, and the variable that the refusal names.
+/// Settings that start programs or lead to some that do, and the variable that the denial names.
 const DANGEROUS: &[(&str, &str)] = &[
     ("git config core.fsmonitor /x", "core.fsmonitor"),
     ("git config alias.x '!sh'", "alias.x"),
@@ -150,7 +150,7 @@ fn ordinary_work_needs_no_prompt() {
     }
 }
 
-/// A new repository in a workspace that was none.
+/// A new repository in a workspace that was none before.
 #[test]
 fn a_workspace_becomes_a_repository() {
     if !have("git") {
@@ -187,7 +187,7 @@ fn what_starts_programs_is_refused_by_its_name() {
     }
 }
 
-/// Nobody reads what is written where there is no supervisor.
+/// Without a supervisor, nobody reads what is written.
 #[test]
 fn the_library_alone_lets_no_write_pass() {
     if !have("git") {
@@ -235,7 +235,7 @@ fn a_repository_that_the_run_can_change_is_no_remote() {
     }
 }
 
-/// Programs without the library.
+/// The same for programs without the library.
 #[test]
 fn a_static_program_goes_the_same_way() {
     let (true, Some(program)) = (have("git"), busybox()) else { return };
@@ -255,7 +255,7 @@ fn a_static_program_goes_the_same_way() {
     assert!(!scratch.read("ws/.git/config").contains("fsmonitor"));
 }
 
-/// Threads that write to the file, by every way that is open, while it is read and put in place.
+/// Threads write to the file in every way that is open, while it is read and put in place.
 #[test]
 fn what_was_read_is_what_is_put_in_place() {
     if !have("python3") || !have("git") {

@@ -1,11 +1,11 @@
-//! Repositories below the workspace, which `git status` outside of a run goes into: ordinary work with them goes on, and
-//! no run has git obey one that it filled itself.
+//! Repositories below the workspace, which `git status` outside a run enters. Ordinary work with them goes on. No run
+//! makes git obey a repository that the run filled itself.
 
 use crate::attacks_busybox::busybox;
 use crate::run::{Mode, Outcome, Run, have};
 use crate::scratch::Scratch;
 
-/// Ways of enforcing with somebody who writes what leads to a repository.
+/// Ways of enforcing with a supervisor that writes the files that lead to a repository.
 const ENFORCED: [&str; 2] = ["layered", "strict"];
 
 const IDENTITY: &str = "set -e; git() { command git -c protocol.file.allow=always -c user.name=N -c user.email=n@host.test \"$@\"; }; ";
@@ -15,7 +15,7 @@ fn bare(scratch: &Scratch, script: &str) -> Outcome {
     Run::sh(scratch, &script).mode(Mode::Bare).run()
 }
 
-/// A workspace with a submodule `sub` of what is in `$OUT/up.git`, and a worktree `tree`.
+/// A workspace with a submodule `sub` from `$OUT/up.git`, and a worktree `tree`.
 fn repository() -> Scratch {
     let scratch = Scratch::for_ordinary_user();
     let made = bare(
@@ -36,7 +36,7 @@ fn confined(scratch: &Scratch, enforce: &str, script: &str) -> Outcome {
     Run::sh(scratch, &script).flags(&flags).mode(Mode::under_test()).run()
 }
 
-/// One after another, each in a run of its own.
+/// Commands for one run each, one after another.
 const ORDINARY: &[&str] = &[
     "git worktree add -q new -b another; git -C new status; echo 1 >new/f; git -C new add f; git -C new commit -qm 2",
     "git worktree move new newer; git -C newer status; git worktree list",
@@ -75,7 +75,7 @@ fn ordinary_work_needs_no_prompt() {
     assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
 }
 
-/// What a program may write: a repository at `evil` that has git start a program.
+/// A program may write this: a repository at `evil` that has git start a program.
 const EVIL: &str = "evil() { mkdir -p $1/objects $1/refs; echo ref: refs/heads/main >$1/HEAD
     printf '[core]\\nrepositoryformatversion = 0\\nfsmonitor = touch $WS/canary; false\\n' >$1/config; }; ";
 
@@ -114,7 +114,7 @@ const HOSTILE: &[&str] = &[
     "evil evil; cp evil/config .git/modules/sub/config",
 ];
 
-/// Has git go there, as whoever looks at the workspace does.
+/// Has git go there, as any person does who looks at the workspace.
 const LOOK: &str = "cd $WS; head=$(git rev-parse HEAD); for at in nested other/n; do
     git update-index --add --cacheinfo 160000,$head,$at; done 2>/dev/null
     git status; git diff; for at in nested sub tree other/n; do git -C $at status; done; true";
@@ -155,7 +155,7 @@ fn nor_by_a_static_program() {
     }
 }
 
-/// Without a supervisor nobody writes it, and it is a question.
+/// Without a supervisor, nobody writes it for the program, and it needs a prompt.
 #[test]
 fn the_library_alone_lets_nobody_write_it() {
     if !have("git") {

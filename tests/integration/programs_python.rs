@@ -51,7 +51,7 @@ print("refused")
     before.assert_same(&scratch.forbidden());
 }
 
-/// Whoever closed the policy's descriptor needs room in a file for it.
+/// A program that closed the policy's descriptor needs room in a file for it.
 #[test]
 fn subprocesses_where_files_may_not_be_long() {
     if !have("python3") {

@@ -26,7 +26,7 @@ fn cargo<'a>(scratch: &'a Scratch, args: &[&str]) -> Run<'a> {
     if std::path::Path::new(&rustup_home).exists() {
         run = run.env("RUSTUP_HOME", &rustup_home);
     }
-    // The tool chain of this repository: the scratch folder has no file that names one.
+    // The tool chain of this repository, because no file in the scratch directory names one.
     if let Some(toolchain) = std::env::var_os("RUSTUP_TOOLCHAIN") {
         run = run.env("RUSTUP_TOOLCHAIN", toolchain.to_str().expect("UTF-8"));
     }
@@ -54,7 +54,7 @@ fn build_test_and_run() {
     cargo(&scratch, &["run", "-q"]).run().assert_ok().assert_stdout("12 crates of apple (autumn)");
     cargo(&scratch, &["clean"]).run().assert_ok();
 
-    // In the same workspace, a build script that reaches out.
+    // In the same workspace, a build script tries to reach outside.
     let reach = scratch.expand(
         "fn main() {
              for path in [\"$OUT/secret\", \"$HOME/.private/key\", \"../out/secret\"] {
@@ -72,8 +72,8 @@ fn build_test_and_run() {
     before.assert_same(&scratch.forbidden());
 }
 
-/// The first build ever: cargo makes its database in a folder of its own, and syncs that. What it keeps there
-/// to log in with is no build script's.
+/// In the first build of a home, cargo creates its database in a directory of its own, and syncs it. No build script
+/// may read the login data that cargo keeps there.
 #[test]
 fn the_first_build_of_a_home() {
     let scratch = Scratch::new();
@@ -103,7 +103,7 @@ fn the_first_build_of_a_home() {
     assert!(second.stderr.contains("credentials.toml"), "{}", second.stderr);
 }
 
-/// A test that reads what the crate was not granted fails; the same test bare passes.
+/// A test that reads an ungranted file fails. Bare, the same test passes.
 #[test]
 fn a_crate_whose_test_reads_out() {
     let scratch = sample();
@@ -116,8 +116,8 @@ fn a_crate_whose_test_reads_out() {
     cargo(&scratch, test).run().assert_code(101).assert_stdout("reads_out ... FAILED");
 }
 
-/// What is learned from a build beside what was built before is as short as from the first, and enough for those that
-/// follow: with changes, and with warnings, which the learned one had none of.
+/// The policy learned from a second build is as short as from a first one. It is enough for later builds with changes
+/// and with warnings, which the learned build did not have.
 #[test]
 fn builds_are_learned_beside_what_was_built_before() {
     let scratch = Scratch::new();
@@ -148,7 +148,7 @@ fn builds_are_learned_beside_what_was_built_before() {
     }
 }
 
-/// The fork of a dependency beside the workspace: mounted to be built against, and to a tool to be changed.
+/// The fork of a dependency beside the workspace: mounted for a build, and for a tool that changes it.
 #[test]
 fn a_fork_beside_the_workspace() {
     let scratch = Scratch::new();
@@ -169,7 +169,7 @@ fn a_fork_beside_the_workspace() {
     assert!(!scratch.path("out/fork/target").exists());
 }
 
-/// The commonest rule of all, in a fresh checkout: the build makes the directory, and starts programs in it.
+/// The commonest rule of all, in a fresh checkout. The build creates the directory, and starts programs in it.
 #[test]
 fn a_build_where_only_its_directory_may_change() {
     let scratch = Scratch::new();

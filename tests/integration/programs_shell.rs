@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 
-/// Runs `script` with `bash -e`, then proves in the same run that the outside is out of reach.
+/// Runs `script` with `bash -e`. Then proves in the same run that the outside is out of reach.
 fn assert_works(tools: &[&str], script: &str) {
     if !have("bash") || !tools.iter().all(|tool| have(tool)) {
         return;
@@ -114,7 +114,7 @@ fn pipeline_of_two_hundred() {
     assert_works(&[], &format!("test \"$({script})\" = through"));
 }
 
-/// What a script says about signals and statuses is what it says bare.
+/// A script reports the same signals and statuses as bare.
 #[test]
 fn statuses() {
     assert_works(

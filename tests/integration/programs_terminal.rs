@@ -8,7 +8,7 @@ fn shell(scratch: &Scratch) -> Terminal {
     Terminal::shell(scratch, Mode::under_test())
 }
 
-/// In the same terminal, a forbidden file cannot be read.
+/// In the same terminal, a program cannot read a forbidden file.
 fn assert_confined(terminal: &mut Terminal, scratch: &Scratch) {
     terminal.keys(&scratch.expand("cat $OUT/secret; echo tried:$?\n"));
     terminal.see("tried:1");
@@ -98,7 +98,7 @@ fn the_run_itself_is_a_job() {
     terminal.end();
 }
 
-/// A shell goes on with its script after a program that ended of its own accord.
+/// A shell would go on with its script if the run ended by itself. So the run must end by the signal.
 #[test]
 fn a_key_ends_the_script_that_runs_it() {
     let scratch = Scratch::new();
@@ -172,7 +172,7 @@ fn vim_as_a_script() {
     scratch.assert_nothing_leaked();
 }
 
-/// Who types a program has consented to executing it, and to no more: what reads it is asked about.
+/// A person who types a program consents to executing it, and to no more. A program that reads it prompts.
 #[test]
 fn what_is_typed_is_started_without_a_question() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! Running one program, confined or bare, and looking at how it went.
+//! Runs one program, confined or bare, and checks how it went. Used by all tests.
 
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -13,10 +13,10 @@ use crate::scratch::{SECRET, Scratch};
 /// The program under test.
 pub(crate) const PRODUCT: &str = env!("CARGO_BIN_EXE_jp-confine");
 
-/// Where ordinary programs are. A version chooser in somebody's home is no part of these tests.
+/// Directories of ordinary programs. A version chooser in somebody's home is no part of these tests.
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// With or without mediation.
+/// With or without confinement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// By `jp-confine`.
@@ -77,7 +77,7 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Options of `jp-confine`; without effect on a bare run.
+    /// Options of `jp-confine`. They have no effect on a bare run.
     pub(crate) fn flags(mut self, flags: &[&str]) -> Self {
         self.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
         self
@@ -89,7 +89,7 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// What the program reads from standard input; otherwise nothing.
+    /// Standard input of the program, which is empty otherwise.
     pub(crate) fn input(mut self, bytes: &[u8]) -> Self {
         self.input = Some(bytes.to_owned());
         self
@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let mut stdin = child.stdin.take().expect("piped");
         let input = self.input.clone().unwrap_or_default();
-        // A program that does not want its input closes the pipe: no failure of the test.
+        // A program that does not want its input closes the pipe. The test does not fail for that.
         let writer = thread::spawn(move || drop(stdin.write_all(&input)));
         let stdout = collect(child.stdout.take().expect("piped"));
         let stderr = collect(child.stderr.take().expect("piped"));
@@ -172,7 +172,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Waits for `child`, ending it and the test when it takes longer than `limit`.
+/// Waits for `child`. If that takes longer than `limit`, ends it and fails the test.
 pub(crate) fn wait(child: &mut Child, limit: Duration, what: &str) -> ExitStatus {
     let end = Instant::now() + limit;
     loop {
@@ -252,7 +252,7 @@ impl std::fmt::Display for Outcome {
     }
 }
 
-/// Whether `program` is on the path; says so when a test has to be skipped for want of it.
+/// Whether `program` is on the path. If it is not, says that the test is skipped.
 pub(crate) fn have(program: &str) -> bool {
     let found = SYSTEM_PATH.split(':').any(|dir| Path::new(dir).join(program).exists());
     if !found {
@@ -261,15 +261,15 @@ pub(crate) fn have(program: &str) -> bool {
     found
 }
 
-/// Says that the test is skipped. Where tests are meant to fail, one that cannot run fails.
+/// Says that the test is skipped. Where tests are meant to fail, a test that cannot run fails.
 pub(crate) fn skip(why: &str) {
     assert_eq!(Mode::under_test(), Mode::Confined, "skipped: {why}");
     note(&format!("skipped: {why}"));
 }
 
-/// Says something of the running test, whatever the test runner does with the rest of its output.
+/// Prints a note about the running test, whatever the test runner does with other output.
 pub(crate) fn note(text: &str) {
     let name = thread::current().name().unwrap_or("a test").to_owned();
-    // Straight to the descriptor: the test runner keeps what `eprintln!` writes to itself.
+    // Writes to the descriptor itself, because the test runner captures the output of `eprintln!`.
     let _ = writeln!(std::io::stderr().lock(), "{name} ... {text}");
 }

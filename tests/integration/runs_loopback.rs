@@ -1,5 +1,5 @@
-//! Rules about hosts, and programs of a run that listen on loopback: the run may connect to them, and to
-//! nobody who comes to their place.
+//! Rules about hosts, and programs of a run that listen on loopback. The run may connect to them, but to no server that
+//! takes their place.
 
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 
@@ -13,7 +13,7 @@ use crate::scratch::Scratch;
 
 const FLAGS: [&str; 2] = ["--net", "example.com"];
 
-/// A server and its client, each in its own way; what each script prints is what the one sent the other.
+/// A server and its client, each in its own way. Each script prints what the one sent the other.
 const OWN: [&str; 7] = [
     // Blocking, of both families.
     r"
@@ -50,7 +50,7 @@ os.wait()
 place = server.getsockname(); server.close(); os.close(write)
 print(socket.create_connection(place).recv(3).decode())
 ",
-    // The browser's own way: `localhost`, and an answer by HTTP.
+    // As browsers do: `localhost`, and an answer by HTTP.
     r"
 import http.server, threading, urllib.request
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -61,7 +61,7 @@ server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 print(urllib.request.urlopen(f'http://localhost:{server.server_port}/').read().decode())
 ",
-    // At all addresses, at a port of the kernel's choice and at that port again.
+    // At all addresses: at a port that the kernel chooses, and at that port again.
     r"
 import socket
 def serve(family, host, port, names):
@@ -78,7 +78,7 @@ for family, host, names in [(socket.AF_INET, '', ['127.0.0.1', '0.0.0.0']),
     serve(family, host, serve(family, host, 0, names), names)
 print('own')
 ",
-    // By a process that has it under another number, as those have that are started for what comes to it.
+    // By a process that has the socket under another number, such as one that is started for each connection.
     r"
 import os, socket
 server = socket.create_server(('127.0.0.1', 0))
@@ -92,7 +92,7 @@ if os.fork() == 0:
 os.read(read, 1); server.close()
 print(socket.create_connection(place).recv(3).decode())
 ",
-    // Many that come before anybody is taken.
+    // Many connections come before any is accepted.
     r"
 import socket
 server = socket.create_server(('127.0.0.1', 0), backlog=16)
@@ -118,7 +118,7 @@ fn servers_of_the_run_are_connected_to() {
         run.assert_ok().assert_stdout("own\n");
         assert!(!run.stderr.contains("denied net"), "{run}");
     }
-    // And nobody else for that.
+    // The run may connect to no other server for that.
     let script = "import socket; socket.create_server(('127.0.0.1', 0)); \
                   print(socket.create_connection(('127.0.0.1', PORT)).recv(99))";
     let run = run(&scratch, &server, &FLAGS, &["python3", "-c", script]);
@@ -127,7 +127,7 @@ fn servers_of_the_run_are_connected_to() {
     );
 }
 
-/// Once it is closed, whoever is there is somebody else.
+/// Once the server has left its place, any server there is somebody else's.
 #[test]
 fn a_place_that_was_left_is_nobody_s() {
     if !have("python3") {
@@ -149,10 +149,10 @@ for leave in [lambda: None, server.close]:
     run.assert_ok().assert_stdout("refused\nrefused\n");
 }
 
-/// A socket in a network of its own stands on another loopback: what is at its place here is somebody else's.
+/// A socket in a network of its own is on another loopback. A server at its place here is somebody else's.
 #[test]
 fn a_listener_in_another_network_opens_no_place_here() {
-    // The library refuses what makes such networks.
+    // The library denies the calls that make such networks.
     let scratch = arena_with(Linking::Static, Scratch::for_ordinary_user());
     let server = Server::start();
     let line = ["bin/attack", "net", "tcp-beside", "127.0.0.1", "PORT"];
@@ -165,7 +165,7 @@ fn a_listener_in_another_network_opens_no_place_here() {
     run.assert_no_secret().assert_stderr(&server.text("denied net 127.0.0.1:PORT by attack"));
 }
 
-/// What a signal interrupts does not come about later, when somebody else may be there.
+/// A connection that a signal interrupts does not come about later, when another server may be there.
 #[test]
 fn a_connection_that_is_interrupted_is_dissolved() {
     if !have("python3") {
@@ -190,7 +190,8 @@ print(errno.errorcode[ctypes.get_errno()], 'closed' if state == 7 else state)
     run.assert_ok().assert_stdout("EINTR closed\n");
 }
 
-/// A connection that comes about later does so to whoever is there then, with what other threads wait to send by it.
+/// A connection that comes about later reaches the server of that moment, with all that other threads wait to send on
+/// it.
 #[test]
 fn a_place_is_not_left_while_a_connection_comes_about() {
     if !have("python3") {
@@ -222,7 +223,7 @@ for leave in [
     run.assert_ok().assert_stdout("closed\nclosed\nclosed\n");
 }
 
-/// Gives the line that it is told a socket that listens.
+/// Gives a listening socket to the command in its arguments.
 const GIVER: &str = r"
 import socket, subprocess, sys
 server = socket.create_server(('127.0.0.1', 0))
@@ -233,7 +234,7 @@ except BlockingIOError: print('nobody came')
 sys.exit(code)
 ";
 
-/// Has it listen anew.
+/// Has that socket listen anew.
 const HEIR: &str = r"
 import socket, sys
 server = socket.socket(fileno=int(sys.argv[1]))
@@ -243,7 +244,7 @@ try: socket.create_connection(server.getsockname())
 except PermissionError: pass
 ";
 
-/// Whoever gave a run a socket may take what comes to it.
+/// A process that gave a run a socket may take the connections to it.
 #[test]
 fn a_socket_that_was_inherited_is_not_the_run_s_own() {
     if !have("python3") {
@@ -260,7 +261,7 @@ fn a_socket_that_was_inherited_is_not_the_run_s_own() {
     run.assert_stderr("denied net 127.0.0.1:");
 }
 
-/// Two sockets that share a port get what comes by turns: the one outside would, too.
+/// Two sockets that share a port get connections by turns. The one outside would get some, too.
 #[test]
 fn a_port_that_is_shared_is_not_the_run_s_own() {
     if !have("python3") {
@@ -292,6 +293,6 @@ for _ in range(16):
     let run = run(&scratch, &server, &FLAGS, &["python3", "-c", &script]);
     run.assert_ok().assert_stderr("(16×)");
     assert!(outside.accept().is_err() && !run.stdout.contains("connected"), "{run}");
-    // What listens is bound anew, and datagrams are not what does.
+    // A socket that listens is bound anew. A datagram socket cannot listen, and keeps its address.
     assert_eq!(run.stdout, "0.0.0.0\n", "{run}");
 }

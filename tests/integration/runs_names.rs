@@ -1,4 +1,5 @@
-//! Rules about names of hosts, and about paths there, for runs: names from the command line, all on loopback.
+//! Rules about names of hosts, and about paths there, for runs. The names come from the command line, and all are on
+//! loopback.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +9,7 @@ use crate::run::{Mode, PRODUCT, Run, have, note, skip};
 use crate::runs_net::{Server, run};
 use crate::scratch::{SECRET, Scratch};
 
-/// Rules and resolutions, the host that curl looks up, and whether it gets there.
+/// Rules and resolutions, the host that curl looks up, and whether curl reaches it.
 const NAMES: [(&[&str], &str, bool); 5] = [
     (&["--net", "a.test:PORT", "--resolve", "a.test=127.0.0.1"], "A.Test", true),
     (
@@ -49,14 +50,14 @@ fn names_are_looked_up_for_the_run_where_rules_allow_them() {
 const REQUESTS: &str =
     "import requests; print(requests.get('http://a.test:PORT/', timeout=20).text)";
 
-/// cargo by which these tests run, asked for what is in a registry.
+/// The cargo that runs these tests, with a search in a registry.
 fn cargo() -> Option<Vec<String>> {
     let cargo = std::env::var("CARGO").ok()?;
     let words = ["search", "--index", "sparse+http://a.test:PORT/", "spring"];
     Some(std::iter::once(cargo.as_str()).chain(words).map(ToOwned::to_owned).collect())
 }
 
-/// Programs that bring a client along, for a registry and for whoever imports it.
+/// Programs with a client of their own: cargo for a registry, and requests for programs that import it.
 #[test]
 fn cargo_and_requests_reach_what_rules_allow() {
     let scratch = Scratch::new();
@@ -93,7 +94,7 @@ fn cargo_and_requests_reach_what_rules_allow() {
     }
 }
 
-/// Looks up names, of which one is allowed and has several addresses; each program its own way.
+/// Looks up names, each program in its own way. One name is allowed and has several addresses.
 const LOOK_UPS: &str = r"
 import socket
 for port in [None, 1]:
@@ -103,7 +104,7 @@ for name in ['b.test', 'b.test', 'c.test']:
     except socket.gaierror: pass
 ";
 
-/// A look-up is one denial, whatever a resolver asks for it, and one that is allowed is none.
+/// A denied look-up counts once, whatever a resolver asks for it. An allowed one does not count.
 #[test]
 fn look_ups_are_counted_and_not_their_questions() {
     if !have("python3") {
@@ -119,7 +120,7 @@ fn look_ups_are_counted_and_not_their_questions() {
     assert!(run.stderr.contains("(2×)") && !run.stderr.contains("a.test:"), "{run}");
 }
 
-/// What curl asks for, whether the server gets to see it, and what curl gets to read.
+/// The request of curl, whether the server sees it, and what curl reads.
 const DOCUMENTS: [(&str, bool, &str); 6] = [
     ("http://127.0.0.1:PORT/v1/x", true, SECRET),
     ("http://127.0.0.1:PORT/v10", false, "does not allow this URL"),
@@ -150,7 +151,7 @@ fn paths_hold_where_the_proxy_sees_them() {
             run.assert_no_secret().assert_stderr("1 denial");
         }
     }
-    // The way out is as narrow as the rule is.
+    // The suggestion is as narrow as the rule.
     let asks = server.text("http://127.0.0.1:PORT/v2/x");
     let asks = || run(&scratch, &server, &["--net-proxy"], &["curl", "-sS", "-m", "20", &asks]);
     let advised = server.text("port = PORT\npath_prefix = \"/v2/x\"\nallow = true\n");
@@ -160,7 +161,7 @@ fn paths_hold_where_the_proxy_sees_them() {
     asks().assert_ok();
 }
 
-/// Asks a name server without a connection, and wants to hear from the one that it asked.
+/// Asks a name server without a connection, and expects the answer from the server that it asked.
 const RESOLVER: &str = r"
 import ctypes, select, socket
 def ask(name):
@@ -216,7 +217,7 @@ for name in [b'a', b'b']:
     print(name.decode(), s.recv(512)[3] & 15)
 ";
 
-/// What the system says of a name, whether it leads to a server on this machine, and with which options.
+/// A name that the system knows, options, and whether the name may lead to a server on this machine.
 const OWN_ADDRESSES: [(&str, &str, bool); 3] =
     [("a.test", "", false), ("b.test", "", false), ("a.test", "--resolve a.test=192.0.2.77", true)];
 
@@ -228,7 +229,7 @@ fn under_test(options: &str, line: &str) -> String {
     }
 }
 
-/// Addresses of this machine are for whoever runs the program, not for whoever owns a name: second ones too.
+/// Addresses of this machine, second ones too, are for its user, and not for the owner of a name.
 #[test]
 fn names_do_not_stand_for_addresses_of_this_machine() {
     if !["unshare", "ip", "curl", "python3"].into_iter().all(have) {

@@ -14,8 +14,8 @@ use crate::attack::{Linking, arena_with};
 use crate::run::{Outcome, Run, have, note, skip};
 use crate::scratch::{SECRET, Scratch};
 
-/// What listens outside of the run: a server of secrets, at the same port for streams and datagrams of
-/// IPv4, and how many came.
+/// A server outside the run. It gives out a secret at one port for streams and datagrams of IPv4, and counts its
+/// visitors.
 pub(crate) struct Server {
     pub(crate) port: u16,
     visits: Arc<AtomicUsize>,
@@ -47,19 +47,19 @@ impl Server {
         text.replace("PORT", &self.port.to_string())
     }
 
-    /// Whether anything has come since the last time.
+    /// Whether anything has come since the last call.
     pub(crate) fn was_reached(&self) -> bool {
         self.datagrams.set_nonblocking(true).expect("a socket");
         let mut datagrams = 0;
         while self.datagrams.recv(&mut [0; 16]).is_ok() {
             datagrams += 1;
         }
-        // Who came before has been counted when the one who comes now is answered.
+        // By the time that this visitor is answered, all earlier ones have been counted.
         self.visit();
         self.visits.swap(0, Ordering::SeqCst) - 1 + datagrams > 0
     }
 
-    /// Is answered.
+    /// Visits the server, and waits for the answer.
     fn visit(&self) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server");
         stream.write_all(b"?").expect("the server listens");
@@ -67,7 +67,7 @@ impl Server {
     }
 }
 
-/// Answers whoever says something of HTTP so, and whoever says nothing with a secret alone.
+/// Answers an HTTP request by HTTP, and a silent client with the secret alone.
 fn greet(mut stream: std::net::TcpStream) {
     use std::io::Read as _;
     let _ = stream.set_read_timeout(Some(Duration::from_millis(20)));
@@ -84,7 +84,7 @@ fn greet(mut stream: std::net::TcpStream) {
     };
 }
 
-/// A program that reaches for the server by itself, with arguments in which `PORT` is its port.
+/// A program that connects to the server by itself. `PORT` in its arguments is the server's port.
 struct Client {
     name: &'static str,
     program: &'static str,
@@ -107,7 +107,7 @@ const CLIENTS: [Client; 5] = [
     Client { name: "git", program: "git", arguments: &["ls-remote", "http://127.0.0.1:PORT/x"] },
 ];
 
-/// Rules as options, and whether they let a client through to 127.0.0.1 at the port.
+/// Rules as options, and whether they allow a client to reach 127.0.0.1 at the port.
 const RULES: [(&[&str], bool); 4] = [
     (&["--net", "127.0.0.1:PORT"], true),
     (&["--net", "localhost:PORT"], true),
@@ -115,7 +115,7 @@ const RULES: [(&[&str], bool); 4] = [
     (&["--net", "a.test:PORT", "--resolve", "a.test=127.0.0.2"], false),
 ];
 
-/// Runs a line with options, in both of which `PORT` is that of the server.
+/// Runs a line with options. `PORT` in both is the server's port.
 pub(crate) fn run(scratch: &Scratch, server: &Server, flags: &[&str], line: &[&str]) -> Outcome {
     let flags: Vec<String> = flags.iter().map(|flag| server.text(flag)).collect();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
@@ -131,7 +131,7 @@ fn unmodified_programs_reach_what_rules_allow() {
     let mut table =
         String::from("\nclient   rule                                               outcome\n");
     for client in CLIENTS.iter().filter(|client| have(client.program)) {
-        // One of them meets all rules.
+        // One client is tried with all rules.
         let rules = if client.name == "bash" { &RULES[..] } else { &RULES[1..3] };
         for &(flags, allowed) in rules {
             let line = [&[client.program], client.arguments].concat();
@@ -147,7 +147,7 @@ fn unmodified_programs_reach_what_rules_allow() {
     note(&table);
 }
 
-/// How the attack program reaches out, to which address, and what it says where no rule allows it.
+/// How the attack program connects, to which address, and its answer where no rule allows that.
 const ATTACKS: [(&str, &str, &str); 15] = [
     ("tcp", "127.0.0.1", "EACCES"),
     ("tcp", "0.0.0.0", "EACCES"),
@@ -170,7 +170,7 @@ fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port()
 }
 
-/// Lines of the attack program, one after the other, so that one run does for all.
+/// Lines of the attack program, one after the other, all in one run.
 fn attacks(scratch: &Scratch, server: &Server, flags: &[&str]) -> Outcome {
     let line = |(how, address, _): &(&str, &str, &str)| {
         let port = match *how {
@@ -231,7 +231,7 @@ fn what_rules_allow_works_by_every_call() {
     }
 }
 
-/// Programs of a run talk to each other, with descriptors along, and listen where only this machine comes.
+/// Programs of a run send each other data and descriptors, and listen where only this machine can connect.
 const AMONG_THEMSELVES: &str = "
 import array, os, socket
 a, b = socket.socketpair()
@@ -306,7 +306,7 @@ fn rules_of_files_hold_runs_and_advice_about_them_works() {
     }
 }
 
-/// A rule about this machine is named where it forbids, and one round is enough also where only the name was told.
+/// A rule about this machine is named where it denies. One round is enough even if the run told only the name.
 #[test]
 fn names_are_advised_for_whatever_port() {
     let scratch = Scratch::for_ordinary_user();

@@ -4,10 +4,10 @@ use crate::layers::Holder;
 use crate::run::{Mode, Run};
 use crate::scratch::Scratch;
 
-/// Something below is denied that may appear, so that the supervisor judges each start of a program.
+/// A path below is denied that may appear later. So the supervisor judges each start of a program.
 const WIDE: &[&str] = &["-w", "/usr", "--deny", "/usr/share/not-there"];
 
-/// Where other layers hold what does not bring in the library, the loader is a program like others.
+/// Where other layers confine programs without the library, the loader is a program like others.
 #[test]
 fn programs_start_where_the_loader_may_be_changed() {
     let scratch = Scratch::new();
@@ -21,7 +21,7 @@ fn programs_start_where_the_loader_may_be_changed() {
     run("cat $OUT/secret").assert_no_secret();
 }
 
-/// The library alone says why nothing is run, and what to do.
+/// The library alone says why no program runs, and what to do.
 #[test]
 fn the_library_alone_refuses_a_loader_that_may_be_changed() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! A scratch tree for one test: a workspace, a home, and a place that nothing grants.
+//! Creates a scratch tree for one test: a workspace, a home, and a place that nothing grants.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the forbidden files hold; it must never be seen by a confined program.
+/// Content of the forbidden files. No confined program may ever see it.
 pub(crate) const SECRET: &str = "TOPSECRET";
 
 /// The uid and gid that stand for an ordinary user when the tests run as root.
@@ -17,12 +17,12 @@ pub(crate) const NOBODY: u32 = 65534;
 #[derive(Debug)]
 pub(crate) struct Scratch {
     root: tempfile::TempDir,
-    /// Runs as this uid and gid, where not as the caller's.
+    /// The uid and gid of runs, if they are not the caller's.
     pub(crate) uid: Option<u32>,
 }
 
 impl Scratch {
-    /// Makes the tree:
+    /// Creates the tree:
     /// `ws/{file,dir/}`, `home/.private/key`, `out/{secret,target,dir/inner,empty/}`.
     pub(crate) fn new() -> Self {
         let root = tempfile::Builder::new().prefix("jp-test-").tempdir().expect("a scratch folder");
@@ -38,7 +38,7 @@ impl Scratch {
         scratch
     }
 
-    /// The same tree, owned and used by an ordinary user; the caller's own when that is not root.
+    /// The same tree, owned and used by an ordinary user: the caller, unless that is root.
     pub(crate) fn for_ordinary_user() -> Self {
         let mut scratch = Self::new();
         if rustix::process::geteuid().is_root() {
@@ -68,17 +68,17 @@ impl Scratch {
         self.path("ws")
     }
 
-    /// The folder that is `$HOME`.
+    /// The directory that is `$HOME`.
     pub(crate) fn home(&self) -> PathBuf {
         self.path("home")
     }
 
-    /// The folder that nothing grants.
+    /// The directory that nothing grants.
     pub(crate) fn out(&self) -> PathBuf {
         self.path("out")
     }
 
-    /// Writes `text` to `name`, a file of the user's, making the folders above it.
+    /// Writes `text` to `name`, a file of the user's, and creates the directories above it.
     pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
@@ -88,8 +88,8 @@ impl Scratch {
         }
     }
 
-    /// Copies the program `from` to `name`. Another process does it: a file that this one has open for
-    /// writing while another thread forks could not be executed (ETXTBSY).
+    /// Copies the program `from` to `name`, in another process. If this process had the file open for writing while
+    /// another thread forks, the file could not be executed (ETXTBSY).
     pub(crate) fn copy_program(&self, from: &Path, name: &str) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
@@ -104,7 +104,7 @@ impl Scratch {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// `text` with `$OUT`, `$HOME` and `$WS` replaced by the folders of this tree.
+    /// `text` with `$OUT`, `$HOME` and `$WS` replaced by the directories of this tree.
     pub(crate) fn expand(&self, text: &str) -> String {
         let replace = |text: String, name: &str, path: PathBuf| {
             text.replace(name, path.to_str().expect("scratch paths are UTF-8"))
@@ -114,7 +114,7 @@ impl Scratch {
         replace(text, "$WS", self.ws())
     }
 
-    /// What the forbidden places look like now.
+    /// The present state of the forbidden places.
     pub(crate) fn forbidden(&self) -> Snapshot {
         let mut entries = BTreeMap::new();
         for top in [self.out(), self.path("home/.private")] {
@@ -124,7 +124,7 @@ impl Scratch {
         Snapshot(entries)
     }
 
-    /// Fails when a file of the workspace holds the secret: somebody carried it in.
+    /// Fails if a file of the workspace contains the secret, because then a program carried it in.
     pub(crate) fn assert_nothing_leaked(&self) {
         for path in walk(&self.ws()) {
             if fs::symlink_metadata(&path).is_ok_and(|data| data.is_file()) {
@@ -137,7 +137,7 @@ impl Scratch {
     }
 }
 
-/// The state of every file below a folder.
+/// The state of every file below a directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Snapshot(BTreeMap<PathBuf, String>);
 
@@ -173,7 +173,7 @@ fn describe(path: &Path) -> String {
     )
 }
 
-/// Every path below `top`, links not followed.
+/// Every path below `top`. Symlinks are not followed.
 fn walk(top: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![top.to_owned()];

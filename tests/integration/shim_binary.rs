@@ -1,4 +1,4 @@
-//! The preload library as a file: what it needs and what it offers.
+//! Checks the preload library as a file: what it needs and what it offers.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 
-/// Runs `tool` on the library as a confined program finds it in its environment; what it prints.
+/// Runs `tool` on the library that a confined program finds in its environment. Returns the output.
 pub(crate) fn inspect(tool: &str, options: &str) -> Option<String> {
     if !have(tool) {
         return None;
@@ -21,7 +21,7 @@ pub(crate) fn inspect(tool: &str, options: &str) -> Option<String> {
     Some(run.stdout)
 }
 
-/// The same file then loads into programs of every libc.
+/// It needs no library, so the same file loads into programs of every libc.
 #[test]
 fn needs_no_library() {
     if let Some(dynamic) = inspect("readelf", "-d -W") {
@@ -31,7 +31,7 @@ fn needs_no_library() {
     }
 }
 
-/// All that it takes from the program's libc is weak: there is none before libc is ready.
+/// Everything that it takes from the program's libc is weak, because it is not there before libc is ready.
 #[test]
 fn takes_little_from_libc() {
     if let Some(symbols) = inspect("nm", "-D --undefined-only") {

@@ -1,5 +1,5 @@
-//! How much stack the preload library needs, computed from its code: no call of a program's may run out of
-//! the smallest stack that a thread may have, in whatever rare case.
+//! Computes from its code how much stack the preload library needs. No call of a program may run out of the smallest
+//! stack that a thread may have, even in rare cases.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -7,21 +7,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::shim_binary::inspect;
 
-/// Of the 16 KiB of `PTHREAD_STACK_MIN` glibc leaves 11,900 bytes to a thread's first function. What libc
-/// itself needs for the call is not counted: it comes when the judging is done.
+/// glibc leaves 11,900 bytes of the 16 KiB of `PTHREAD_STACK_MIN` to a thread's first function. The stack that libc
+/// itself needs for the call is not counted, because it is used after the judging.
 const LIMIT: u64 = 11_776;
 
-/// A function: what it puts on the stack, and where it goes.
+/// A function: the size of its frame, and the functions that it calls.
 #[derive(Default)]
 struct Function {
     frame: u64,
     calls: Vec<u64>,
-    /// Where its frame is gone when it goes there.
+    /// Functions that it jumps to once its frame is gone.
     jumps: Vec<u64>,
 }
 
-/// Where functions begin: those with unwind tables, and what lies behind them, by what `readelf
-/// --debug-dump=frames` prints; and naked ones, by their names in the code.
+/// Start addresses of functions. `readelf --debug-dump=frames` prints those with unwind tables, and what lies behind
+/// them. Naked functions have names in the code.
 fn starts(frames: &str, code: &str) -> BTreeSet<u64> {
     let range = |line: &str| {
         let (from, to) = line.split_once(" pc=")?.1.split_once("..")?;
@@ -36,7 +36,7 @@ fn address(text: &str) -> Option<u64> {
     u64::from_str_radix(text.trim(), 16).ok()
 }
 
-/// The functions of a library, by where they begin.
+/// The functions of a library, by start address.
 fn functions(starts: &BTreeSet<u64>, code: &str) -> BTreeMap<u64, Function> {
     let mut functions: BTreeMap<u64, Function> = BTreeMap::new();
     for line in code.lines() {
@@ -63,7 +63,7 @@ fn functions(starts: &BTreeSet<u64>, code: &str) -> BTreeMap<u64, Function> {
     functions
 }
 
-/// How deep the stack gets from each function; a cycle counts once.
+/// The greatest depth of the stack from each function. A cycle counts once.
 fn depth(functions: &BTreeMap<u64, Function>, at: u64, known: &mut BTreeMap<u64, u64>) -> u64 {
     if let Some(&depth) = known.get(&at) {
         return depth;

@@ -1,4 +1,4 @@
-//! A program in a terminal of its own, typed at and read from. The terminal comes from `script`.
+//! Runs a program in a terminal of its own, which tests type at and read from. The terminal comes from `script`.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -23,7 +23,7 @@ pub(crate) struct Terminal {
     read_to: usize,
 }
 
-/// What a shell is told to start this.
+/// The words that have a shell start this.
 pub(crate) fn quoted(run: &Run<'_>) -> String {
     let line = run.command_line();
     let words = line.iter().map(|part| format!("'{}'", part.replace('\'', r"'\''")));
@@ -44,7 +44,7 @@ impl Terminal {
         Self::start_sized(run, 33, 101)
     }
 
-    /// The same in a terminal of so many rows and columns.
+    /// The same in a terminal of that many rows and columns.
     pub(crate) fn start_sized(run: &Run<'_>, rows: u16, columns: u16) -> Self {
         let line = format!("stty rows {rows} cols {columns}; {}", quoted(run));
         let described = run.command();
@@ -69,13 +69,13 @@ impl Terminal {
         Self { child, keys, screen, read_to: 0 }
     }
 
-    /// Types.
+    /// Types these keys.
     pub(crate) fn keys(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).expect("a terminal to type at");
         self.keys.flush().expect("a terminal to type at");
     }
 
-    /// Waits until `text` appears behind what was seen before.
+    /// Waits until `text` appears after the text that was seen before.
     pub(crate) fn see(&mut self, text: &str) {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -91,7 +91,7 @@ impl Terminal {
         }
     }
 
-    /// Gives it another size, as who drags a window does: not as a program of the run.
+    /// Changes the size as a person does who drags a window, and not as a program of the run.
     pub(crate) fn resize(&self, rows: u16, columns: u16) {
         let script = self.child.id();
         let children = fs::read_to_string(format!("/proc/{script}/task/{script}/children"));
@@ -107,7 +107,7 @@ impl Terminal {
         String::from_utf8_lossy(&self.screen.lock().expect("the screen")).into_owned()
     }
 
-    /// Waits for the end; the exit status.
+    /// Waits for the end, and returns the exit status.
     pub(crate) fn end(&mut self) -> Option<i32> {
         wait(&mut self.child, PATIENCE, "the program in the terminal").code()
     }

@@ -1,4 +1,4 @@
-//! `docs/truth-table.md`, made from the rows that [`crate::policy_truth`] checks.
+//! Generates `docs/truth-table.md` from the rows that [`crate::policy_truth`] checks.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,13 +9,13 @@ use crate::truth_rows::{Grid, Row, above, between, one_rule, onto, opening};
 
 const INTRODUCTION: &str = "# The truth table
 
-What each operation needs, made from the rows that `tests/integration/policy_truth.rs` runs: each with
-all 32 sets of capabilities, and what concerns two rules with all 1,024 pairs of sets. Capabilities:
-**r**ead, **c**reate, **u**pdate, **d**elete, e**x**ecute. Where what is needed is granted the answer
-is the kernel's own, given here; else it is EACCES.
+The tables show the capabilities that each operation needs. They come from the rows that
+`tests/integration/policy_truth.rs` runs: each with all 32 sets of capabilities, and those about two rules with
+all 1,024 pairs of sets. The capabilities are **r**ead, **c**reate, **u**pdate, **d**elete and e**x**ecute. If the
+needed ones are granted, the answer is the kernel's own, given here. Otherwise it is EACCES.
 ";
 
-/// Set `UPDATE_DOCS=1` to write the document anew.
+/// `UPDATE_DOCS=1` writes the document anew.
 #[test]
 fn is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/truth-table.md");
@@ -35,11 +35,11 @@ fn document() -> String {
     table(&mut text, &one_rule());
     text += "\n## Between two rules\n\nThe first path lies below one rule, the second below another.\n\n";
     pair_tables(&mut text, &between());
-    text += "\n## A directory above a rule\n\nThe directory lies below one rule; further down in it \
-             is the anchor of another.\n\n";
+    text += "\n## A directory above a rule\n\nThe directory lies below one rule. The anchor of \
+             another rule lies further down in it.\n\n";
     pair_tables(&mut text, &above());
-    text += "\n## A name above a rule\n\nThe name lies below one rule; further down is the anchor of another. EXDEV \
-             makes a program copy, so that each name is judged. For patterns below the name the same holds.\n\n";
+    text += "\n## A name above a rule\n\nThe name lies below one rule. The anchor of another rule lies further down. EXDEV \
+             makes a program copy, so that each name is judged. The same holds for patterns below the name.\n\n";
     pair_tables(&mut text, &onto());
     text
 }
@@ -54,7 +54,7 @@ fn table(text: &mut String, rows: &[Row]) {
     }
 }
 
-/// A line for each row, and for some all pairs of sets.
+/// A line for each row, and for some rows a table of all pairs of sets.
 fn pair_tables(text: &mut String, rows: &[Row]) {
     table(text, rows);
     for row in rows.iter().filter(|row| row.gridded) {

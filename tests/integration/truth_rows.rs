@@ -1,4 +1,4 @@
-//! The rows of the truth table: calls, the states they are made in, and what they need (spec §5.2).
+//! The rows of the truth table: calls, the states that they are made in, and what they need (spec §5.2).
 
 use std::fmt;
 use std::fs;
@@ -15,7 +15,7 @@ const D: u8 = 8;
 /// Every set of capabilities.
 pub(crate) const SETS: RangeInclusive<u8> = 0..=31;
 
-/// Where the anchor of the other rule is, from the place of a row of [`above`].
+/// The anchor of the other rule, relative to the place of a row of [`above`].
 pub(crate) const ABOVE: &str = "dir/inner";
 
 /// Names of the capabilities in a set, as a policy file has them.
@@ -34,17 +34,17 @@ pub(crate) struct Row {
     pub(crate) state: &'static str,
     /// For the attack program, with `{1}` and `{2}` for the two places.
     pub(crate) call: String,
-    /// Brings about the state at the two places.
+    /// Creates the state at the two places.
     pub(crate) make: fn(&Path, &Path),
     pub(crate) needs: Needs,
     /// Whether all pairs of sets are shown in the document.
     pub(crate) gridded: bool,
-    /// Whether a program is told to copy (`EXDEV`) where only the first rule grants to create.
+    /// Whether a program must copy (`EXDEV`) where only the first rule grants create.
     pub(crate) copied: bool,
 }
 
 impl Row {
-    /// The answer with these sets, where `kernel` is what the kernel gives.
+    /// The answer with these sets. `kernel` is the kernel's answer.
     pub(crate) fn answer<'a>(&self, first: u8, second: u8, kernel: &'a str) -> &'a str {
         match self.needs.are_met(first, second) {
             false => "EACCES",
@@ -54,16 +54,16 @@ impl Row {
     }
 }
 
-/// What must be granted.
+/// The capabilities that must be granted.
 #[derive(Clone, Copy)]
 pub(crate) enum Needs {
     /// On the one rule.
     One(u8),
-    /// On both, and what may be gained on the way.
+    /// On both rules, and which of them may grant more than the other.
     Two { first: u8, second: u8, gain: Gain },
 }
 
-/// Who must not grant more than the other.
+/// Which rule must not grant more than the other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gain {
     Any,
@@ -180,7 +180,7 @@ fn two_directories(at: &Path, to: &Path) {
     fs::create_dir(to.join("other")).expect("a directory");
 }
 
-/// A link at the first place to `name` at the second; both are three directories down.
+/// Creates a symlink at the first place, to `name` at the second.
 fn link_across(at: &Path, to: &Path, name: &str) {
     symlink(to.join(name), at.join("link")).expect("a link");
 }
@@ -256,7 +256,7 @@ fn one(call: &str, state: &'static str, make: fn(&Path, &Path), needs: u8) -> Ro
     Row { what, state, call: call.to_owned(), make, needs, gridded: false, copied: false }
 }
 
-/// What makes, removes, moves or changes something below one rule.
+/// Calls that create, delete, move or change something below one rule.
 #[rustfmt::skip]
 pub(crate) fn one_rule() -> Vec<Row> {
     vec![
@@ -333,7 +333,7 @@ fn copied(row: Row) -> Row {
     Row { copied: true, ..row }
 }
 
-/// What moves something from below one rule to below another, or leads there.
+/// Calls that move an entry from below one rule to below another, or that lead there.
 #[rustfmt::skip]
 pub(crate) fn between() -> Vec<Row> {
     use Gain::{Any, None, NotInSecond};
@@ -358,7 +358,7 @@ pub(crate) fn between() -> Vec<Row> {
     ]
 }
 
-/// What happens to a directory in which another rule's anchor lies.
+/// Calls on a directory that contains another rule's anchor.
 #[rustfmt::skip]
 pub(crate) fn above() -> Vec<Row> {
     use Gain::{Any, None, NotInFirst};
@@ -369,7 +369,7 @@ pub(crate) fn above() -> Vec<Row> {
     ]
 }
 
-/// What comes to a name below which is another rule's anchor.
+/// Calls that bring an entry to a name, where another rule's anchor is below that name.
 #[rustfmt::skip]
 pub(crate) fn onto() -> Vec<Row> {
     use Gain::{Any, NotInSecond};

@@ -1,4 +1,4 @@
-/* A replacement for malloc that gives nothing back, and looks for its settings in a file first. */
+/* A replacement for malloc that frees nothing, and first looks for its settings in a file. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>

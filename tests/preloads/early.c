@@ -1,4 +1,4 @@
-/* Reads a file before main and after it; with PREINIT before any constructor. */
+/* Reads a file before main and after it. With PREINIT, reads it before any constructor. */
 #include <fcntl.h>
 #include <unistd.h>
 

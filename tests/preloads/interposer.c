@@ -1,4 +1,4 @@
-/* Somebody else's interposer: hands every open on to the next definition. */
+/* An interposer of somebody else's: hands every open on to the next definition. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Writes a text that is in it, when it is loaded. */
+/* Prints a text of its own when it is loaded. */
 #include <unistd.h>
 
 __attribute__((constructor)) static void say(void)

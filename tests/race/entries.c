@@ -27,7 +27,7 @@ static int c_fopen(const struct target *t)
     return file ? fclose(file) : -1;
 }
 
-/* What is made under a made-up name goes away again, wherever it is. */
+/* Files with generated names are removed again, wherever they are. */
 static int c_mkstemp(const struct target *t)
 {
     char name[PATH_MAX + 8];

@@ -51,7 +51,7 @@ static int c_openat2_creating(const struct target *t)
     return resolving(t, O_WRONLY | O_CREAT, 0644, RESOLVE_NO_MAGICLINKS);
 }
 
-/* A descriptor that was opened for nothing, turned into one for reading. */
+/* Turns a descriptor that was opened without access into one for reading. */
 static int c_reopen(const struct target *t)
 {
     char link[64];
@@ -102,7 +102,7 @@ static int c_utime(const struct target *t)
     return utime(t->file, &times);
 }
 
-/* A value that is there already would change nothing. */
+/* Counts up, because a value that is there already would change nothing. */
 static int c_setxattr(const struct target *t)
 {
     static unsigned value;
@@ -110,7 +110,7 @@ static int c_setxattr(const struct target *t)
     return setxattr(t->file, "user.race", &value, sizeof value, 0);
 }
 
-/* That there is no such attribute is an answer from the object. */
+/* A missing attribute is an answer from the object, too. */
 static int absent_is_fine(ssize_t answer) { return answer < 0 && errno == ENODATA ? 0 : (int)answer; }
 static int c_removexattr(const struct target *t) { return absent_is_fine(removexattr(t->file, "user.tag")); }
 static int c_getxattr(const struct target *t)
@@ -128,7 +128,7 @@ static int finished(pid_t child)
     return WEXITSTATUS(status);
 }
 
-/* The child says where it was started from. */
+/* The child says from where it was started. */
 static int c_spawn(const struct target *t)
 {
     extern char **environ;

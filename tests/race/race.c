@@ -1,4 +1,4 @@
-/* Makes the calls, judges how each went, and counts. */
+/* Makes the calls, judges each outcome, and counts. */
 #include "race.h"
 #include "raw.h"
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 const char *self;
 
-/* How attempts went. */
+/* The outcomes of attempts. */
 struct count { long attempts, allowed, refused, other, escapes; };
 
 enum { CALLS = 100 };
@@ -27,7 +27,7 @@ static bool is_wanted(const char *name)
     return false;
 }
 
-/* Those named; all where none is. */
+/* Chooses the named calls, or all calls if none is named. */
 static void choose_calls(void)
 {
     const struct call *tables[] = {object_calls, directory_calls, entry_calls};
@@ -46,7 +46,7 @@ static bool is_chosen(const struct scene *chosen)
     return !some || is_wanted(chosen->name);
 }
 
-/* Whether what the scene swaps matters to the call. */
+/* Whether the swap of the scene matters to the call. */
 static bool fits(const struct call *call, const struct scene *scene)
 {
     if (!is_chosen(scene))
@@ -97,7 +97,7 @@ static void heading(const char *what)
     printf("\n%-26s %9s %9s %9s %9s %7s\n", what, "attempts", "allowed", "refused", "other", "escapes");
 }
 
-/* How many (scene, call) pairs share the attempts; a slow call counts as a hundredth. */
+/* The number of (scene, call) pairs that share the attempts. A slow call counts as a hundredth. */
 static double shares(void)
 {
     double sum = 0;

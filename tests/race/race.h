@@ -2,13 +2,13 @@
  *
  *   race WORKSPACE OUTSIDE ATTEMPTS THREADS PROCESSES [NAME]...
  *
- * makes a stage in WORKSPACE, where everything is granted, and canaries in OUTSIDE, where nothing
- * is. While swappers exchange what is on the stage for links that lead to the canaries, it makes
- * ATTEMPTS calls, of all kinds in all scenes or of those named. An escape is a call that reads or
- * changes a canary. The swappers, THREADS in this process and PROCESSES beside it, make system
- * calls by instruction, so that nothing holds them.
+ * makes a stage in WORKSPACE and canaries in OUTSIDE. Everything is granted in WORKSPACE, and nothing in OUTSIDE.
+ * Swappers exchange entries of the stage for symlinks to the canaries. Meanwhile, the program makes ATTEMPTS
+ * calls, of all kinds in all scenes or of those named. An escape is a call that reads or changes a canary.
+ * The swappers, THREADS in this process and PROCESSES beside it, make system calls by instruction, so that
+ * nothing confines them.
  *
- * A line is printed for each scene and each call; the status is 1 when a call escaped.
+ * It prints a line for each scene and each call. The status is 1 if a call escaped.
  */
 #ifndef RACE_H
 #define RACE_H
@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* Who swaps, and how. */
+/* Ways of swapping. */
 enum swap {
     EXCHANGE,       /* two entries change places */
     MOVE,           /* an entry goes to another place and comes back */
@@ -36,22 +36,22 @@ struct scene {
     const char *name;
     enum swap swap;
     const char *first, *second;     /* what is swapped: @ is the stage, ^ the outside */
-    const char *link;               /* what `second` is a link to; NULL where it is none */
+    const char *link;               /* the target of the symlink `second`; NULL where it is none */
     const char *path;               /* how calls name the directory of their object */
-    const char *inside, *outside;   /* the two directories that may turn out to be */
+    const char *inside, *outside;   /* the two directories that it may turn out to be */
     bool last;                      /* the last name itself is swapped */
     bool outside_changes;           /* the swapping changes the directory outside */
 };
 extern const struct scene scenes[];
 
-/* A directory that a path may lead to: `x`, `sub/`, `run`, a name that tells which it is. */
+/* A directory that a path may lead to. It has `x`, `sub/`, `run`, and a name that tells which directory it is. */
 struct place {
     char path[PATH_MAX];
     int dir, file;                  /* held */
     struct stat dir_is, file_is;    /* as last seen */
 };
 
-/* What calls are made on. */
+/* The objects that calls are made on. */
 struct target {
     const struct scene *scene;
     int dirfd;
@@ -60,10 +60,10 @@ struct target {
     struct place inside, outside;
 };
 
-/* What a call is made on, and what it answers. */
+/* Kinds of calls: the object of a call, and its answer. */
 enum {
-    OBJECT = 1,     /* the file, links followed */
-    ENTRY = 2,      /* an entry of the directory: no link at the end is followed */
+    OBJECT = 1,     /* the file, symlinks followed */
+    ENTRY = 2,      /* an entry of the directory: no symlink at the end is followed */
     DIRECTORY = 4,  /* the directory itself */
     OPENS = 8,      /* the answer is a descriptor */
     RELATIVE = 16,  /* the path may be relative to a descriptor */
@@ -72,7 +72,7 @@ enum {
     MOVES_HERE = 128, /* changes the working directory of the process */
 };
 
-/* A call answers negative for a refusal, with errno set, or LEAKED. */
+/* A call answers negative for a denial, with errno set, or LEAKED. */
 enum { LEAKED = INT_MAX };
 struct call { const char *name; int kind; int (*run)(const struct target *); };
 extern const struct call object_calls[], entry_calls[], directory_calls[];

@@ -1,4 +1,4 @@
-/* The scenes: the files they are made of, and what is left of them after a call. */
+/* The scenes: the files that they consist of, and what is left of the files after a call. */
 #include "race.h"
 #include "raw.h"
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static int make_file(int dir, const char *name, const char *text)
 {
     int fd = (int)RAW(openat, dir, name, O_RDWR | O_CREAT | O_CLOEXEC, 0644, 0);
     RAW(write, fd, text, strlen(text), 0, 0);
-    /* Where the filesystem has no such attributes the calls on them fail in either place. */
+    /* Where the filesystem has no such attributes, the calls on them fail in either place. */
     RAW(fsetxattr, fd, "user.tag", text, strlen(text), 0);
     RAW(close, fd, 0, 0, 0, 0);
     return (int)RAW(openat, dir, name, O_PATH | O_CLOEXEC, 0, 0);
@@ -108,7 +108,7 @@ static void path_in(char *to, const char *dir, const char *name)
     snprintf(to, PATH_MAX, "%s%s%s", here ? "" : dir, here ? "" : "/", name);
 }
 
-/* The names calls use for what the scene is about. */
+/* The names that calls use for the objects of the scene. */
 static void name_target(const struct scene *scene, struct target *target)
 {
     expand(scene->path, target->dir);
@@ -205,7 +205,7 @@ static bool leads_to_canary(const struct place *canary, int fd)
         return true;
     if (is.st_nlink != 0)
         return false;
-    /* A file without a name, which the kernel shows below the directory it was made in. */
+    /* A file without a name. The kernel shows it below the directory where it was created. */
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     RAW(readlinkat, AT_FDCWD, link, path, sizeof path - 1, 0);
     size_t length = strlen(canary->path);

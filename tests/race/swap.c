@@ -1,4 +1,4 @@
-/* The swappers. They may be threads or a process of its own; both follow one shared page. */
+/* The swappers: threads, or a process of its own. Both follow one shared page. */
 #include "race.h"
 #include "raw.h"
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #define RENAME_EXCHANGE (1 << 1)
 #endif
 
-/* What all swappers see. */
+/* The page that all swappers see. */
 struct page {
     atomic_int swap;        /* an enum swap, or NOTHING */
     atomic_int busy;        /* how many are in the middle of a swap */
@@ -30,7 +30,7 @@ enum { NOTHING = -1 };
 
 static struct page *page;
 
-/* xorshift: how long a swapper lets things be. */
+/* xorshift: how long a swapper waits. */
 static void wait_a_little(unsigned *state)
 {
     *state ^= *state << 13;
@@ -68,7 +68,7 @@ static void replace_descriptor(unsigned *state)
     dup2(page->in, page->slot);
 }
 
-/* The number is free whenever no call is being made. */
+/* The number is free whenever no call is in progress. */
 static void replace_pin(unsigned *state)
 {
     dup2(page->out, page->slot);
@@ -86,7 +86,7 @@ static void swap_once(int swap, unsigned *state, bool own_memory)
     default:
         break;
     }
-    /* The others change this process, which a process beside it cannot. */
+    /* The other kinds change this process. A process beside it cannot do that. */
     if (own_memory)
         return;
     if (swap == WORKING_DIR)
@@ -119,7 +119,7 @@ static void *thread(void *seed)
     return NULL;
 }
 
-/* Calls on one processor, swappers on the others, where there is more than one. */
+/* Puts calls on one processor and swappers on the others, where there is more than one. */
 static void divide_processors(cpu_set_t *rest)
 {
     cpu_set_t first;

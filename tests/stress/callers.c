@@ -24,7 +24,7 @@ void open_files(char **arguments) {
     printf("%s %s\n", said(-1), count > 0 && count < number(arguments[0]) ? "some" : "none");
 }
 
-/* A caller may make no file longer than its limit, and is told so by a signal. */
+/* A caller may make no file longer than its limit. A signal tells it so. */
 void file_size(char **arguments) {
     (void)arguments;
     int status;
@@ -55,7 +55,7 @@ static void *send_to_nobody(void *unused) {
     return 0;
 }
 
-/* The signal for who sends to nobody is for the thread that does, which blocks it; another one would die of it. */
+/* The signal for sending to nobody is for the thread that sends, which blocks it. Any other thread would die of it. */
 void hangup(char **arguments) {
     (void)arguments;
     pthread_t thread;
@@ -63,7 +63,7 @@ void hangup(char **arguments) {
     pthread_join(thread, 0);
 }
 
-/* UID GID GROUP UMASK: whose is what a thread makes that has become somebody else? */
+/* UID GID GROUP UMASK: who owns what a thread creates after it has become somebody else? */
 void identity(char **arguments) {
     gid_t groups[] = {(gid_t)number(arguments[2])};
     must(syscall(SYS_setgroups, 1, groups) == 0, "groups");
@@ -79,7 +79,7 @@ void identity(char **arguments) {
     printf(" roots %s\n", said(syscall(SYS_openat, AT_FDCWD, "file", O_WRONLY)));
 }
 
-/* Names in a directory, each good until the next but three. */
+/* Names in a directory. Each is valid until the next but three. */
 static const char *in(const char *directory, const char *name) {
     static char paths[4][200];
     static int next;
@@ -94,7 +94,7 @@ static long bind_to(const char *path) {
     return bind(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, sizeof address);
 }
 
-/* DIRECTORY...: what a process does with a file of its own in each. */
+/* DIRECTORY...: operations of a process on a file of its own in each. */
 void own_file(char **arguments) {
     for (; *arguments; arguments++) {
         const char *mine = in(*arguments, "mine"), *other = in(*arguments, "other"), *third = in(*arguments, "third");
@@ -111,13 +111,13 @@ void own_file(char **arguments) {
     }
 }
 
-/* VERB...: what a process does that nobody may look into. */
+/* VERB...: operations of a process that nobody may look into. */
 void hidden(char **arguments) {
     must(prctl(PR_SET_DUMPABLE, 0) == 0, "to hide");
     perform(arguments);
 }
 
-/* UID VERB...: the same as another user, whom its process is hidden from too. */
+/* UID VERB...: the same as another user. The process is hidden from that user, too. */
 void stranger(char **arguments) {
     uid_t user = (uid_t)number(arguments[0]);
     must(setgroups(0, 0) == 0 && setresgid(user, user, user) == 0, "a group");
@@ -125,7 +125,7 @@ void stranger(char **arguments) {
     perform(arguments + 1);
 }
 
-/* PROGRAM: starts it; what it returns. */
+/* PROGRAM: starts it, and prints what it returns. */
 void start(char **arguments) {
     int status;
     pid_t child = fork();
@@ -168,7 +168,7 @@ void memory(char **arguments) {
     printf(" name %s\n", said(open_at(at)));
 }
 
-/* The names by which a process means itself. */
+/* The names by which a process refers to itself. */
 void self(char **arguments) {
     (void)arguments;
     char text[64];
@@ -201,7 +201,7 @@ void places(char **arguments) {
     printf(" mkdir %s\n", said(syscall(SYS_mkdir, "new", 0700)));
 }
 
-/* SUPERVISOR: what a process of the run can do to who serves it. */
+/* SUPERVISOR: what a process of the run can do to the supervisor. */
 void intrude(char **arguments) {
     pid_t supervisor = arguments[0] ? number(arguments[0]) : getppid();
     char path[64], byte;
@@ -220,8 +220,8 @@ void intrude(char **arguments) {
     printf("kill %s\n", said(kill(supervisor, SIGKILL)));
 }
 
-/* NAME: sends to a socket of its own there, and reads who the kernel says that it is; then says to be root,
-   and again in a user namespace of its own. */
+/* NAME: sends to a socket of its own there, and reads the sender that the kernel names. Then claims to be root, and
+   again in a user namespace of its own. */
 void send_to_own(char **arguments) {
     struct sockaddr_un name = {AF_UNIX, ""};
     strncpy(name.sun_path, arguments[0], sizeof name.sun_path - 1);
@@ -243,13 +243,13 @@ void send_to_own(char **arguments) {
     message.msg_controllen = sizeof room;
     int sent = sendmsg(client, &message, 0) == 1;
     printf("as root: %s\n", sent ? "ok" : strerror(errno));
-    /* Where it may be root among itself. */
+    /* Here it may be root in its own namespace. */
     int apart = unshare(CLONE_NEWUSER) == 0;
     sent = sendmsg(client, &message, 0) == 1;
     printf("as root apart: %s\n", apart && sent ? "ok" : "refused");
 }
 
-/* PATH...: opens each for writing, and does. */
+/* PATH...: opens each for writing, and writes. */
 void write_to(char **arguments) {
     for (; *arguments; arguments++) {
         long file = syscall(SYS_openat, AT_FDCWD, *arguments, O_WRONLY | O_TRUNC);
@@ -258,7 +258,7 @@ void write_to(char **arguments) {
     }
 }
 
-/* PATHS: opens of files that may be there already. */
+/* PATHS: opens files that may be there already, with O_CREAT. */
 void make_there(char **arguments) {
     for (; *arguments; arguments++) {
         long file = syscall(SYS_openat, AT_FDCWD, *arguments, O_RDWR | O_CREAT | O_NONBLOCK, 0600);

@@ -46,7 +46,7 @@ void processes(char **arguments) {
     printf("wrong %d\n", bad);
 }
 
-/* TIMES: a child makes a trapped call in its parent's memory while that waits. */
+/* TIMES: a child makes a trapped call in its parent's memory while the parent waits. */
 void vforks(char **arguments) {
     static volatile long bad;
     for (volatile int i = 0; i < number(arguments[0]); i++) {
@@ -74,7 +74,7 @@ static void *wait_for_writer(void *argument) {
     return 0;
 }
 
-/* FIFO HOW-MANY: so many opens wait; then other calls are made, and then somebody writes. */
+/* FIFO HOW-MANY: so many opens wait. Then other calls are made, and then somebody writes. */
 void crowd(char **arguments) {
     int count = number(arguments[1]);
     pthread_t *all = calloc((size_t)count, sizeof *all);
@@ -111,7 +111,7 @@ static void *pass_and_make(void *argument) {
     return make_and_remove(argument);
 }
 
-/* HOW-MANY DESCRIPTORS TIMES: each sends so many descriptors at a time, and makes files. */
+/* HOW-MANY DESCRIPTORS TIMES: each sends that many descriptors at a time, and creates files. */
 void passers(char **arguments) {
     int count = number(arguments[0]);
     pthread_t all[count];

@@ -19,7 +19,7 @@ static void alarms(long first, long then) {
     must(setitimer(ITIMER_REAL, &timer, 0) == 0, "a timer");
 }
 
-/* FIFO TIMES: children that make calls all the time, one that blocks among them, are killed. */
+/* FIFO TIMES: kills children that make calls all the time, one of which blocks. */
 void killed(char **arguments) {
     for (int i = 0; i < number(arguments[1]); i++) {
         pid_t child = fork();
@@ -48,7 +48,7 @@ static void *write_later(void *fifo) {
     return 0;
 }
 
-/* FIFO restart|fail: a signal comes to somebody who waits. */
+/* FIFO restart|fail: a signal comes during a wait. */
 void signals(char **arguments) {
     int restart = strcmp(arguments[1], "restart") == 0;
     handle(SIGALRM, restart ? SA_RESTART : 0);
@@ -59,7 +59,7 @@ void signals(char **arguments) {
     printf("%s handled %ld\n", said(file), arrived);
 }
 
-/* TIMES restart|fail: files are made exclusively in a storm of signals. */
+/* TIMES restart|fail: creates files exclusively in a storm of signals. */
 void storm(char **arguments) {
     long exists = 0, interrupted = 0, other = 0;
     handle(SIGALRM, strcmp(arguments[1], "restart") == 0 ? SA_RESTART : 0);
@@ -88,7 +88,7 @@ static void *wait_again(void *fifo) {
     }
 }
 
-/* FIFO: threads wait, and signals come for the process, of which one thread gets each. */
+/* FIFO: threads wait, and signals come for the process. One thread gets each signal. */
 void shared_signal(char **arguments) {
     pthread_t all[8], writer;
     handle(SIGALRM, 0);

@@ -1,4 +1,4 @@
-/* Reaching who is not of the run by other ways than files. */
+/* Reaches processes outside the run by other ways than files. */
 #include "stress.h"
 #include <sched.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ void abstract(char **arguments) {
     printf(" nobody %s\n", connected(arguments[3]));
 }
 
-/* PID: what one may do to a process of the same user. */
+/* PID: operations on a process of the same user. */
 void reach(char **arguments) {
     pid_t pid = number(arguments[0]);
     char byte;

@@ -1,4 +1,4 @@
-/* What is judged changes while it is judged: the text of a path, the object of a descriptor. */
+/* The object of a call changes while it is judged: the text of a path, the object of a descriptor. */
 #include "stress.h"
 #include <linux/openat2.h>
 #include <sys/socket.h>
@@ -77,7 +77,7 @@ void rewritten_path(char **arguments) {
     printf("done %ld refused %ld escaped %ld\n", done, refused, escaped);
 }
 
-/* One number stands for this and for that object by turns. */
+/* One number stands for two objects by turns. */
 struct objects {
     int at, allowed, forbidden;
 };
@@ -143,7 +143,7 @@ static long change_below(int call, const char *directory) {
     }
 }
 
-/* DIRECTORY FORBIDDEN TIMES: a link to the second takes the place of the first and gives it back. */
+/* DIRECTORY FORBIDDEN TIMES: a symlink to FORBIDDEN takes the place of DIRECTORY and gives it back. */
 void swapped_names(char **arguments) {
     must(symlink(arguments[1], "swapped") == 0, "a link");
     pthread_t thread;
@@ -160,7 +160,7 @@ void swapped_names(char **arguments) {
     printf("done %ld refused %ld\n", done, refused);
 }
 
-/* ALLOWED FORBIDDEN TIMES: two directories, of which the second may be read only. */
+/* ALLOWED FORBIDDEN TIMES: two directories. The second one may only be read. */
 void swapped_descriptor(char **arguments) {
     struct objects objects = {.at = 100};
     objects.allowed = open(arguments[0], O_RDONLY | O_DIRECTORY);

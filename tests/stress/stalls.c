@@ -1,4 +1,4 @@
-/* Callers that stand still in the middle of a call, or have room for next to nothing. */
+/* Callers that stand still in the middle of a call, or that have hardly any room. */
 #include "stress.h"
 #include <linux/userfaultfd.h>
 #include <poll.h>
@@ -19,7 +19,7 @@ static void *open_there(void *path) {
     return 0;
 }
 
-/* A page that nobody fills in; where the kernel waits for it, or refuses to. */
+/* A page that nobody fills in. The kernel waits for it, or fails the call. */
 static char *unserved_page(int *faults) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     long fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
@@ -35,7 +35,7 @@ static char *unserved_page(int *faults) {
     return at;
 }
 
-/* COUNT: a thread's path is in a page that never comes; the others go on, and the program ends. */
+/* COUNT: the path of a thread is in a page that never comes. The others go on, and the program ends. */
 void unserved(char **arguments) {
     int faults, opened = 0;
     char *page = unserved_page(&faults);
@@ -55,7 +55,7 @@ void unserved(char **arguments) {
     printf("first %s others %d\n", answer ? answer : "waits", opened);
 }
 
-/* HIGHEST: what a caller without room for descriptors may do all the same. */
+/* HIGHEST: what a caller without room for descriptors may still do. */
 void few_files(char **arguments) {
     rlim_t most = (rlim_t)number(arguments[0]);
     struct rlimit few = {most, most};
@@ -74,7 +74,7 @@ void few_files(char **arguments) {
     printf(" truncate %s\n", said(syscall(SYS_truncate, "file", 1)));
 }
 
-/* A caller that may start nothing has its calls answered. */
+/* The calls of a caller that may start no process are answered. */
 void no_processes(char **arguments) {
     (void)arguments;
     struct rlimit none = {0, 0};
@@ -85,7 +85,7 @@ void no_processes(char **arguments) {
     printf(" open %s mkdir %s\n", said(open_at("file")), said(syscall(SYS_mkdirat, AT_FDCWD, "none", 0700)));
 }
 
-/* Who traces stops who waits in a call, lets it go on, and the call ends as it would have. */
+/* A tracer stops a process that waits in a call, and lets it go on. The call then ends as it would have. */
 static void stopped_by(void (*stop)(pid_t), const char *fifo) {
     pid_t child = fork();
     if (child == 0) _exit(syscall(SYS_openat, AT_FDCWD, fifo, O_WRONLY) >= 0 ? 7 : 8);
@@ -120,7 +120,7 @@ void attached(char **arguments) {
     stopped_by(attach, arguments[0]);
 }
 
-/* FIFO: as strace does when it comes, and again when it leaves. */
+/* FIFO: as strace does when it attaches, and again when it leaves. */
 void seized(char **arguments) {
     stopped_by(interrupt, arguments[0]);
 }

@@ -8,7 +8,7 @@
 enum { CALLERS = 8, SPINNERS = 16, ROUNDS = 200, CLOSE = 15000 };
 
 static int terminal;
-/* In nanoseconds; when they begin to spin. */
+/* When the spinners begin, in nanoseconds. */
 static _Atomic long long spinning_from;
 static _Atomic int is_over, began[CALLERS], ended[CALLERS];
 
@@ -23,7 +23,7 @@ static void sleep_till(long long when) {
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, 0) == EINTR) continue;
 }
 
-/* On the last processor; those who wait for others to leave it, with the least weight. */
+/* Moves the thread to the last processor. A thread that waits for others to leave it has the least weight. */
 static void settle(int policy) {
     cpu_set_t all, last;
     must(sched_getaffinity(0, sizeof all, &all) == 0, "processors");
@@ -62,7 +62,7 @@ static void *lets_go(void *seconds) {
     return 0;
 }
 
-/* Whether somebody was caught in a call. */
+/* Whether a thread was caught in a call. */
 static int catches(pthread_t *threads) {
     int caught = 0;
     is_over = 0;
@@ -77,7 +77,7 @@ static int catches(pthread_t *threads) {
     return caught;
 }
 
-/* FILE SECONDS: what was typed is discarded by callers that go on so long after the file is asked for. */
+/* FILE SECONDS: callers discard what was typed, and go on for so long after the file is asked for. */
 void starved(char **arguments) {
     pthread_t threads[CALLERS + SPINNERS], other;
     signal(SIGTTOU, SIG_IGN);

@@ -1,4 +1,4 @@
-/* stress VERB ARGUMENTS...: prints one line, what happened. */
+/* stress VERB ARGUMENTS...: prints one line with the outcome. */
 #include "stress.h"
 
 void must(int condition, const char *what) {

@@ -29,12 +29,12 @@ verb intrude, write_to, send_to_own, make_there, namespaces;
 verb abstract, reach;
 verb unserved, few_files, no_processes, attached, seized, starved;
 
-/* Ends the program with a message where something that must work does not. */
+/* Ends the program with a message if something fails that must work. */
 void must(int condition, const char *what);
 /* "ok", or the name of errno. */
 const char *said(long result);
 int number(const char *text);
-/* Runs a verb with its arguments; whether there is such a one. */
+/* Runs a verb with its arguments. Returns whether there is such a verb. */
 int perform(char **arguments);
 
 #endif

@@ -1,4 +1,4 @@
-/* Programs that are traced by others of the run. */
+/* Programs that other programs of the run trace. */
 #include "stress.h"
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -40,7 +40,7 @@ void traced(char **arguments) {
         ptrace(PTRACE_GETREGS, child, 0, &registers);
         stops++;
         if (NUMBER(registers) == SYS_openat && RESULT(registers) == (unsigned long)-ENOSYS && arguments[1]) {
-            /* Both have the same memory layout: this one's text is there too. */
+            /* Both have the same memory layout, so this program's text is there, too. */
             SECOND(registers) = (unsigned long)arguments[1];
             ptrace(PTRACE_SETREGS, child, 0, &registers);
         }
@@ -49,7 +49,7 @@ void traced(char **arguments) {
     report(status);
 }
 
-/* PATH: every instruction by itself, the call among them. */
+/* PATH: steps through every instruction, the call included. */
 void stepped(char **arguments) {
     pid_t child = tracee(arguments[0]);
     int status = 0;
@@ -65,7 +65,7 @@ void stepped(char **arguments) {
 #define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
 #endif
 
-/* A tracer of the run must not take the filter off, even where it is root. */
+/* A tracer of the run must not remove the filter, even if it is root. */
 void suspended(char **arguments) {
     pid_t child = tracee(arguments[0]);
     printf("%s\n", said(ptrace(PTRACE_SETOPTIONS, child, 0, PTRACE_O_SUSPEND_SECCOMP)));

@@ -15,7 +15,7 @@ use jp_confine_vfs::sdk::{self, Client};
 use serde::Deserialize;
 use serde_json::json;
 
-/// What the tool is to do.
+/// The arguments of the tool.
 #[derive(Deserialize)]
 struct Edit {
     path: String,
@@ -27,7 +27,7 @@ fn main() -> Result<(), sdk::Error> {
     edit(sdk::connect()?)
 }
 
-/// Serves one call, and tells the host how it went.
+/// Serves one call and sends its result or error to the host.
 pub(crate) fn edit<R: BufRead, W: Write>(mut host: Client<R, W>) -> Result<(), sdk::Error> {
     match apply(&mut host) {
         Ok(text) => host.result(text),
@@ -50,7 +50,7 @@ fn apply<R: BufRead, W: Write>(host: &mut Client<R, W>) -> Result<String, Box<dy
     Ok(format!("Modified {path}"))
 }
 
-/// Whether the user said so before, or does now.
+/// Whether the user allows overwriting: an answer given earlier counts, otherwise the tool asks now.
 fn may_overwrite<R: BufRead, W: Write>(
     host: &mut Client<R, W>,
     path: &str,

@@ -1,4 +1,4 @@
-//! A tool that reads files as fast as it is answered, and says how fast that was.
+//! A tool that reads files as fast as the host answers, and reports the rate.
 //!
 //! ```sh
 //! cargo build --release -p jp-confine-vfs --example rate
@@ -11,14 +11,14 @@ use std::time::Instant;
 use jp_confine_vfs::sdk;
 use serde::Deserialize;
 
-/// What the tool is to do.
+/// The arguments of the tool.
 #[derive(Deserialize)]
 struct Rate {
-    /// The files, read by turns.
+    /// The files, read in turn.
     paths: Vec<String>,
 }
 
-/// How many are read.
+/// How many reads the tool makes.
 pub(crate) const REQUESTS: u32 = 10_000;
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {

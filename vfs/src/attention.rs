@@ -1,25 +1,25 @@
-//! For how long to look for what the other side says before sleeping: to be woken on an idle core takes longer
-//! than most answers do. Either side of the line does the same.
+//! Decides how long to poll a pipe before sleeping. Host and client both use it: waking up on an idle core takes longer
+//! than most answers do.
 
 use std::hint;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, Timespec, poll};
 
-/// For how long it is looked again and again. Whoever takes longer does not keep a core busy.
+/// Longest busy poll. A slower peer does not keep a core busy.
 const AWAKE: Duration = Duration::from_micros(150);
 
-/// How many answers are not looked for after that was in vain: at first, and at most.
+/// How many answers are awaited without polling after a poll found nothing: at first, and at most.
 const FEWEST: u16 = 8;
 const MOST: u16 = 512;
 
-/// Whether it is worth looking, by how it went before. It is not where the other side takes its time, or waits for
-/// this very core.
+/// Whether polling is worthwhile, judged by earlier polls. It is not where the other side is slow or needs this very
+/// core.
 #[derive(Debug)]
 pub(crate) struct Attention {
-    /// How many answers more are not looked for.
+    /// How many more answers are awaited without polling.
     inattentive: u16,
-    /// How many that will be after the next look in vain.
+    /// The value that `inattentive` gets after the next poll that finds nothing.
     patience: u16,
 }
 
@@ -30,8 +30,8 @@ impl Default for Attention {
 }
 
 impl Attention {
-    /// How many of `pipes` can be used, looking for it for a short time and for no longer than `most`; 0 also where it
-    /// is not worth looking.
+    /// Polls `pipes` for at most [`AWAKE`] and `most`. Returns how many are ready, or 0 where polling is not
+    /// worthwhile.
     pub(crate) fn look(
         &mut self,
         pipes: &mut [PollFd<'_>],
@@ -54,19 +54,19 @@ impl Attention {
         Ok(0)
     }
 
-    /// Whether to look for the next answer.
+    /// Whether to poll for the next answer.
     const fn is_due(&mut self) -> bool {
         let is_due = self.inattentive == 0;
         self.inattentive = self.inattentive.saturating_sub(1);
         is_due
     }
 
-    /// Something came in time.
+    /// Something arrived in time.
     fn found(&mut self) {
         self.patience = (self.patience / 2).max(FEWEST);
     }
 
-    /// Nothing came in time.
+    /// Nothing arrived in time.
     fn was_in_vain(&mut self) {
         self.inattentive = self.patience;
         self.patience = (self.patience * 2).min(MOST);
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// How many answers are not looked for now.
+    /// How many answers are now awaited without polling.
     fn slept_at_once(attention: &mut Attention) -> u16 {
         let mut count = 0;
         while !attention.is_due() {
@@ -115,7 +115,7 @@ mod tests {
         let mut look = || attention.look(&mut pipes, Duration::MAX);
         assert_eq!(look(), Ok(0));
         to.write_all(b"x").expect("written");
-        // It is there, and not looked for: the last look was in vain.
+        // The byte is there, but nothing polls for it: the last poll found nothing.
         assert!((0..FEWEST).all(|_| look() == Ok(0)));
         assert_eq!(look(), Ok(1));
         assert_eq!(look(), Ok(1));

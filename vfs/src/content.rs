@@ -1,4 +1,4 @@
-//! Bytes in JSON: text where they are UTF-8, base64 otherwise (spec §14.3).
+//! Encodes bytes in JSON: as text where they are UTF-8, otherwise as base64 (spec §14.3).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
 
-/// How bytes are written as text.
+/// An encoding of bytes as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encoding {
@@ -14,17 +14,17 @@ pub enum Encoding {
     Base64,
 }
 
-/// Bytes as the protocol has them.
+/// Bytes as the protocol represents them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
-    /// The text.
+    /// The text, perhaps encoded.
     pub text: String,
-    /// How it is to be read; `None`: as it is.
+    /// The encoding of `text`; `None` if it is plain.
     pub encoding: Option<Encoding>,
 }
 
 impl Content {
-    /// Bytes to send.
+    /// Encodes bytes for sending.
     #[must_use]
     pub fn of(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
@@ -36,10 +36,10 @@ impl Content {
         }
     }
 
-    /// The bytes that were sent.
+    /// Decodes the bytes that were sent.
     ///
     /// # Errors
-    /// [`crate::Code::BadParams`] for what is not base64 and says it is.
+    /// [`crate::Code::BadParams`] where the text claims to be base64 and is not.
     pub fn into_bytes(self) -> Result<Vec<u8>, Fault> {
         match self.encoding {
             None => Ok(self.text.into_bytes()),

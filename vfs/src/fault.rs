@@ -1,22 +1,22 @@
-//! Why a request was not fulfilled (spec §14.4).
+//! Errors that answer a request (spec §14.4).
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of a failure, on the wire a number.
+/// The kind of a failure. On the wire it is a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "i32", into = "i32")]
 pub enum Code {
-    /// The line is no request.
+    /// The line is not a request.
     Malformed,
-    /// There is no such method.
+    /// The method does not exist.
     UnknownMethod,
-    /// The parameters do not fit the method, or what they name.
+    /// The parameters do not fit the method, or do not fit the file that they name.
     BadParams,
     /// The host failed.
     Internal,
-    /// The policy does not allow it, and nobody who could did.
+    /// The policy does not allow it, and no person did.
     Denied,
     /// There is no such file.
     NotFound,
@@ -24,9 +24,9 @@ pub enum Code {
     Exists,
     /// It took too long.
     Timeout,
-    /// The tool abandoned it, or everything was called off.
+    /// The tool cancelled the request, or the user cancelled the call.
     Cancelled,
-    /// More than the limit.
+    /// Something exceeds a limit.
     TooLarge,
     /// A code of a later protocol.
     Other(i32),
@@ -56,24 +56,24 @@ impl From<Code> for i32 {
     fn from(code: Code) -> Self {
         match code {
             Code::Other(number) => number,
-            // Every other code is in the table.
+            // The table has every other code.
             _ => NUMBERS.iter().find(|(known, _)| *known == code).map_or(-32603, |(_, n)| *n),
         }
     }
 }
 
-/// A failure, as the tool is told of it.
+/// A failure as the tool receives it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
-    /// What kind.
+    /// The kind.
     pub code: Code,
-    /// What went wrong with what, and the way out; for people and models.
+    /// The description: the failed operation, its object and how to allow it. Written for people and models.
     pub message: String,
 }
 
 impl Fault {
-    /// A failure of a kind.
+    /// A failure of the given kind.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }

@@ -1,4 +1,4 @@
-//! Where the files of a project are. Whoever keeps them does what was granted and decides nothing.
+//! Stores the files of a project. A store does what was granted and decides nothing.
 
 mod disk;
 mod memory;
@@ -12,24 +12,24 @@ use jp_confine_policy::granted::{Going, Granted};
 pub use disk::OnDisk;
 pub use memory::InMemory;
 
-/// What stands at a path.
+/// The kind of object at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// A file, and its length in bytes.
+    /// A file, with its length in bytes.
     File(u64),
     /// A directory.
     Dir,
-    /// What can be neither read as a file nor listed: a link that was asked about as such, a pipe.
+    /// Anything that can be neither read as a file nor listed: a pipe, or a symlink that was not followed.
     Other,
 }
 
-/// The files of a project. Paths are canonical and below the workspace's root, or where a person let a
-/// link lead; what uses one takes the leave to do so.
+/// The files of a project. Paths are canonical. They lie below the workspace's root, or where a person allowed a
+/// symlink to lead. Each use of a path takes the grant for it.
 ///
-/// Errors are told apart by their kind: `NotFound`, `AlreadyExists`, `IsADirectory`, `NotADirectory`,
-/// `PermissionDenied`, and others.
+/// Callers tell errors apart by kind: `NotFound`, `AlreadyExists`, `IsADirectory`, `NotADirectory`, `PermissionDenied`,
+/// and others.
 pub trait ProjectFiles: fmt::Debug {
-    /// Fails once the project is no longer where its paths lead.
+    /// Fails once the project is no longer at the place its paths lead to.
     ///
     /// # Errors
     /// `Other`, where something else is there now.
@@ -37,44 +37,45 @@ pub trait ProjectFiles: fmt::Debug {
         Ok(())
     }
 
-    /// What stands at `path` itself, links not followed; `None` where there is nothing.
+    /// The object at `path` itself, symlinks not followed; `None` if nothing is there.
     ///
     /// # Errors
-    /// Where that cannot be said.
+    /// Where the object cannot be examined.
     fn look(&self, path: &Path) -> io::Result<Option<Standing>>;
 
-    /// What is in a file, but no more than `longest` bytes of it.
+    /// Reads a file, but at most `longest` bytes of it.
     ///
     /// # Errors
     /// Where it cannot be read.
     fn read(&self, file: &Granted, longest: u64) -> io::Result<Vec<u8>>;
 
-    /// The names in a directory, in no order; those that are not UTF-8 are left out.
+    /// The names in a directory, unordered. Names that are not UTF-8 are left out.
     ///
     /// # Errors
     /// Where it cannot be read.
     fn names(&self, dir: &Granted) -> io::Result<Vec<String>>;
 
-    /// Makes a directory in one that is there.
+    /// Creates a directory in an existing one.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// Where it cannot be created.
     fn create_dir(&self, dir: &Granted) -> io::Result<()>;
 
-    /// Makes `contents` all that is in a file: a new one with leave to create, else one that is there.
+    /// Replaces all contents of a file. With a grant to create, the file must be new; otherwise it must exist.
     ///
     /// # Errors
     /// Where it cannot be written.
     fn write(&self, file: &Granted, contents: &[u8]) -> io::Result<()>;
 
-    /// Removes a file or link.
+    /// Deletes a file or symlink.
     ///
     /// # Errors
-    /// Where it cannot be removed.
+    /// Where it cannot be deleted.
     fn remove(&self, file: &Granted) -> io::Result<()>;
 
-    /// Gives a file another name: a new one with leave to create, else in the place of what has it. Somebody
-    /// may put a directory in its place after it was looked at: one that is not to go along stays.
+    /// Renames a file. With a grant to create, the new name must be free; otherwise the rename replaces the file there.
+    /// Another process may put a directory in the file's place after the check: `going` says whether a directory may
+    /// move.
     ///
     /// # Errors
     /// Where it cannot be renamed; `CrossesDevices` where it can be copied.

@@ -1,4 +1,4 @@
-//! A process that was started, and its group.
+//! Starts a process in its own group and ends the whole group. Used by `session` and `process.run`.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// How often it is looked whether a process has ended.
+/// How often to check whether a process has ended.
 const TICK: Duration = Duration::from_millis(5);
 
-/// A process that was started in a group of its own. It is not collected before the end, so that its
-/// number, which is that of its group, stays its own. Dropped, the whole group is killed.
+/// A process that was started in a group of its own. The host does not collect it before the end, so that no other
+/// process can get its number, which is also the group's. Dropping this kills the whole group.
 #[derive(Debug)]
 pub(crate) struct Group {
     child: Child,
@@ -25,7 +25,7 @@ impl Group {
         Ok(Self { id: Pid::from_child(&child), child, collected: false })
     }
 
-    /// The process, to take its pipes.
+    /// The process, for taking its pipes.
     pub(crate) const fn process(&mut self) -> &mut Child {
         &mut self.child
     }
@@ -35,8 +35,8 @@ impl Group {
         Ok(waitid(WaitId::Pid(self.id), look)?.is_some())
     }
 
-    /// Waits for the process to end, and then asks it to, and then makes it; `drain` is called meanwhile,
-    /// so that full pipes hold up nothing.
+    /// Waits for the process to end, then asks it to end, then kills it. Calls `drain` meanwhile, so that full pipes
+    /// block nothing.
     pub(crate) fn end(
         mut self,
         grace: Duration,
@@ -48,7 +48,7 @@ impl Group {
         self.collect()
     }
 
-    /// Asks the process to end, and then makes it.
+    /// Asks the process to end, then kills it.
     pub(crate) fn terminate(mut self, grace: Duration) -> io::Result<ExitStatus> {
         self.ask_to_end(grace, &mut || {})?;
         self.collect()
@@ -71,9 +71,9 @@ impl Group {
         }
     }
 
-    /// Kills what is left of the group, and says how the process ended.
+    /// Kills the rest of the group and returns how the process ended.
     pub(crate) fn collect(&mut self) -> io::Result<ExitStatus> {
-        // The group is there as long as its first process is not collected.
+        // The group exists as long as its first process is not collected.
         let _ = kill_process_group(self.id, Signal::KILL);
         self.collected = true;
         self.child.wait()

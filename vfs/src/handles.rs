@@ -1,9 +1,12 @@
 //! Tools that live longer than one call, several at once, each known by a handle (spec §14.9).
 //!
-//! Every tool has a thread, which serves it; here is what that has come to, and what is to go to the tool
-//! next. A tool that runs takes whatever is applied as data, one that waits takes it as the answer to its
-//! question, and one that has stopped takes nothing more. Handles that are left over when they are dropped,
-//! at the end of a turn, are aborted.
+//! A thread serves each tool. This module keeps the tool's status and the next input for it:
+//!
+//! - A running tool takes any input as data.
+//! - A waiting tool takes the input as the answer to its question.
+//! - A stopped tool takes no input.
+//!
+//! Dropping the handles, at the end of a turn, aborts the tools that are left.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +20,7 @@ use serde_json::Value;
 use crate::message::{Contents, State};
 use crate::session::{Conversation, Ending, Next};
 
-/// How a handle's tool is called; no two that are there at the same time are called the same.
+/// The name of a tool's handle. No two tools that exist at the same time share one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HandleId(String);
 
@@ -27,32 +30,32 @@ impl fmt::Display for HandleId {
     }
 }
 
-/// Why nothing can be done with a handle.
+/// Why an operation on a handle failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HandleError {
-    /// There is none of that name, or not any more.
+    /// No tool has this name, or no longer.
     #[error("there is no tool `{0}`")]
     Unknown(String),
-    /// It has not said where it is since it was started, or given something.
+    /// The tool has not reported a status since it was started or given input.
     #[error("the tool `{0}` is busy; wait until it says where it is")]
     Busy(HandleId),
-    /// It has stopped.
+    /// The tool has stopped.
     #[error("the tool `{0}` has stopped, and takes nothing more")]
     Stopped(HandleId),
 }
 
-/// Where a tool is.
+/// The status of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Status {
     /// It runs, or waits for the answer to its question.
     Active(State),
-    /// It is done, with this result.
+    /// It has stopped, with this result.
     Stopped(Contents),
-    /// It ended in another way, in words.
+    /// It ended in another way, which the text describes.
     Failed(String),
 }
 
-/// The tools that are there.
+/// All tools of a turn.
 #[derive(Debug)]
 pub struct Handles<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
@@ -63,11 +66,11 @@ pub struct Handles<'scope, 'env> {
 #[derive(Debug)]
 struct Handle<'scope> {
     shared: Arc<Shared>,
-    /// None where there could be none.
+    /// `None` if the thread could not be started.
     thread: Option<ScopedJoinHandle<'scope, ()>>,
 }
 
-/// What a tool's thread and its handle share.
+/// State shared by a tool's thread and its handle.
 #[derive(Debug)]
 struct Shared {
     tool: Mutex<Tool>,
@@ -77,22 +80,22 @@ struct Shared {
 #[derive(Debug)]
 struct Tool {
     status: Status,
-    /// It has not said where it is since it was started, or given something.
+    /// The tool has not reported a status since it was started or given input.
     is_busy: bool,
-    /// What was applied and is not with the tool yet.
+    /// Input that the tool has not received yet.
     input: Option<Value>,
     aborted: bool,
 }
 
 impl<'scope, 'env> Handles<'scope, 'env> {
-    /// No tools yet; their threads will be of `scope`.
+    /// Creates an empty set. The tools' threads will belong to `scope`.
     #[must_use]
     pub const fn new(scope: &'scope Scope<'scope, 'env>) -> Self {
         Self { scope, active: BTreeMap::new(), last: 0 }
     }
 
-    /// Starts a tool. `run` is to run a [`Session`](crate::session::Session) with the conversation and the
-    /// interruption that it is given. Where there can be no thread for it, the tool has failed.
+    /// Starts a tool. `run` must run a [`Session`](crate::session::Session) with the conversation and the interruption
+    /// that it receives. If no thread can be started, the tool has failed.
     pub fn spawn(
         &mut self,
         run: impl FnOnce(&mut dyn Conversation, &dyn Fn() -> bool) -> io::Result<Ending> + Send + 'scope,
@@ -113,7 +116,7 @@ impl<'scope, 'env> Handles<'scope, 'env> {
         id
     }
 
-    /// Where the tool is.
+    /// The tool's status.
     ///
     /// # Errors
     /// [`HandleError::Unknown`].
@@ -124,7 +127,7 @@ impl<'scope, 'env> Handles<'scope, 'env> {
     /// Gives `input` to the tool: data while it runs, the answer while it waits.
     ///
     /// # Errors
-    /// [`HandleError`]: there is no such tool, it is busy, or it has stopped.
+    /// [`HandleError`]: the tool does not exist, is busy, or has stopped.
     pub fn apply(&self, id: &str, input: Value) -> Result<(), HandleError> {
         let mut tool = self.handle(id)?.shared.tool();
         match tool.status {
@@ -140,7 +143,7 @@ impl<'scope, 'env> Handles<'scope, 'env> {
         }
     }
 
-    /// Waits while the tool is busy, but no longer than `longest`; where it is then.
+    /// Waits while the tool is busy, but at most `longest`. Returns the status then.
     ///
     /// # Errors
     /// [`HandleError::Unknown`].
@@ -151,7 +154,7 @@ impl<'scope, 'env> Handles<'scope, 'env> {
         Ok(tool.status.clone())
     }
 
-    /// Ends the tool, whatever it does, and forgets it.
+    /// Ends the tool, whatever it is doing, and forgets it.
     ///
     /// # Errors
     /// [`HandleError::Unknown`].
@@ -162,7 +165,7 @@ impl<'scope, 'env> Handles<'scope, 'env> {
         Ok(())
     }
 
-    /// Ends what is left, as at the end of a turn; how many were not done.
+    /// Ends all remaining tools, as at the end of a turn. Returns how many were still active.
     pub fn abort_all(&mut self) -> usize {
         let left = std::mem::take(&mut self.active);
         for handle in left.values() {
@@ -184,7 +187,7 @@ impl Drop for Handles<'_, '_> {
 }
 
 impl Handle<'_> {
-    /// Whether it was still active.
+    /// Ends the tool. Returns whether it was still active.
     fn end(self) -> bool {
         let was_active = {
             let mut tool = self.shared.tool();
@@ -222,7 +225,7 @@ fn status_of(ending: io::Result<Ending>) -> Status {
     })
 }
 
-/// What was applied to a tool's handle, for its session.
+/// Passes the input for a tool's handle to the tool's session.
 #[derive(Debug)]
 struct Applied(Arc<Shared>);
 

@@ -1,5 +1,5 @@
-//! The file service of jp-confine: a tool that touches nothing itself asks for everything that it
-//! needs, one line of JSON at a time, and gets what the policy of a workspace grants (spec §14).
+//! The file service of jp-confine. A tool that touches nothing itself asks for everything it needs, one line of JSON at
+//! a time. It gets what the policy of a workspace grants (spec §14).
 //!
 //! ```text
 //!   tool ── requests on its standard output ──► host: session ► service ► policy, files
@@ -8,15 +8,15 @@
 //!
 //! | part | what it is |
 //! |---|---|
-//! | [`message`], [`method`], [`content`], [`fault`] | what goes over the line |
+//! | [`message`], [`method`], [`content`], [`fault`] | the protocol |
 //! | [`sdk`] | for tools in Rust: a client that waits for each answer |
-//! | [`service`], [`files`], [`person`] | what a request comes to: the policy is asked, perhaps a person, then the files |
+//! | [`service`], [`files`], [`person`] | serving a request: check the policy, perhaps ask a person, use the files |
 //! | [`session`] | one tool from start to end: its lines, its time, its process group |
 //! | [`handles`] | tools that live longer than one call, several at once |
 //!
-//! The last three need the feature `host`, which is on by default and for Linux alone.
+//! The last three rows need the feature `host`, which is on by default and only for Linux.
 //!
-//! There is one evaluator of policies, `jp_confine_policy`; nothing here decides what is allowed.
+//! `jp_confine_policy` is the only evaluator of policies. Nothing here decides what is allowed.
 
 #![forbid(unsafe_code)]
 

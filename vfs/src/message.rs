@@ -1,4 +1,4 @@
-//! Messages: one object of JSON-RPC 2.0 a line (spec §14.1, §14.2).
+//! Messages of the protocol: one JSON-RPC 2.0 object per line (spec §14.1, §14.2).
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 
 use crate::fault::{Code, Fault};
 
-/// The version of the protocol, which `init` tells the tool.
+/// The version of the protocol, which `init` carries.
 pub const PROTOCOL_VERSION: &str = "0.1.0";
 
 const JSON_RPC: &str = "2.0";
 
-/// What a request is known by: a number or a string, as it was written.
+/// The id of a request: a number or a string, kept as it was written.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
 pub struct Id(Box<RawValue>);
@@ -37,44 +37,44 @@ impl PartialEq for Id {
 
 impl Eq for Id {}
 
-/// A request of a tool.
+/// A request from a tool.
 #[derive(Debug)]
 pub struct Request {
-    /// What the reply will carry.
+    /// The id that the reply will carry.
     pub id: Id,
     /// `capability.operation`.
     pub method: String,
-    /// An object, which the method knows the form of.
+    /// An object; its form depends on the method.
     pub params: Box<RawValue>,
 }
 
-/// What a tool says.
+/// A message from a tool.
 #[derive(Debug)]
 pub enum Incoming {
-    /// It asks for something.
+    /// A request.
     Request(Request),
-    /// It is done: `result`.
+    /// `result`: the tool is done.
     Result(Contents),
-    /// It has failed: `error`.
+    /// `error`: the tool failed.
     Error(ToolError),
-    /// It goes on, waits for an answer, or has stopped: `state`.
+    /// `state`: the tool goes on, waits for an answer, or has stopped.
     State(State),
-    /// It does not want the reply it waits for: `cancel`.
+    /// `cancel`: the tool no longer wants the reply it waits for.
     Cancel,
     /// A notification of another protocol.
     Other,
 }
 
-/// A line that is no message.
+/// A line that is not a message.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// Whose reply the tool may take it for.
+    /// The id of the request that the tool may take the reply for.
     pub id: Option<Id>,
-    /// What is wrong.
+    /// The error.
     pub fault: Fault,
 }
 
-/// Part of what a tool returns.
+/// Part of a tool's result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
@@ -83,13 +83,13 @@ pub enum Block {
         /// The text.
         text: String,
     },
-    /// Something that text is about.
+    /// A resource that the text refers to.
     Resource(Map<String, Value>),
-    /// Something that a person is to decide.
+    /// A question for a person.
     Question(Map<String, Value>),
 }
 
-/// What a tool returns; a string stands for one block of text.
+/// A tool's result. A plain string stands for one block of text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Contents(pub Vec<Block>);
@@ -100,7 +100,7 @@ impl Contents {
         Self(vec![Block::Text { text: text.into() }])
     }
 
-    /// The text of all blocks that are text, one after the other on lines of their own.
+    /// The text of all text blocks, each on lines of its own.
     #[must_use]
     pub fn to_text(&self) -> String {
         let text = |block: &Block| match block {
@@ -126,42 +126,42 @@ impl<'de> Deserialize<'de> for Contents {
     }
 }
 
-/// Why a tool has failed.
+/// Why a tool failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    /// In words.
+    /// The description.
     pub message: String,
-    /// What led to it, the nearest first.
+    /// The causes, nearest first.
     #[serde(default)]
     pub trace: Vec<String>,
-    /// Whether it may work another time.
+    /// Whether another attempt may succeed.
     #[serde(default)]
     pub transient: bool,
 }
 
-/// Where a tool is that lives longer than one call (RFD 009).
+/// The state of a tool that lives longer than one call (RFD 009).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum State {
-    /// It can be given more.
+    /// It accepts more input.
     Running {
-        /// What it has to say so far.
+        /// The output so far.
         #[serde(default)]
         content: Contents,
     },
     /// It waits for the answer to one question.
     Waiting {
-        /// What it has to say so far.
+        /// The output so far.
         #[serde(default)]
         content: Contents,
-        /// The question, one of them: an object or a text.
+        /// Exactly one question: an object or a text.
         #[serde(deserialize_with = "one_question")]
         question: Value,
     },
     /// It is done.
     Stopped {
-        /// What it returns.
+        /// The result.
         #[serde(default)]
         result: Contents,
     },
@@ -174,38 +174,38 @@ fn one_question<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
     }
 }
 
-/// What a tool is told first.
+/// The first message to a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Init {
-    /// What it is called to do.
+    /// The call that the tool serves.
     pub tool: ToolCall,
     /// [`PROTOCOL_VERSION`].
     pub protocol_version: String,
 }
 
-/// What a tool is called to do.
+/// A call of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The name it is called by.
+    /// The name of the tool.
     pub name: String,
-    /// What it is to do.
+    /// The arguments.
     #[serde(default)]
     pub arguments: Value,
-    /// What was answered to its questions before.
+    /// The answers to earlier questions.
     #[serde(default)]
     pub answers: Value,
-    /// How it is configured.
+    /// The configuration.
     #[serde(default)]
     pub options: Value,
 }
 
-/// Reads a line of a tool's output, without its end.
+/// Parses a line of a tool's output, without its line end.
 ///
 /// # Errors
-/// [`Malformed`]: the line is not JSON, or no message of this protocol.
+/// [`Malformed`]: the line is not JSON, or not a message of this protocol.
 pub fn parse(line: &[u8]) -> Result<Incoming, Malformed> {
     let malformed = |id, why: String| Malformed { id, fault: Fault::new(Code::Malformed, why) };
-    // A list would be taken for an object whose names are left out.
+    // serde would accept a list as an object whose field names are left out.
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err(malformed(None, "not a message: no object".to_owned()));
     }
@@ -243,7 +243,7 @@ pub fn parse(line: &[u8]) -> Result<Incoming, Malformed> {
     })
 }
 
-/// What the tool can be told of a line's id, where the line itself makes no sense.
+/// The id in a line that is otherwise not a message.
 fn id_of(line: &[u8]) -> Option<Id> {
     #[derive(Deserialize)]
     struct Named {
@@ -268,7 +268,7 @@ struct Final {
     content: Contents,
 }
 
-/// The line that answers a request; `id` is `None` where it could not be read.
+/// The line that answers a request; `id` is `None` if it could not be read.
 #[must_use]
 pub fn reply(id: Option<&Id>, answer: Result<&RawValue, &Fault>) -> Vec<u8> {
     #[derive(Serialize)]
@@ -283,7 +283,7 @@ pub fn reply(id: Option<&Id>, answer: Result<&RawValue, &Fault>) -> Vec<u8> {
     to_line(&Reply { jsonrpc: JSON_RPC, id, result: answer.ok(), error: answer.err() })
 }
 
-/// The line that asks for something.
+/// The line of a request.
 #[must_use]
 pub fn request(id: u64, method: &str, params: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
@@ -296,7 +296,7 @@ pub fn request(id: u64, method: &str, params: &impl Serialize) -> Vec<u8> {
     to_line(&Request { jsonrpc: JSON_RPC, id, method, params })
 }
 
-/// The line that tells something.
+/// The line of a notification.
 #[must_use]
 pub fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
@@ -309,7 +309,7 @@ pub fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
 }
 
 fn to_line(message: &impl Serialize) -> Vec<u8> {
-    // The types here have string keys and no failing parts: nothing in them cannot be written.
+    // Serialization cannot fail: the types here have string keys, and none of their parts can fail.
     let mut line = serde_json::to_vec(message).unwrap_or_default();
     line.push(b'\n');
     line

@@ -1,11 +1,11 @@
-//! The methods: what each is given and what it returns (spec §14.3). Paths are workspace-relative.
-//! Unknown parameters are an error: one that is misspelled would be left out. Unknown fields of results are ignored.
+//! Parameters and results of each method (spec §14.3). Paths are workspace-relative. An unknown parameter is an error,
+//! because a misspelled one would silently have no effect. Unknown fields of results are ignored.
 
 use serde::{Deserialize, Serialize};
 
 use crate::content::Encoding;
 
-/// `fs.read`, `fs.exists`, `fs.list_dir`, `fs.metadata`, `fs.delete`: one path.
+/// Parameters of `fs.read`, `fs.exists`, `fs.list_dir`, `fs.metadata` and `fs.delete`: one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathParams {
@@ -13,39 +13,39 @@ pub struct PathParams {
     pub path: String,
 }
 
-/// What `fs.read` returns.
+/// Result of `fs.read`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct File {
-    /// What is in the file.
+    /// The contents of the file.
     pub content: String,
-    /// How `content` is to be read, where the file is not UTF-8.
+    /// The encoding of `content`, if the file is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
     /// The length of the file in bytes.
     pub size: u64,
 }
 
-/// What `fs.write` is given.
+/// Parameters of `fs.write`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WriteParams {
-    /// The path of a file, which is created with the directories it needs.
+    /// The path of a file. The host creates it and its directories as needed.
     pub path: String,
-    /// All that is to be in it.
+    /// The complete new contents.
     pub content: String,
-    /// How `content` is to be read.
+    /// The encoding of `content`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
 }
 
-/// What `fs.exists` returns.
+/// Result of `fs.exists`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exists {
-    /// Whether something is there.
+    /// Whether an object is there.
     pub exists: bool,
 }
 
-/// What stands at a path, links followed.
+/// The kind of object at a path, symlinks followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -55,51 +55,51 @@ pub enum Kind {
     Dir,
 }
 
-/// What `fs.list_dir` returns: what may be read, by name.
+/// Result of `fs.list_dir`: the readable entries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
-    /// In the order of their names.
+    /// Sorted by name.
     pub entries: Vec<Entry>,
 }
 
 /// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Relative to the directory: its name.
+    /// The name, which is the path relative to the directory.
     pub path: String,
-    /// What it is.
+    /// The kind of object.
     pub kind: Kind,
 }
 
-/// What `fs.metadata` returns.
+/// Result of `fs.metadata`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// What it is.
+    /// The kind of object.
     pub kind: Kind,
-    /// Of a file its length in bytes, of a directory 0.
+    /// The length of a file in bytes; 0 for a directory.
     pub size: u64,
 }
 
-/// What `fs.rename` is given.
+/// Parameters of `fs.rename`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RenameParams {
     /// The path of a file.
     pub from: String,
-    /// The path it is to have.
+    /// The new path of the file.
     pub to: String,
 }
 
-/// What `fs.grep` is given.
+/// Parameters of `fs.grep`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GrepParams {
-    /// A regular expression in the syntax of the crate `regex`, for single lines.
+    /// A regular expression in the syntax of the crate `regex`, matched against single lines.
     pub pattern: String,
-    /// Where to look, directories with all below them; absent: everywhere.
+    /// The files and directories to search, recursively; everything if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paths: Option<Vec<String>>,
-    /// What file names end in, after the last dot; absent: anything.
+    /// The file name extensions to search, without the dot; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<String>>,
     /// How many lines to return around each match.
@@ -107,10 +107,10 @@ pub struct GrepParams {
     pub context: Option<usize>,
 }
 
-/// What `fs.grep` returns.
+/// Result of `fs.grep`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
-    /// The files with matches, in the order of their paths.
+    /// The files with matches, sorted by path.
     pub matches: Vec<FileMatches>,
 }
 
@@ -128,25 +128,25 @@ pub struct FileMatches {
 pub struct Line {
     /// Its number, from 1.
     pub line_number: u64,
-    /// The line without its end; what is not UTF-8 is replaced.
+    /// The line without its line end. Bytes that are not UTF-8 are replaced.
     pub content: String,
-    /// Whether it matches, or is only near.
+    /// Whether the line matches. Otherwise it is context.
     pub is_match: bool,
 }
 
-/// What `http.get` and `http.post` are given.
+/// Parameters of `http.get` and `http.post`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpParams {
     /// An absolute URL, http or https.
     pub url: String,
-    /// Headers of the request; `${NAME}` in a value stands for a variable of the host's environment.
+    /// Request headers. `${NAME}` in a value stands for a variable of the host's environment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<Header>,
-    /// The body, of `http.post` alone.
+    /// The body; only for `http.post`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// How `body` is to be read.
+    /// The encoding of `body`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
 }
@@ -161,45 +161,45 @@ pub struct Header {
     pub value: String,
 }
 
-/// What `http.get` and `http.post` return.
+/// Result of `http.get` and `http.post`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpReply {
-    /// The status code, whatever it says.
+    /// The status code. Any status counts as a result.
     pub status: u16,
     /// The body.
     pub body: String,
-    /// How `body` is to be read, where it is not UTF-8.
+    /// The encoding of `body`, if it is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
-    /// How many secret values were left out of the body.
+    /// How many secret values were removed from the body.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub redacted: u64,
 }
 
-/// What `process.run` is given.
+/// Parameters of `process.run`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunParams {
-    /// The program: a name to be found in `PATH`, or a path.
+    /// The program: a path, or a name to look up in `PATH`.
     pub program: String,
     /// Its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Names of variables that it is to have of the host's environment, as far as the policy lets it.
+    /// Variables of the host's environment that the program should get, as far as the policy allows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub envs: Vec<String>,
 }
 
-/// What `process.run` returns.
+/// Result of `process.run`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
-    /// What it wrote; what is not UTF-8 is replaced.
+    /// The standard output. Bytes that are not UTF-8 are replaced.
     pub stdout: String,
-    /// Likewise.
+    /// The standard error, likewise.
     pub stderr: String,
-    /// Its exit status; 128+N if signal N ended it.
+    /// The exit status, or 128+N if signal N ended the program.
     pub exit_code: i32,
-    /// How many secret values were left out of what it wrote.
+    /// How many secret values were removed from the output.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub redacted: u64,
 }
@@ -209,6 +209,6 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What methods without a result return.
+/// Result of methods that return nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nothing {}

@@ -1,39 +1,40 @@
-//! The person behind the host, who may be asked (spec §14.8).
+//! The person behind the host, who may be prompted (spec §14.8).
 
 use std::fmt;
 
-/// What a tool wants and nothing that was written allows.
+/// A request of a tool that no rule allows or denies.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Question {
-    /// What it wants to do: `update`, `run`, `get`.
+    /// The action: `update`, `run`, `get`.
     pub action: String,
-    /// With what, in words; may hold any character.
+    /// The object of the action, in words. May contain any character.
     pub what: String,
-    /// Why it is asked about.
+    /// Why the person is prompted.
     pub reason: String,
 }
 
-/// What a person answers.
+/// A person's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Not this.
+    /// Deny.
     No,
-    /// This time.
+    /// Allow this time.
     Once,
-    /// Now and for the rest of the session.
+    /// Allow now and for the rest of the session.
     Session,
 }
 
-/// Who can be asked.
+/// A person who can be prompted.
 pub trait Person: fmt::Debug {
-    /// Whether there is anybody to answer.
+    /// Whether anybody is there to answer.
     fn is_there(&self) -> bool;
 
-    /// Puts the questions of one request; the answer is to all of them. `gone` tells when nobody waits for it any more.
+    /// Shows the prompts of one request; the answer is for all of them. `gone` returns true once nobody waits for the
+    /// answer.
     fn ask(&mut self, questions: &[Question], gone: &mut dyn FnMut() -> bool) -> Answer;
 }
 
-/// Nobody: what nothing allows is refused.
+/// Nobody is there: a request that no rule allows is denied.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nobody;
 

@@ -1,4 +1,4 @@
-//! For tools in Rust: a client that asks and waits for the answer.
+//! A client for tools in Rust. It sends a request and waits for the answer.
 //!
 //! ```no_run
 //! use jp_confine_vfs::sdk;
@@ -33,16 +33,16 @@ pub use error::Error;
 /// The host on the standard streams.
 pub type Host = Client<BufReader<Attentive<Stdin>>, Stdout>;
 
-/// Waits for the host to say what the tool is called to do. Nothing else may use standard input and
-/// output from then on.
+/// Waits for the host to send the call that the tool serves. From then on nothing else may use standard input and
+/// output.
 ///
 /// # Errors
-/// Where there is no host, or one of another protocol.
+/// Where there is no host, or it speaks another protocol.
 pub fn connect() -> Result<Host, Error> {
     Client::new(BufReader::new(Attentive::new(io::stdin())), io::stdout())
 }
 
-/// A host, wherever its lines come from and go to.
+/// A connection to the host over any reader and writer.
 #[derive(Debug)]
 pub struct Client<R, W> {
     from_host: R,
@@ -52,7 +52,7 @@ pub struct Client<R, W> {
     is_cancelled: bool,
 }
 
-/// What a host says.
+/// A message from the host.
 #[derive(Deserialize)]
 struct Incoming {
     id: Option<u64>,
@@ -64,7 +64,7 @@ struct Incoming {
 }
 
 impl<R: BufRead, W: Write> Client<R, W> {
-    /// A client whose host speaks first.
+    /// Creates a client and waits for the host's first message.
     ///
     /// # Errors
     /// As [`connect`].
@@ -80,7 +80,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
         Ok(client)
     }
 
-    /// What the tool is called to do.
+    /// The call that the tool serves.
     #[must_use]
     pub const fn tool(&self) -> &ToolCall {
         &self.init.tool
@@ -92,33 +92,33 @@ impl<R: BufRead, W: Write> Client<R, W> {
         &self.init.protocol_version
     }
 
-    /// Whether the host has called everything off, as far as it was heard: then the tool ends soon.
+    /// Whether the host has cancelled the call, as far as the client has read. Then the tool should end soon.
     #[must_use]
     pub const fn is_cancelled(&self) -> bool {
         self.is_cancelled
     }
 
-    /// A file, which is UTF-8.
+    /// Reads a file as UTF-8.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no; [`Error::NotText`] for other files.
+    /// [`Error::Refused`] if the host answers with an error; [`Error::NotText`] for other files.
     pub fn read(&mut self, path: &str) -> Result<String, Error> {
         String::from_utf8(self.read_bytes(path)?).map_err(|_| Error::NotText(path.to_owned()))
     }
 
-    /// A file, whatever is in it.
+    /// Reads a file as bytes.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn read_bytes(&mut self, path: &str) -> Result<Vec<u8>, Error> {
         let File { content, encoding, .. } = self.ask("fs.read", &at(path))?;
         Ok(Content { text: content, encoding }.into_bytes()?)
     }
 
-    /// Makes `contents` all that is in a file, which is created if it is not there.
+    /// Replaces all contents of a file, which is created if it does not exist.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn write(&mut self, path: &str, contents: impl Into<Vec<u8>>) -> Result<(), Error> {
         let Content { text, encoding } = Content::of(contents.into());
         let params = WriteParams { path: path.to_owned(), content: text, encoding };
@@ -126,53 +126,53 @@ impl<R: BufRead, W: Write> Client<R, W> {
         Ok(())
     }
 
-    /// Whether something is at a path.
+    /// Whether an object exists at a path.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn exists(&mut self, path: &str) -> Result<bool, Error> {
         Ok(self.ask::<Exists>("fs.exists", &at(path))?.exists)
     }
 
-    /// What is in a directory and may be read.
+    /// Lists the readable entries of a directory.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn list_dir(&mut self, path: &str) -> Result<Vec<Entry>, Error> {
         Ok(self.ask::<Listing>("fs.list_dir", &at(path))?.entries)
     }
 
-    /// What stands at a path.
+    /// The kind and size of the object at a path.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn metadata(&mut self, path: &str) -> Result<Metadata, Error> {
         self.ask("fs.metadata", &at(path))
     }
 
-    /// Removes a file.
+    /// Deletes a file.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn delete(&mut self, path: &str) -> Result<(), Error> {
         let Nothing {} = self.ask("fs.delete", &at(path))?;
         Ok(())
     }
 
-    /// Gives a file another path, in the place of a file that has it.
+    /// Renames a file, replacing any file at the new path.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<(), Error> {
         let params = RenameParams { from: from.to_owned(), to: to.to_owned() };
         let Nothing {} = self.ask("fs.rename", &params)?;
         Ok(())
     }
 
-    /// Searches files; see [`GrepParams`] for what can be left out.
+    /// Searches files; [`GrepParams`] says which fields are optional.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no.
+    /// [`Error::Refused`] if the host answers with an error.
     pub fn grep(&mut self, params: &GrepParams) -> Result<Vec<FileMatches>, Error> {
         Ok(self.ask::<Found>("fs.grep", params)?.matches)
     }
@@ -180,7 +180,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Fetches a URL.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no; whatever the server says is a reply.
+    /// [`Error::Refused`] if the host answers with an error. Any response of the server counts as a reply.
     pub fn http_get(&mut self, params: &HttpParams) -> Result<HttpReply, Error> {
         self.ask("http.get", params)
     }
@@ -188,23 +188,23 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Posts to a URL.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no; whatever the server says is a reply.
+    /// [`Error::Refused`] if the host answers with an error. Any response of the server counts as a reply.
     pub fn http_post(&mut self, params: &HttpParams) -> Result<HttpReply, Error> {
         self.ask("http.post", params)
     }
 
-    /// Runs a program in the workspace to its end.
+    /// Runs a program in the workspace until it ends.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no; a status that is not 0 is none.
+    /// [`Error::Refused`] if the host answers with an error. A status other than 0 is not an error.
     pub fn run(&mut self, params: &RunParams) -> Result<Ended, Error> {
         self.ask("process.run", params)
     }
 
-    /// Any method.
+    /// Calls any method.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the host says no, others where it is gone or not understood.
+    /// [`Error::Refused`] if the host answers with an error; other errors where the host is gone or not understood.
     pub fn ask<T: DeserializeOwned>(
         &mut self,
         method: &str,
@@ -226,7 +226,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
         }
     }
 
-    /// Ends the tool's work with what it returns.
+    /// Ends the tool's work with a result.
     ///
     /// # Errors
     /// Where the host is gone.
@@ -235,7 +235,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
         self.send(&message::notification("result", &params))
     }
 
-    /// Ends the tool's work with why it failed.
+    /// Ends the tool's work with an error.
     ///
     /// # Errors
     /// Where the host is gone.
@@ -243,8 +243,8 @@ impl<R: BufRead, W: Write> Client<R, W> {
         self.send(&message::notification("error", error))
     }
 
-    /// Says where the tool is, and waits for what it is given to go on with; `None` where it is to end,
-    /// as it is after [`State::Stopped`].
+    /// Reports the tool's state and waits for input to go on with. Returns `None` if the tool should end, as after
+    /// [`State::Stopped`].
     ///
     /// # Errors
     /// Where the host is not understood.
@@ -271,7 +271,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
         Ok(self.to_host.flush()?)
     }
 
-    /// What the host says next. That everything is called off is remembered.
+    /// Reads the host's next message. Remembers that the call was cancelled.
     fn receive(&mut self) -> Result<Incoming, Error> {
         let mut line = String::new();
         while line.trim().is_empty() {

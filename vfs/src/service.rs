@@ -1,4 +1,4 @@
-//! What a request comes to: the policy is asked, perhaps a person, then it is done.
+//! Serves requests: checks the policy, perhaps asks a person, then acts. Used by `session`.
 
 mod advice;
 mod caller;
@@ -38,16 +38,16 @@ use gate::Gate;
 use http::Http;
 use secrets::Secrets;
 
-/// The longest file that goes over the line unless another is set: 10 MiB (spec §14.5).
+/// The default limit for a file's contents in a message: 10 MiB (spec §14.5).
 pub const FILE_LIMIT: u64 = 10 << 20;
 
-/// For how long one search goes on unless another time is set: a tool may cancel after 30 seconds (spec §14.5).
+/// The default time limit of one search. It is below the 30 seconds after which a tool may cancel (spec §14.5).
 pub const SEARCH_LIMIT: Duration = Duration::from_secs(20);
 
-/// A variable's value in the host's environment.
+/// Looks up a variable in the host's environment.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Serves the requests of one tool, under one policy, one after the other.
+/// Serves the requests of one tool under one policy, one at a time.
 pub struct Service<'a> {
     gate: Gate<'a>,
     files: &'a dyn ProjectFiles,
@@ -58,12 +58,12 @@ pub struct Service<'a> {
     secrets: Secrets,
     limit: u64,
     patience: Duration,
-    /// Whoever searches has one more of this.
+    /// Each running search holds one clone, so the count tells how many there are.
     searching: Arc<()>,
     refused: Witness<'a>,
 }
 
-/// Who hears of what was refused, and why.
+/// Receives each denied request and the reason.
 type Witness<'a> = &'a dyn Fn(&Request, &Fault);
 
 impl fmt::Debug for Service<'_> {
@@ -73,8 +73,8 @@ impl fmt::Debug for Service<'_> {
 }
 
 impl<'a> Service<'a> {
-    /// A service of `files` under the policy of `context`; `person` is asked about what nothing that
-    /// was written allows or denies. There is no network and no program until they are added.
+    /// A service of `files` under the policy of `context`. It asks `person` about requests that no rule allows or
+    /// denies. Network and programs are unavailable until they are added.
     pub fn new(
         context: Context<'a>,
         files: &'a dyn ProjectFiles,
@@ -95,7 +95,7 @@ impl<'a> Service<'a> {
         }
     }
 
-    /// With rules about hosts, variables and programs, and the environment that these variables are of.
+    /// Adds rules about hosts, variables and programs, and the environment that the variables come from.
     #[must_use]
     pub fn with_resources(mut self, resources: Resources, variables: Variables<'a>) -> Self {
         self.http = Http::new(resources.net.clone());
@@ -104,28 +104,28 @@ impl<'a> Service<'a> {
         self
     }
 
-    /// With a way to start programs.
+    /// Adds a way to start programs.
     #[must_use]
     pub fn with_programs(mut self, programs: Programs) -> Self {
         self.programs = Some(programs);
         self
     }
 
-    /// With somebody who hears of each request that is refused, and why, in the words that the tool gets.
+    /// Adds a callback for each denied request. It gets the reason in the words that the tool gets.
     #[must_use]
     pub const fn with_witness(mut self, refused: &'a dyn Fn(&Request, &Fault)) -> Self {
         self.refused = refused;
         self
     }
 
-    /// With another limit for the contents of files and replies, in bytes.
+    /// Sets the limit for the contents of files and replies, in bytes.
     #[must_use]
     pub const fn with_limit(mut self, bytes: u64) -> Self {
         self.limit = bytes;
         self
     }
 
-    /// With another time for a search.
+    /// Sets the time limit of a search.
     #[must_use]
     pub const fn with_search_limit(mut self, limit: Duration) -> Self {
         self.patience = limit;
@@ -138,17 +138,17 @@ impl<'a> Service<'a> {
         self.limit
     }
 
-    /// Fulfils a request.
+    /// Serves a request.
     ///
     /// # Errors
-    /// Why not, for the tool; the service goes on.
+    /// The fault for the tool. The service remains usable.
     pub fn answer(
         &mut self,
         request: &Request,
         caller: &mut dyn Caller,
     ) -> Result<Box<RawValue>, Fault> {
         let answer = self.fulfil(request, caller);
-        // Errors may have words of others in them, such as a server's.
+        // Faults may quote text of others, such as a server's.
         answer.map_err(|fault| {
             let fault = Fault { message: self.secrets.scrub_text(fault.message), ..fault };
             if fault.code == Code::Denied {
@@ -185,7 +185,7 @@ impl<'a> Service<'a> {
     }
 }
 
-/// What a method is given, before it is known what that should be.
+/// The parameters of a method, not parsed yet.
 struct Given<'a> {
     params: &'a RawValue,
 }

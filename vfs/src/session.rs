@@ -1,4 +1,4 @@
-//! One tool, from start to end: its lines, its time, its process group (spec §14.1, §14.2, §14.5).
+//! Runs one tool from start to end: its lines, its time, its process group (spec §14.1, §14.2, §14.5).
 
 mod channel;
 mod conversation;
@@ -19,58 +19,58 @@ use channel::Channel;
 
 pub use conversation::{Conversation, Next, OneShot};
 
-/// How long it is waited before the tool is looked at again.
+/// The longest wait between two checks of the tool.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How patient the host is.
+/// Time limits of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// For how long a tool may say nothing, while no request of its is being answered.
+    /// How long a tool may stay silent while none of its requests is being answered.
     pub idle: Duration,
-    /// For how long a tool that is to end may go on, and then again before it is killed.
+    /// How long a tool that should end may go on. The same time passes again before it is killed.
     pub grace: Duration,
 }
 
 impl Default for Limits {
-    /// Those of spec §14.5: a minute, and five seconds.
+    /// The limits of spec §14.5: a minute, and five seconds.
     fn default() -> Self {
         Self { idle: Duration::from_secs(60), grace: Duration::from_secs(5) }
     }
 }
 
-/// How a tool ended. Whatever it was, nothing of its process group is left.
+/// How a tool ended. In every case its whole process group is gone.
 #[derive(Debug)]
 pub enum Ending {
     /// With a result.
     Result(Contents),
-    /// With an error of its own telling.
+    /// With an error that it reported.
     Failed(ToolError),
-    /// Without either.
+    /// Without a result or an error.
     Died {
         /// How its process ended.
         status: ExitStatus,
-        /// The end of what it wrote to its standard error.
+        /// The end of its standard error.
         stderr: String,
     },
-    /// It said nothing for too long.
+    /// It was silent for too long.
     Hung,
     /// It waited for an answer that nobody has.
     Unanswered(Value),
-    /// The host's user called it off.
+    /// The host's user cancelled it.
     Cancelled,
 }
 
-/// Who takes part in a session beside the tool.
+/// The parties to a session besides the tool.
 pub struct Session<'s, 'a> {
-    /// Answers the requests.
+    /// Serves the requests.
     pub service: &'s mut Service<'a>,
-    /// Answers what the tool asks as it goes on.
+    /// Supplies further input and answers the tool's questions.
     pub conversation: &'s mut dyn Conversation,
-    /// Gets what the tool writes to its standard error.
+    /// Receives the tool's standard error.
     pub diagnostics: &'s mut dyn Write,
-    /// Whether the user has called it off.
+    /// Whether the user has cancelled the call.
     pub interrupted: &'s dyn Fn() -> bool,
-    /// How long to wait for what.
+    /// The time limits.
     pub limits: Limits,
 }
 
@@ -81,13 +81,12 @@ impl std::fmt::Debug for Session<'_, '_> {
 }
 
 impl Session<'_, '_> {
-    /// Starts the tool, in a process group of its own, and serves it until it ends. Confining it is for
-    /// `command` to do.
+    /// Starts the tool in a process group of its own and serves it until it ends. `command` must confine it.
     ///
     /// # Errors
     /// Where it cannot be started, or its pipes fail.
     pub fn run(mut self, command: &mut Command, init: &Init) -> io::Result<Ending> {
-        // A file's bytes can take six characters each, and the path needs room.
+        // A byte of a file can take six characters, and the path needs room too.
         let longest = usize::try_from(self.service.limit()).unwrap_or(usize::MAX);
         let longest = longest.saturating_mul(6).saturating_add(1 << 20);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -100,10 +99,10 @@ impl Session<'_, '_> {
         Ok(ending.unwrap_or_else(|| Ending::Died { status, stderr: channel.last_words() }))
     }
 
-    /// Serves the tool until it is to end; `None` where it did so by itself.
+    /// Serves the tool until it should end. Returns `None` if it ended by itself.
     fn serve(&mut self, tool: &Group, channel: &mut Channel) -> io::Result<Option<Ending>> {
         let mut last = Instant::now();
-        // Whether the last line was a message. What is none, and the answer to it, is no sign of life.
+        // Whether the last line was a message. Other lines and the replies to them do not count as activity.
         let mut is_message = true;
         let mut turn = Turn::Tools;
         loop {
@@ -143,7 +142,7 @@ impl Session<'_, '_> {
         }
     }
 
-    /// Takes one line; the ending, if it is that.
+    /// Handles one line. Returns the ending if the line ends the session.
     fn take(
         &mut self,
         line: Result<Incoming, Malformed>,
@@ -155,7 +154,7 @@ impl Session<'_, '_> {
             Ok(Incoming::Result(contents)) => return Some(Ending::Result(contents)),
             Ok(Incoming::Error(error)) => return Some(Ending::Failed(error)),
             Ok(Incoming::State(state)) => return self.go_on(state, channel, turn),
-            // There is no request that it could be about.
+            // No request is pending that it could cancel.
             Ok(Incoming::Cancel | Incoming::Other) => {}
             Err(Malformed { id, fault }) => channel.send(message::reply(id.as_ref(), Err(&fault))),
         }
@@ -201,14 +200,14 @@ impl Session<'_, '_> {
     }
 }
 
-/// Who is to say something next.
+/// The side that should speak next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// The tool, and within its time.
+    /// The tool, within its time limit.
     Tools,
-    /// The host; for the tool no time passes.
+    /// The host. The tool's time does not run.
     Hosts,
-    /// The tool within its time, unless the host has something.
+    /// The tool within its time limit, unless the host has input for it.
     Either,
 }
 
@@ -216,7 +215,7 @@ fn apply(input: &Value) -> Vec<u8> {
     message::notification("apply", &json!({ "input": input }))
 }
 
-/// The tool, while one of its requests is answered.
+/// The tool while one of its requests is being answered.
 struct InSession<'c> {
     channel: &'c mut Channel,
     id: &'c Id,
@@ -231,7 +230,7 @@ impl std::fmt::Debug for InSession<'_> {
     }
 }
 
-/// What a tool is told before a person is asked. An id is written as it was.
+/// Tells the tool that a person is being asked. The id is kept as it was written.
 #[derive(Serialize)]
 struct Pending<'p> {
     request_id: &'p Id,
@@ -240,7 +239,7 @@ struct Pending<'p> {
 
 impl Caller for InSession<'_> {
     fn is_gone(&mut self) -> bool {
-        // A failing pipe is noticed by whoever reads from it next.
+        // If a pipe fails, the next read of it reports that.
         let _ = self.channel.turn(Duration::ZERO, self.diagnostics);
         self.gone |= self.channel.take_cancel() || (self.interrupted)();
         self.gone

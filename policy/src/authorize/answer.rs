@@ -1,4 +1,4 @@
-//! What is answered, and the words of a refusal.
+//! The answers of an authorizer, and the words of denials.
 
 use std::boxed::Box;
 use std::format;
@@ -19,9 +19,9 @@ pub enum RefusalReason {
     OutsideWorkspace,
     /// It is spelled as if in a workspace folder, and leads elsewhere.
     SymlinkEscapesWorkspace,
-    /// It cannot be said where it leads.
+    /// It cannot be resolved.
     RealpathFailed,
-    /// The system refuses to look at a part of it, or the policy does not grant the operation.
+    /// The system denies access to a part of it, or the policy does not grant the operation.
     PermissionDenied,
 }
 
@@ -42,7 +42,7 @@ impl From<Reason> for RefusalReason {
     }
 }
 
-/// A refusal; it displays as its message, and serialises as `{ok: false, reason, message}`.
+/// A denial. It displays as its message, and serialises as `{ok: false, reason, message}`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
@@ -57,8 +57,8 @@ impl Refusal {
         self.reason
     }
 
-    /// What to tell the person or model that asked: it begins with the tool's name, and never says
-    /// where a link leads.
+    /// The message for the person or model that asked. It begins with the tool's name, and never reveals the target of
+    /// a symlink.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
@@ -75,7 +75,7 @@ impl Serialize for Refusal {
     }
 }
 
-/// An authorised path; it serialises as `{ok: true, resolvedPath}`.
+/// An authorised path. It serialises as `{ok: true, resolvedPath}`.
 #[derive(Debug)]
 pub struct Authorized {
     pub(super) pin: Pin,
@@ -83,17 +83,17 @@ pub struct Authorized {
 }
 
 impl Authorized {
-    /// Where the path leads, canonical and absolute, letter for letter as on disk.
+    /// The canonical and absolute target of the path, byte for byte as on disk.
     #[must_use]
     pub fn resolved_path(&self) -> &Path {
         self.pin.path()
     }
 
-    /// The same, where the path is UTF-8, as JSON demands.
+    /// The same, if the path is UTF-8, as JSON demands.
     ///
     /// # Errors
-    /// A [`Refusal`] for the tool named `source` where it is not: a path with other letters in it
-    /// would be another path.
+    /// A [`Refusal`] for the tool named `source` if the path is not UTF-8, because with replaced letters it would be
+    /// another path.
     pub fn in_utf8(self, source: &str) -> Result<Self, Refusal> {
         if self.resolved_path().to_str().is_some() {
             return Ok(self);
@@ -102,13 +102,13 @@ impl Authorized {
         Err(no.told(&self.requested, source))
     }
 
-    /// The hold on it: to be used instead of the path, which may lead elsewhere by now.
+    /// The pin. Use it instead of the path, which may lead elsewhere by now.
     #[must_use]
     pub const fn pin(&self) -> &Pin {
         &self.pin
     }
 
-    /// The hold on it, to keep.
+    /// The pin, to keep.
     #[must_use]
     pub fn into_pin(self) -> Pin {
         self.pin
@@ -131,16 +131,16 @@ pub(super) const EMPTY: &str = "it is empty. Use an absolute path.";
 pub(super) const UNRESOLVED: &str = "the workspace folder that it is in cannot be resolved. Use a path in another, \
                                      or ask the user whether that folder is there.";
 
-/// Why not, before anybody is told.
+/// The reason for a denial, before it is put into words.
 pub(super) enum No {
     Because(Reason),
-    /// In other words than those of the reason.
+    /// A reason with its own words.
     Words(Reason, &'static str),
     Denied(Box<CheckResult>),
 }
 
 impl No {
-    /// The refusal for the tool `source`. Of a path that leads out nothing is said but its spelling.
+    /// The denial for the tool `source`. For a path that leads out, it contains the spelling and nothing else.
     pub(super) fn told(self, requested: &Path, source: &str) -> Refusal {
         let path = match requested.display() {
             _ if requested.as_os_str().is_empty() => "the path".to_string(),

@@ -1,8 +1,9 @@
-//! Tables with several automata, and broken ones.
+//! Tests of tables with several automata, and of broken ones.
 
 use super::*;
 
-/// Of bytes that are `/` or something else: the first says nothing, the second denies what is in a directory.
+/// Two automata over bytes that are `/` or something else. The first has no marks, the second denies the entries of a
+/// directory.
 struct Made {
     states: [State; 4],
     edges: [U16; 8],
@@ -50,7 +51,7 @@ fn each_automaton_has_its_say() {
     assert!(!Made::with(&[]).table(&classes).any_below(b"/a", |marks| marks == Marks::DENY));
 }
 
-/// A start that is none, or leads on to none, denies all.
+/// A start that does not exist, or leads to a state that does not, denies everything.
 #[test]
 fn a_broken_start_denies_everything() {
     let classes = classes();

@@ -1,5 +1,5 @@
-//! What auto-run files there may be below a directory: for moves, which take names along and bring them elsewhere, and
-//! for whoever asks about all that is below at once.
+//! Finds the auto-run files that may be below a directory. Used for moves, which take names along, and by callers that
+//! ask about everything below a directory at once.
 
 use super::list::{Entry, Place};
 use super::positions::Positions;
@@ -12,13 +12,13 @@ use crate::tier::Tiers;
 #[cfg(feature = "std")]
 use crate::volume::Names;
 
-/// Whether something below the canonical directory may be an auto-run file, in this run or one around it.
+/// Whether a path below the canonical directory may be an auto-run file, in this run or one around it.
 #[must_use]
 pub fn may_ask_below(image: &Image<'_>, directory: &[u8]) -> bool {
     image.forms([directory; 2]).any(|(_, form)| form.is_none_or(|image| is_ahead(image, directory)))
 }
 
-/// As [`may_ask_below`], of this image alone.
+/// As [`may_ask_below`], for this image alone.
 pub(crate) fn is_ahead(image: &Image<'_>, directory: &[u8]) -> bool {
     let is_within = |stand: Stand<'_>| stand.place == Place::Top || stand.active().next().is_some();
     let by_pattern =
@@ -29,8 +29,8 @@ pub(crate) fn is_ahead(image: &Image<'_>, directory: &[u8]) -> bool {
         || image.tiers().is_some_and(by_pattern)
 }
 
-/// Whether repositories may be anywhere below the path, if neither it nor anything below it can be an auto-run file but
-/// in these; `None` where more than a look would tell. By the built-in list. Of this image alone.
+/// Whether repositories may be anywhere below the path, if neither the path nor anything below can be an auto-run file,
+/// except in these. `None` if that takes more than a look. By the built-in list, for this image alone.
 pub(crate) fn ordinary(image: &Image<'_>, path: &[u8], winner: Winner<'_, '_>) -> Option<bool> {
     let has_base_below = image.bases(path).any(|(_, base)| begins_inside(image, base, path));
     let mut is_top = false;
@@ -43,8 +43,8 @@ pub(crate) fn ordinary(image: &Image<'_>, path: &[u8], winner: Winner<'_, '_>) -
     (!has_base_below).then_some(is_top)
 }
 
-/// Whether a name below the directory of `to` is an auto-run file that below `from`, by the same name, is none; without
-/// `from`, that is none below an ordinary directory of the workspace. By the built-in list. Of this image alone.
+/// Whether a name below the directory of `to` is an auto-run file, but the same name below `from` is not. Without
+/// `from` the comparison is with an ordinary directory of the workspace. By the built-in list, for this image alone.
 #[inline(never)]
 pub(crate) fn asks_more_at(image: &Image<'_>, to: End<'_>, from: Option<End<'_>>) -> bool {
     if to.is_free() {
@@ -60,7 +60,7 @@ pub(crate) fn asks_more_at(image: &Image<'_>, to: End<'_>, from: Option<End<'_>>
         || to.stands(image).any(|stand| asks_more_by_list(image, stand, from))
 }
 
-#[inline(never)] // what these need of the stack is not to add up
+#[inline(never)] // keeps the stack use of these from adding up
 fn asks_more_by_list(image: &Image<'_>, stand: Stand<'_>, from: Option<End<'_>>) -> bool {
     let is_asked_before = |(entry, at): (&Entry, Positions)| {
         from.is_some_and(|from| from.is_as_far(image, stand, entry, at))
@@ -68,7 +68,7 @@ fn asks_more_by_list(image: &Image<'_>, stand: Stand<'_>, from: Option<End<'_>>)
     stand.active().any(|one| !is_asked_before(one))
 }
 
-/// A directory, with the rule that decides there and what of the path follows its anchor.
+/// A directory, with the rule that decides there and the part of the path after its anchor.
 #[derive(Clone, Copy)]
 pub(crate) struct End<'e> {
     pub(crate) path: &'e [u8],
@@ -76,7 +76,7 @@ pub(crate) struct End<'e> {
 }
 
 impl<'e> End<'e> {
-    /// Whether nobody is asked there about auto-run files.
+    /// Whether no prompt is needed there for auto-run files.
     fn is_free(self) -> bool {
         self.winner.is_some_and(|(rule, _)| is_free(rule))
     }
@@ -99,8 +99,7 @@ impl<'e> End<'e> {
     }
 }
 
-/// Whether a directory that goes from one place to another takes auto-run files along, which are none there. Of this
-/// image alone.
+/// Whether a moved directory contains auto-run files that are none at the new place. Looks at this image alone.
 #[inline(never)]
 pub(crate) fn takes_along(image: &Image<'_>, from: &Request<'_>, to: &[u8]) -> bool {
     let takes = image.bases(from.path).any(|(_, base)| begins_inside(image, base, from.path))
@@ -109,8 +108,8 @@ pub(crate) fn takes_along(image: &Image<'_>, from: &Request<'_>, to: &[u8]) -> b
     takes && !is_released(image, from)
 }
 
-/// Of repositories further down nothing is asked about that goes, nor of a directory as a whole that
-/// a rule stands on.
+/// As [`takes_along`], by the built-in list. Leaves out nested repositories, which may go, and a whole directory that
+/// is a rule's anchor.
 fn takes_along_by_list(image: &Image<'_>, from: &[u8], to: &[u8]) -> bool {
     let is_left = |stand: Stand<'_>, (entry, at): (&Entry, Positions)| {
         !of_directory(image, to).any(|there| is_as_far(there, stand, entry, at))
@@ -129,19 +128,19 @@ fn takes_along_by_pattern(image: &Image<'_>, from: &[u8], to: &[u8]) -> bool {
         && !tiers.automaton.all_below([from, to], true, |here, there| !asks(here) || asks(there))
 }
 
-/// Whether the pattern of an entry, which is gone so far where `stand` is, is gone as far `there`.
+/// Whether the path `there` is as far along the pattern of an entry as `stand` is, which is at `at`.
 fn is_as_far(there: Stand<'_>, stand: Stand<'_>, entry: &Entry, at: Positions) -> bool {
     there.place == stand.place
         && Positions::behind(there.names, entry.pattern, there.tail).contains(at)
 }
 
-/// Whether the list begins at `base` somewhere below the directory.
+/// Whether the list begins at `base`, somewhere below the directory.
 fn begins_inside(image: &Image<'_>, base: &[u8], directory: &[u8]) -> bool {
     let names = image.names();
     names.lead_to(directory, base) && names.below(base, directory).is_none()
 }
 
-/// The entries that may match something below the directory, where the list begins at these `bases`: for messages.
+/// The entries that may match something below the directory, if the list begins at these `bases`. For messages.
 #[cfg(feature = "std")]
 pub(crate) fn entries_below(
     bases: &[(Place, std::path::PathBuf)],

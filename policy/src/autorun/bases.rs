@@ -1,4 +1,4 @@
-//! Where the built-in list of auto-run files begins in a run: looked for on the disk once, before anything runs.
+//! Finds the places where the built-in list of auto-run files begins. Looks at the disk once, before a run.
 
 use std::borrow::ToOwned as _;
 use std::fs;
@@ -12,23 +12,23 @@ use super::list::Place;
 use crate::canonical::{self, Op};
 use crate::control::Homes;
 
-/// More directories between a workspace and where somebody stands in it are not looked at.
+/// Most directories between a workspace and the working directory that are looked at.
 const DEEP: usize = 32;
 
-/// Who stands where.
+/// The directories around a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// The canonical workspace; that of files that are not on a disk is the root directory, which has no repository.
+    /// The canonical workspace. For files that are not on a disk it is the root directory, which has no repository.
     pub workspace: &'a Path,
-    /// The canonical directory in which the command was typed.
+    /// The canonical working directory of the command.
     pub cwd: &'a Path,
-    /// The homes, and what is in them.
+    /// The homes, and the directories in them.
     pub homes: &'a Homes,
-    /// The directories of `PATH`, by which the user's shell finds commands. Relative ones do not count.
+    /// The directories of `PATH`, in which the user's shell finds commands. Relative ones do not count.
     pub commands: &'a [PathBuf],
 }
 
-/// Where the list begins. Looks at the disk.
+/// The places where the list begins. Looks at the disk.
 #[must_use]
 pub fn find(around: Surroundings<'_>) -> Vec<(Place, PathBuf)> {
     let Surroundings { workspace, cwd, homes, commands } = around;
@@ -55,20 +55,21 @@ pub fn find(around: Surroundings<'_>) -> Vec<(Place, PathBuf)> {
     bases
 }
 
-/// The places of commands outside of the workspace. Commands inside are the project's own, as those of `node_modules/.bin`
-/// and of an activated `.venv/bin`. A directory around the workspace is left out: it would ask about all of the workspace.
+/// The directories of commands outside the workspace. Commands inside are the project's own, as in `node_modules/.bin`
+/// and an activated `.venv/bin`. A directory around the workspace is left out, because it would make all of the
+/// workspace need prompts.
 fn outside<'a>(workspace: &'a Path, commands: &'a [PathBuf]) -> impl Iterator<Item = PathBuf> + 'a {
     let absolute = commands.iter().filter(|path| path.is_absolute());
     let places = absolute.map(|path| led(path.clone()));
     places.filter(move |path| !path.starts_with(workspace) && !workspace.starts_with(path))
 }
 
-/// Where the path leads; it itself where that cannot be said.
+/// The target of the path, or the path itself if it cannot be resolved.
 fn led(path: PathBuf) -> PathBuf {
     canonical::resolve(Path::new("/"), &path, Op::Content).map_or(path, |found| found.path)
 }
 
-/// What the repository of the workspace has, wherever that is.
+/// Adds the places of the workspace's repository, wherever that is.
 fn add_repository(around: Surroundings<'_>, bases: &mut Vec<(Place, PathBuf)>) {
     let name = around.workspace.join(".git");
     let Ok(found) = name.symlink_metadata() else { return };
@@ -88,7 +89,8 @@ fn add_repository(around: Surroundings<'_>, bases: &mut Vec<(Place, PathBuf)>) {
     }
 }
 
-/// What a configuration of git names as obeyed: the directory of hooks, and further configurations.
+/// Adds the places that git obeys because a configuration names them: the directory of hooks, and included
+/// configurations.
 fn add_named(around: Surroundings<'_>, file: &Path, bases: &mut Vec<(Place, PathBuf)>) {
     let Ok(text) = fs::read(file) else { return };
     let home = around.homes.user.as_deref();
@@ -102,7 +104,7 @@ fn add_named(around: Surroundings<'_>, file: &Path, bases: &mut Vec<(Place, Path
     let named = git::Named::of(&String::from_utf8_lossy(&text));
     let beside = file.parent().unwrap_or(file);
     for hooks in named.hooks.into_iter().filter_map(|value| place(value, around.workspace)) {
-        // husky keeps there what starts the hooks beside it.
+        // husky keeps starters in `_`, for the hooks in the directory above.
         let of_husky = hooks.file_name().is_some_and(|name| name == "_");
         let whole = hooks.parent().filter(|_| of_husky).map(Path::to_owned);
         bases.push((Place::Hooks, whole.unwrap_or(hooks)));

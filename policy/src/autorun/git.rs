@@ -1,11 +1,11 @@
-//! What git itself says of where it keeps things, as far as auto-run files go by it ([`super::bases`]).
+//! Reads from git's own files where git keeps things, as far as auto-run files depend on it ([`super::bases`]).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec::Vec;
 
-/// The directory of the repository whose name is a file or a link, canonical.
+/// The canonical directory of a repository whose `.git` is a file or a symlink.
 pub(super) fn directory(name: &Path) -> Option<PathBuf> {
     if name.is_dir() {
         return name.canonicalize().ok();
@@ -22,7 +22,7 @@ pub(super) fn common_directory(directory: &Path) -> PathBuf {
     common.unwrap_or_else(|| directory.into())
 }
 
-/// What a configuration names that git obeys.
+/// The paths in a configuration that git obeys.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Named {
     /// `core.hooksPath`.
@@ -32,7 +32,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// As far as the text is one that git writes. What is continued on another line is left out.
+    /// Reads text in the form that git writes. Values that continue on another line are left out.
     pub(super) fn of(text: &str) -> Self {
         let mut named = Self::default();
         let mut section = String::new();

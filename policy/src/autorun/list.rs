@@ -1,18 +1,18 @@
-//! The built-in list of auto-run files: what programs outside a run obey without anybody starting the project's code
-//! (spec §10.1). `docs/autorun.md` shows it, and `explain` names its entries.
+//! The built-in list of auto-run files: files that programs outside a run obey without anybody starting the project's
+//! code (spec §10.1). `docs/autorun.md` shows it, and `explain` names its entries.
 
-/// The version of the list: it goes up whenever an entry comes, goes or changes.
+/// The version of the list. Increase it whenever an entry is added, removed or changed.
 pub const VERSION: u32 = 1;
 
-/// Where the patterns of an entry begin.
+/// A kind of place where the patterns of an entry begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Place {
-    /// The workspace, the directories from there to where the run was started, and each directory that a rule or an
-    /// option grants to write.
+    /// The workspace, the directories from there to the working directory, and each directory that a rule or an option
+    /// allows writing.
     Top = 0,
-    /// A repository: `.git` or `NAME.git` in such a directory or anywhere below, and where a file `.git` of the workspace
-    /// leads.
+    /// A repository: `.git` or `NAME.git` in such a directory or anywhere below, and the target of a file `.git` of the
+    /// workspace.
     Repository = 1,
     /// The directory that `core.hooksPath` names.
     Hooks = 2,
@@ -22,11 +22,11 @@ pub enum Place {
     Config = 4,
     /// `$XDG_DATA_HOME`, which is `~/.local/share`.
     Data = 5,
-    /// The workspace, unless it is a repository without a directory of files itself.
+    /// The workspace, unless it is a bare repository itself.
     Bare = 6,
     /// A file that a configuration of git includes.
     Included = 7,
-    /// A directory on the user's `PATH`, outside of the workspace.
+    /// A directory on the user's `PATH`, outside the workspace.
     Commands = 8,
 }
 
@@ -60,7 +60,7 @@ impl Place {
         }
     }
 
-    /// How people write where its patterns begin, the separator last.
+    /// The beginning of its patterns as people write it, with the separator last.
     #[must_use]
     pub const fn written(self) -> &'static str {
         match self {
@@ -95,24 +95,24 @@ impl Place {
 /// One entry of the list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Names with `/` between them, below its place: `*` is any name, and `**` any number of names. With `/**` at the
-    /// end a pattern is of the directory and all that is in it. Elsewhere `**` stands for the name of a submodule, in
-    /// which nothing is called `refs`, `logs` or `objects`: branches have any name.
+    /// Names with `/` between them, below its place. `*` is any name, and `**` any number of names. A `/**` at the end
+    /// covers the directory and everything in it. Elsewhere `**` is the name of a submodule, which contains no `refs`,
+    /// `logs` or `objects`, because branches may have any name.
     pub pattern: &'static str,
     /// The program that obeys such a file.
     pub program: &'static str,
-    /// When it does.
+    /// When the program obeys it.
     pub when: &'static str,
-    /// What is in a name at its end that makes the program pass it over; empty for nothing.
+    /// The ending of names that the program ignores. Empty for none.
     pub except: &'static str,
-    /// It is a configuration of git, of which ordinary changes are harmless: what is written decides.
+    /// It is a configuration of git, of which ordinary changes are harmless. The new text decides.
     pub is_git_config: bool,
-    /// To delete it is no question: without it git obeys nothing in its place.
+    /// Deleting it needs no prompt, because git then obeys nothing in its place.
     pub may_go: bool,
 }
 
 impl Entry {
-    /// Whether git goes by it to another directory.
+    /// Whether it leads git to another directory.
     #[cfg(feature = "std")]
     pub(crate) fn leads_elsewhere(&self) -> bool {
         self.pattern == GIT || self.may_go
@@ -123,7 +123,7 @@ const fn entry(pattern: &'static str, program: &'static str, when: &'static str)
     Entry { pattern, program, when, except: "", is_git_config: false, may_go: false }
 }
 
-/// One of git's hooks; what it was delivered with it does not start.
+/// One of git's hooks. Git does not start the samples that it comes with.
 const fn hooks(pattern: &'static str) -> Entry {
     let when = "at commits, checkouts, merges, pushes and `git status`";
     Entry { except: ".sample", ..entry(pattern, "git", when) }

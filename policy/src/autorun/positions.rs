@@ -1,15 +1,15 @@
-//! Whether a path matches a pattern of the built-in list, and how far along it a directory is.
+//! Matches paths against patterns of the built-in list, and finds how far along a pattern a directory is.
 
 use super::list::{Entry, Place};
 use crate::volume::Names;
 use crate::walk::Components;
 
-/// How far a path is gone along a pattern: a bit for each name of the pattern that may come next, and one for its end.
+/// The positions of a path in a pattern: a bit for each name of the pattern that may come next, and one for its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Positions(u16);
 
 impl Positions {
-    /// Behind all names of `tail`.
+    /// The positions after all names of `tail`.
     pub(super) fn behind(names: Names<'_>, pattern: &str, tail: &[u8]) -> Self {
         let mut at = Self(1);
         for name in Components::of(tail) {
@@ -27,7 +27,7 @@ impl Positions {
             let behind = here.wrapping_shl(1);
             if at & here != 0 {
                 let is_any = part.name == b"**";
-                // It may stand for no name.
+                // It may match no name.
                 at |= if is_any { behind } else { 0 };
                 next |= if is_any && may_be_any(name, part.end == pattern.len()) {
                     here
@@ -42,7 +42,7 @@ impl Positions {
         Self(next)
     }
 
-    /// With what follows a `**`, which may stand for no name.
+    /// Adds the positions after each `**`, which may match no name.
     fn closed(self, pattern: &str) -> Self {
         let (mut all, mut here) = (self.0, 1_u16);
         for part in Components::of(pattern.as_bytes()) {
@@ -59,7 +59,7 @@ impl Positions {
         self.0 & end(pattern) != 0
     }
 
-    /// Those behind which something may still come.
+    /// The positions after which something may still come.
     pub(super) fn inside(self, pattern: &str) -> Self {
         Self(self.0 & !end(pattern))
     }
@@ -73,7 +73,7 @@ impl Positions {
     }
 }
 
-/// Whether `**` stands for the name. But for the end of a pattern it means the name of a submodule.
+/// Whether `**` matches the name. Except at the end of a pattern, it is the name of a submodule.
 fn may_be_any(name: &[u8], is_last: bool) -> bool {
     is_last || !matches!(name, b"refs" | b"logs" | b"objects")
 }
@@ -82,7 +82,7 @@ fn end(pattern: &str) -> u16 {
     Components::of(pattern.as_bytes()).fold(1, |here, _| here.wrapping_shl(1))
 }
 
-/// The entry of `place` that `tail` is of.
+/// The entry of `place` that `tail` belongs to.
 pub(super) fn listed(names: Names<'_>, place: Place, tail: &[u8]) -> Option<&'static Entry> {
     let is_it = |entry: &&Entry| {
         let is_excepted = !entry.except.is_empty() && tail.ends_with(entry.except.as_bytes());
@@ -101,8 +101,8 @@ pub(super) fn beginning<'t>(
     entries.iter().filter(move |entry| begins_alike(names, entry, tail))
 }
 
-/// Whether the first name of the entry's pattern may be that of `tail`.
-#[inline(never)] // what it needs of the stack is not to add up
+/// Whether the first name of the entry's pattern may match that of `tail`.
+#[inline(never)] // keeps its stack use from adding up
 fn begins_alike(names: Names<'_>, entry: &Entry, tail: &[u8]) -> bool {
     let pattern = entry.pattern.as_bytes();
     if names.folds().is_some() || tail.is_empty() || pattern.first() == Some(&b'*') {
@@ -115,7 +115,7 @@ fn begins_alike(names: Names<'_>, entry: &Entry, tail: &[u8]) -> bool {
     pattern.first() == tail.first() && is_first()
 }
 
-/// Whether an entry of `place` may begin as `tail` does, at the price of one look.
+/// Whether an entry of `place` may begin as `tail` does. Takes one look.
 pub(super) fn may_begin(names: Names<'_>, place: Place, tail: &[u8]) -> bool {
     let end = tail.iter().position(|&byte| byte == b'/').unwrap_or(tail.len());
     let first = tail.get(..end).unwrap_or(tail);
@@ -163,7 +163,7 @@ const fn first_name(pattern: &[u8]) -> &[u8] {
     }
 }
 
-/// One of 64 bits for a name: different names may have the same.
+/// One of 64 bits for a name. Different names may share a bit.
 const fn mark(name: &[u8]) -> u64 {
     let (second, last) = match name {
         [_, second, .., last] => (*second, *last),

@@ -1,4 +1,4 @@
-//! Where a path stands in the built-in list: below which of the places at which that begins.
+//! Finds the positions of a path in the built-in list: the places below which it lies.
 
 use super::list::{Entry, Place};
 use super::positions::{Positions, beginning, listed, may_begin};
@@ -8,28 +8,28 @@ use crate::tier::Reach;
 use crate::volume::Names;
 use crate::walk::{Components, Walk, leads_to};
 
-/// The rule that decides about a path, and what of the path follows its anchor.
+/// The rule that decides about a path, and the part of the path after its anchor.
 pub(super) type Winner<'i, 'p> = Option<(&'i Rule, &'p [u8])>;
 
-/// The changes that are a question where a file may go.
+/// The changes that need a prompt at a file that may be deleted.
 const TO_MAKE: Capabilities = Capabilities::CREATE.union(Capabilities::UPDATE);
 
-/// The name of a repository in the directory of files that it has, and the end of the name of one without such files.
+/// The name of a repository in its working tree, and the end of the name of a bare one.
 const REPOSITORY: &[u8; 4] = b".git";
 
-/// A place at which the list begins, and what of a path is below it.
+/// A place at which the list begins, and the part of a path below it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stand<'p> {
     pub(super) place: Place,
     pub(super) tail: &'p [u8],
     pub(super) names: Names<'p>,
-    /// It is of a repository further down, which may go as it came.
+    /// The path is in a nested repository, which may be removed.
     pub(super) is_nested: bool,
 }
 
 impl<'p> Stand<'p> {
-    /// Of a path that is `tail` below a `place`. A repository has a list of its own, however deep it is.
-    #[inline(never)] // what these need of the stack is not to add up
+    /// The position of a path that is `tail` below a `place`. A repository has a list of its own, at any depth.
+    #[inline(never)] // keeps the stack use of these from adding up
     pub(super) fn of(place: Place, tail: &'p [u8], names: Names<'p>) -> Self {
         let tail = tail.strip_prefix(b"/").unwrap_or(tail);
         let whole = Self { place, tail, names, is_nested: false };
@@ -46,7 +46,7 @@ impl<'p> Stand<'p> {
         }
     }
 
-    /// Of a directory: what is in a repository is below the list of that.
+    /// The position inside a directory. Paths in a repository are below the list of that repository.
     pub(super) fn of_directory(self) -> Self {
         if self.place != Place::Top || !self.tail.ends_with(REPOSITORY) {
             return self;
@@ -55,12 +55,12 @@ impl<'p> Stand<'p> {
         Self { place: Place::Repository, tail: &[], is_nested, ..self }
     }
 
-    /// The entry that the path is of.
+    /// The entry that the path belongs to.
     pub(super) fn entry(self) -> Option<&'static Entry> {
         listed(self.names, self.place, self.tail)
     }
 
-    /// The changes that are a question there.
+    /// The changes that need a prompt there.
     #[inline(never)]
     pub(super) fn asked(self) -> Capabilities {
         match self.entry() {
@@ -70,13 +70,13 @@ impl<'p> Stand<'p> {
         }
     }
 
-    /// Whether the path, or something below it, may be of an entry, at the price of one look.
+    /// Whether the path, or something below it, may belong to an entry. Takes one look.
     pub(super) fn may_be_listed(self) -> bool {
         let is_in_repository = self.place == Place::Repository || self.tail.ends_with(REPOSITORY);
         is_in_repository || may_begin(self.names, self.place, self.tail)
     }
 
-    /// The entries that something below the directory may be of, and how far their patterns are gone there.
+    /// The entries that paths below the directory may belong to, and the directory's positions in their patterns.
     pub(super) fn active(self) -> impl Iterator<Item = (&'static Entry, Positions)> {
         let Self { place, tail, names, .. } = self;
         beginning(names, place, tail).filter_map(move |entry| {
@@ -86,8 +86,8 @@ impl<'p> Stand<'p> {
     }
 }
 
-/// Where the name of the repository ends that has the path: of the innermost; what is called `.git` comes before what is
-/// called `NAME.git`.
+/// The end of the name of the innermost repository that contains the path. A name `.git` comes before a name
+/// `NAME.git`.
 #[inline(never)]
 fn repository(tail: &[u8], names: Names<'_>) -> Option<usize> {
     if names.folds().is_none() && !tail.windows(REPOSITORY.len()).any(|part| part == REPOSITORY) {
@@ -105,7 +105,7 @@ fn repository(tail: &[u8], names: Names<'_>) -> Option<usize> {
     found
 }
 
-/// Where the path stands.
+/// The positions of the path.
 pub(super) fn stands<'p>(
     image: &'p Image<'_>,
     path: &'p [u8],
@@ -118,7 +118,7 @@ pub(super) fn stands<'p>(
     by_base.chain(by_anchor(image, path, winner))
 }
 
-/// Where the directory stands, whatever rule decides.
+/// The positions inside the directory, for the rule that decides there.
 pub(super) fn of_directory<'p>(
     image: &'p Image<'_>,
     path: &'p [u8],
@@ -132,7 +132,7 @@ pub(super) fn winner<'i, 'p>(image: &Image<'i>, path: &'p [u8]) -> Winner<'i, 'p
     Some((image.rule(id)?, tail))
 }
 
-/// By the directory outside of the workspace that a rule stands on, where the list begins, too.
+/// The position below the anchor of a rule outside the workspace, where the list begins, too.
 pub(super) fn by_anchor<'p>(
     image: &'p Image<'_>,
     path: &'p [u8],
@@ -149,7 +149,7 @@ pub(super) fn by_anchor<'p>(
 }
 
 impl<'a> Image<'a> {
-    /// Where the patterns of the built-in list begin that can be about the canonical `path`, or what is below it.
+    /// The places where the built-in list begins that can concern the canonical `path`, or paths below it.
     pub(super) fn bases<'s>(
         &'s self,
         path: &[u8],

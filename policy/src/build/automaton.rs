@@ -1,8 +1,8 @@
-//! From patterns to the table that an image carries: the automaton that `regex-automata` determines,
-//! with equal states made one.
+//! Builds the table of an image from patterns: the automaton that `regex-automata` determines, with equal states
+//! merged.
 //!
-//! The table is not the library's own form: that would have to be validated as a whole by every process
-//! that maps it, and equal states of it do not mean equal futures, which renames are judged by.
+//! The table does not use that crate's own form. Every process that maps it would have to validate that form as a
+//! whole. Also, its states can differ and still have equal futures, and renames are judged by futures.
 
 use std::collections::{BTreeMap, HashMap};
 use std::string::String;
@@ -30,40 +30,39 @@ mod least;
 mod names;
 mod parts;
 
-/// How large the library's tables may become together: the time that it takes goes with this, a second and a half at
-/// the worst. A thousand names need a tenth of it; few patterns with many `*` or `?` in one part may need more than
-/// there is.
+/// Most bytes for all tables of `regex-automata` together. The time depends on this, and is a second and a half at
+/// worst. A thousand names need a tenth of it. A few patterns with many `*` or `?` in one part may need more.
 const TABLE_ROOM: usize = 16 << 20;
-/// What the library may use beside each.
+/// Most bytes of working memory for each table.
 const WORK_ROOM: usize = 6 << 20;
-/// How many states there may be before equal ones are made one: with characters of several bytes there are more than
-/// the library has.
+/// Most states before equal ones are merged. With characters of several bytes there are more than in the table of
+/// `regex-automata`.
 const MOST_STATES: usize = 1 << 17;
 
-/// One list of patterns, and the mark that it stands for.
+/// One list of patterns, and its mark.
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub(crate) marks: Marks,
-    /// What means whole paths.
+    /// Patterns of whole paths.
     pub(crate) exact: Matching,
-    /// What means directories, and with them all that is below. Written into the expression this would
-    /// have the library tell apart which of them were passed, and there may be many.
+    /// Patterns of directories and everything below. If the expression contained the part below, `regex-automata` would
+    /// tell apart which directories were passed, and there may be many.
     pub(crate) below: Matching,
 }
 
 impl Listed {
-    /// A list of no pattern.
+    /// A list without patterns.
     pub(crate) fn new(marks: Marks) -> Self {
         Self { marks, exact: Matching::default(), below: Matching::default() }
     }
 }
 
-/// What patterns match.
+/// The paths that patterns match.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Matching {
-    /// The paths of those without anything special in them.
+    /// Patterns without special characters, as paths.
     pub(crate) names: Vec<String>,
-    /// Of the others.
+    /// The other patterns.
     pub(crate) expressions: Vec<Expression>,
 }
 
@@ -71,7 +70,7 @@ pub(crate) struct Matching {
 #[derive(Clone, Debug)]
 pub(crate) struct Expression {
     pub(crate) regex: String,
-    /// Where it takes an automaton beside that of all others: what those share that go to the same.
+    /// If it needs an automaton apart from the others: the text that the patterns of that automaton share.
     pub(crate) apart: Option<String>,
 }
 
@@ -85,7 +84,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// What the patterns say of a path.
+    /// The patterns' answer for a path.
     pub(crate) fn look(&self, path: &[u8]) -> Seen {
         if self.is_empty() { Seen::NOTHING } else { self.automaton().look(path) }
     }
@@ -100,7 +99,7 @@ impl Table {
         self.is_empty() || self.automaton().alike_below(one, other)
     }
 
-    /// Where the first automaton stands behind the canonical path of a directory.
+    /// The state of the first automaton after the canonical path of a directory.
     pub(super) fn state_behind(&self, directory: &[u8]) -> u32 {
         self.automaton().state_behind(directory)
     }
@@ -123,10 +122,10 @@ pub(crate) fn table(lists: &[Listed]) -> Result<Table, BuildError> {
     united(tables.collect::<Result<_, _>>()?)
 }
 
-/// The table of one automaton; what it takes of the `room` for all is gone.
+/// The table of one automaton. The memory that it takes is subtracted from `room`.
 ///
-/// Names are a tree already, so that the library need not find out what follows each of their bytes: it
-/// determines the other patterns alone, and the names are put over what it found.
+/// Names are a tree already, so `regex-automata` need not find out what follows each of their bytes. It determines the
+/// other patterns alone, and the names are added to the result.
 fn table_of_one(lists: &[Listed], room: &mut usize) -> Result<Table, BuildError> {
     let names = Names::of(lists);
     let determined = determine(lists, &names, room)?;
@@ -148,16 +147,16 @@ fn table_of_one(lists: &[Listed], room: &mut usize) -> Result<Table, BuildError>
     Ok(Table { classes, states, edges, starts: Vec::new() })
 }
 
-/// A point of the library's automaton, and the marks that hold for all that is below a directory passed.
+/// A point of the determined automaton, and the marks of all directories that the path is below.
 type Passed = (Point, Marks);
 
-/// What follows, as far as the library's automaton knows it.
+/// The futures of paths, as far as the determined automaton knows them.
 struct Determined {
     /// The column of each byte.
     columns: Vec<usize>,
-    /// Of every state that any path leads to when it has left the names.
+    /// Every state that a path can reach after it has left the names.
     states: States,
-    /// Of each name: where its bytes lead that are not the beginning of a longer one.
+    /// For each name, where bytes lead that do not continue a longer name.
     names: States,
 }
 
@@ -193,7 +192,7 @@ fn determine(lists: &[Listed], names: &Names, room: &mut usize) -> Result<Determ
         let (exact, below) = marks(&automaton.automaton, at.0.state, lists);
         let below = below.union(node.below);
         of_names.here.push(exact.union(node.exact).union(at.1));
-        // Most names stand where others do.
+        // Most names are at the same place as others.
         let next = rows.entry((at, below)).or_insert_with_key(|&place| row(&mut found, place));
         of_names.next.push(next.clone());
         for &(byte, child) in &node.children {
@@ -232,14 +231,14 @@ fn library_automaton(lists: &[Listed], room: usize) -> Result<dense::DFA<Vec<u32
         .map_err(|_| BuildError::TooIntricate)
 }
 
-/// Whether expressions of these lists tell characters from bytes.
+/// Whether expressions in these lists tell characters from bytes.
 fn tells_characters(lists: &[Listed]) -> bool {
     let matching = lists.iter().flat_map(|list| [&list.exact, &list.below]);
     let mut expressions = matching.flat_map(|matching| &matching.expressions);
     expressions.any(|one| one.regex.contains(CHARACTER))
 }
 
-/// The lists that match a path which ends in this state: it itself, and as a directory.
+/// The marks of a path that ends in this state: for itself, and as a directory.
 fn marks(automaton: &dense::DFA<Vec<u32>>, state: StateID, lists: &[Listed]) -> (Marks, Marks) {
     let end = automaton.next_eoi_state(state);
     let matched = if automaton.is_match_state(end) { automaton.match_len(end) } else { 0 };
@@ -252,8 +251,8 @@ fn marks(automaton: &dense::DFA<Vec<u32>>, state: StateID, lists: &[Listed]) -> 
     (exact, below)
 }
 
-/// The column of each byte, and a byte of each column: the library's classes, the separator apart, and
-/// what is in names.
+/// The column of each byte, and a byte of each column. Columns are the classes of the determined automaton, with the
+/// separator and the bytes of names apart.
 fn columns(automaton: &Decoded, names: &Names) -> (Vec<usize>, Vec<u8>) {
     let mut known = HashMap::new();
     let mut bytes = Vec::new();
@@ -270,12 +269,12 @@ fn columns(automaton: &Decoded, names: &Names) -> (Vec<usize>, Vec<u8>) {
     (columns, bytes)
 }
 
-/// What many patterns begin and end with: `**/*` or `**/`, and `*`. Written once it is followed once; a
+/// Common beginnings and endings of patterns: `**/*` or `**/`, and `*`. Written once, each is followed once. Written a
 /// thousand times, it would be followed in as many combinations.
 const BEGINNINGS: [&str; 3] = ["(?-u)^(?:/?|.*/)[[^/]&&[^/]]*", "(?-u)^(?:/?|.*/)", "(?-u)^"];
 const ENDINGS: [&str; 2] = ["[[^/]&&[^/]]*$", "$"];
 
-/// One expression for a list; of an empty one, one that matches nothing.
+/// One expression for a list. For an empty list, it matches nothing.
 fn alternation(list: &[Expression]) -> String {
     if list.is_empty() {
         return "[a&&b]".into();
@@ -310,7 +309,7 @@ fn classes(next: &[Vec<usize>]) -> (Vec<u8>, Vec<usize>) {
     (classes, distinct)
 }
 
-/// The marks that each state may still come to.
+/// The marks that a path may still reach from each state.
 fn ahead(here: &[Marks], edges: &[U16], stride: usize) -> Vec<Marks> {
     let mut ahead = vec![Marks::NONE; here.len()];
     loop {

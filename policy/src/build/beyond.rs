@@ -1,4 +1,4 @@
-//! What an image says of other things than files: variables and programs.
+//! Writes the tables of an image about other things than files: variables and programs.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::string::String;
@@ -11,16 +11,16 @@ use crate::image::{Command, LISTED, Line, Span, Variable};
 use crate::invocation::ANY_ARGUMENTS;
 use crate::variables::{PREFIX, READ};
 
-/// What a policy says of other things than files, to be held inside a run.
+/// The rules of a policy about other things than files, for inside a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beyond<'a> {
-    /// The rules about variables. Only what they deny counts inside.
+    /// The rules about variables. Only their denials count inside.
     pub env: Option<&'a Env>,
-    /// The programs that may be started; absent: all.
+    /// The programs that may be started. Absent: all.
     pub commands: Option<&'a [Listed]>,
 }
 
-/// The tables in the making.
+/// The tables while they are built.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     pub(super) variables: Vec<Variable>,

@@ -1,10 +1,10 @@
-//! Which grant an answer is to be put down to.
+//! Finds the grant to name as the reason for an answer.
 
 use super::{Grant, is_control};
 use crate::capability::Capabilities;
 
-/// The grant that decides about `wanted` where an image of `grants` has the one at `winner`: a control entry takes
-/// away what changes, and leaves the rest to what is held there without it. `None` where nothing is.
+/// The grant that decides about `wanted` if an image of `grants` has the one at `winner`. A control entry only decides
+/// about changes. The rest is up to the grant that would hold there without it. `None` if there is none.
 #[must_use]
 pub fn decider(grants: &[Grant], winner: usize, wanted: Capabilities) -> Option<&Grant> {
     let won = grants.get(winner)?;

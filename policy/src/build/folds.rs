@@ -1,4 +1,5 @@
-//! Writes what characters become where file systems ignore case, and applies it to a policy: the image's second form.
+//! Writes the folded forms of characters, for file systems that ignore case. Applies them to a policy, for the image's
+//! second form.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -14,24 +15,24 @@ use crate::capability::Capabilities;
 use crate::image::Span;
 use crate::volume::{self, Fold, Folds};
 
-/// A directory at and below which names are equal that differ in case.
+/// A directory at and below which names that differ in case are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
     /// Its canonical path.
     pub root: PathBuf,
-    /// Whether names may have others beside their spellings, as short names of FAT and NTFS are.
+    /// Whether entries may have other names besides their spellings, such as the short names of FAT and NTFS.
     pub aliased: bool,
 }
 
-/// What the second form of an image has beside the folded policy: see [`crate::volume`].
+/// The data of an image's second form besides the folded policy: see [`crate::volume`].
 pub(super) struct Ground<'a> {
-    /// The policy as it was written.
+    /// The policy as written.
     pub(super) exact: &'a ImageSpec<'a>,
     folds: FoldTable,
 }
 
 impl Ground<'_> {
-    /// The volumes as an image has them, their paths among its `bytes`.
+    /// The volumes in the form of an image. Their paths go into its `bytes`.
     pub(super) fn volumes(&self, bytes: &mut Vec<u8>) -> Result<Vec<volume::Volume>, BuildError> {
         let volume = |volume: &Volume| {
             let root = intern(bytes, volume.root.as_os_str().as_bytes())?;
@@ -40,13 +41,13 @@ impl Ground<'_> {
         self.exact.volumes.iter().map(volume).collect()
     }
 
-    /// What characters become, and the texts of that.
+    /// The folded forms of characters, and their texts.
     pub(super) fn folds(&self) -> (&[Fold], &[u8]) {
         (&self.folds.table, &self.folds.texts)
     }
 }
 
-/// The image of the policy with all names folded; empty where case is ignored nowhere.
+/// The image of the policy with all names folded. Empty if case is ignored nowhere.
 pub(super) fn form(exact: &ImageSpec<'_>) -> Result<Vec<u8>, BuildError> {
     if exact.volumes.is_empty() {
         return Ok(Vec::new());
@@ -59,14 +60,14 @@ pub(super) fn form(exact: &ImageSpec<'_>) -> Result<Vec<u8>, BuildError> {
     super::image(&spec, &[], Some(&ground))
 }
 
-/// Where rules stand that are about no volume: no folded name has such letters.
+/// The anchor of rules that concern no volume. No folded name has such letters.
 const ELSEWHERE: &str = "/ELSEWHERE";
 
-/// Where characters are that become others.
+/// The ranges that contain all characters that change.
 const BLOCKS: [core::ops::RangeInclusive<u32>; 3] =
     [0x80..=0x1_FFFF, 0x2_F800..=0x2_FA1F, 0xE_0000..=0xE_0FFF];
 
-/// Characters that file systems may leave out of account: `Default_Ignorable_Code_Point`.
+/// Characters that file systems may ignore: `Default_Ignorable_Code_Point`.
 const IGNORED: [(u32, u32); 17] = [
     (0xAD, 0xAD),
     (0x34F, 0x34F),
@@ -90,7 +91,7 @@ const IGNORED: [(u32, u32); 17] = [
 /// A mark that becomes a letter.
 const IOTA_BELOW: char = '\u{345}';
 
-/// What all characters become, in the form of an image.
+/// The folded forms of all characters, in the form of an image.
 #[derive(Debug)]
 pub(crate) struct FoldTable {
     table: Vec<Fold>,
@@ -101,7 +102,7 @@ impl FoldTable {
     pub(crate) fn new() -> Self {
         let mut folds = Self { table: Vec::new(), texts: Vec::new() };
         for character in BLOCKS.into_iter().flatten().filter_map(char::from_u32) {
-            // The evaluator takes syllables apart itself.
+            // The evaluator decomposes syllables itself.
             if ('\u{ac00}'..='\u{d7a3}').contains(&character) {
                 continue;
             }
@@ -123,7 +124,7 @@ impl FoldTable {
             last.last = code.into();
             return;
         }
-        // Neither is ever large.
+        // Both numbers are small.
         let size = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).into();
         let span = Span { offset: size(self.texts.len()), count: size(becomes.len()) };
         self.texts.extend_from_slice(becomes.as_bytes());
@@ -134,7 +135,7 @@ impl FoldTable {
         Folds { table: &self.table, texts: &self.texts }
     }
 
-    /// What a name, or a whole path, has in common with all that are equal to it.
+    /// The common form of a name, or a whole path, and all that are equal to it.
     pub(crate) fn folded(&self, name: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(name.len());
         self.folds().each(name, |byte| {
@@ -144,17 +145,17 @@ impl FoldTable {
         out
     }
 
-    /// As [`Self::folded`], of a text.
+    /// As [`Self::folded`], for text.
     pub(crate) fn folded_text(&self, text: &str) -> String {
         String::from_utf8_lossy(&self.folded(text.as_bytes())).into_owned()
     }
 
-    /// As [`Self::folded`], of a path.
+    /// As [`Self::folded`], for a path.
     pub(crate) fn path(&self, path: &Path) -> PathBuf {
         OsString::from_vec(self.folded(path.as_os_str().as_bytes())).into()
     }
 
-    /// The grants with their names folded. Of those whose names become equal each grants what all do.
+    /// The grants with their names folded. If names become equal, each grants only what all grant.
     fn grants(&self, exact: &ImageSpec<'_>) -> Vec<Grant> {
         let is_about = |grant: &Grant, volume: &Volume| {
             grant.anchor.starts_with(&volume.root) || volume.root.starts_with(&grant.anchor)
@@ -185,7 +186,7 @@ impl FoldTable {
     }
 }
 
-/// What one character becomes, until that becomes nothing else.
+/// Folds one character until the result no longer changes.
 pub(crate) fn folded_character(character: char) -> String {
     let mut text = String::from(character);
     loop {
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(table.folded(b"A\xffB\xc3"), b"a\xffb\xc3");
     }
 
-    /// By whatever version and kind of case folding.
+    /// In any version and kind of case folding.
     #[test]
     fn case_makes_no_difference() {
         let table = FoldTable::new();

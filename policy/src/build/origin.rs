@@ -1,4 +1,4 @@
-//! Who declared a grant.
+//! The sources that declare grants.
 
 use std::string::String;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub enum Origin {
         name: String,
         /// The entry as the profile spells it.
         entry: String,
-        /// A person wrote the profile, and named it: then it is meant for tool input, too.
+        /// A person wrote the profile and named it, so it also applies to tool input.
         named: bool,
     },
     /// A file that was open when the run began.
@@ -44,9 +44,9 @@ pub enum Origin {
         /// The flag with its value.
         text: String,
     },
-    /// The product's own.
+    /// The product itself.
     Product {
-        /// What for.
+        /// The purpose.
         why: String,
     },
 }
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// Policies that a program brings are of no file.
+    /// Policies from a program are in no file.
     #[test]
     fn a_rule_is_put_down_to_where_it_is_written() {
         let rule = |layer: &str, line| {

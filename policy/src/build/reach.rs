@@ -9,13 +9,13 @@ use crate::automaton::Marks;
 use crate::model::TYPED;
 use crate::tier::Reach;
 
-/// The workspace where nothing is declared: in it nothing is asked for that was granted to everybody.
+/// The workspace if nothing is declared. Paths that it grants to everybody need no prompt.
 pub(super) fn open_ground(grants: &[Grant]) -> Option<&Path> {
     let ground = grants.iter().find(|grant| grant.kind == GrantKind::Workspace);
     ground.map(|ground| ground.anchor.as_path())
 }
 
-/// How far they reach into `grant`, where `open` is the open ground and `table` that of the patterns.
+/// How far tiers reach into `grant`. `open` is the open workspace, and `table` has the patterns.
 pub(super) fn of(grant: &Grant, open: Option<&Path>, table: &Table) -> Reach {
     let on_open_ground = || open.is_some_and(|open| grant.anchor.starts_with(open));
     match (&grant.kind, &grant.origin) {
@@ -30,7 +30,7 @@ pub(super) fn of(grant: &Grant, open: Option<&Path>, table: &Table) -> Reach {
             Reach::ReadyMade
         }
         (GrantKind::Plain, Origin::Product { .. }) => Reach::Own,
-        // What stands in for a workspace in which nothing is declared.
+        // It stands for a workspace in which nothing is declared.
         (GrantKind::Plain, Origin::Rule { layer, .. }) if **layer == *TYPED => Reach::Outspoken,
         (_, Origin::Flag { .. }) if on_open_ground() => Reach::Outspoken,
         _ if is_sensitive(&grant.anchor, table) => Reach::Outspoken,

@@ -1,5 +1,4 @@
-//! The trie of path components while it grows: every prefix that a grant or alias stands on or
-//! leads to.
+//! The trie of path components while it is built: every prefix that is or leads to the path of a grant or alias.
 
 use std::borrow::ToOwned as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,19 +13,19 @@ use crate::image::{
 };
 use crate::reaches::Reaches;
 
-/// A path prefix. It comes after the one above it.
+/// A path prefix. It comes after its parent.
 pub(super) struct Prefix<'a> {
-    /// The index of the one above it; of the root its own.
+    /// The index of its parent. The root is its own parent.
     pub(super) parent: usize,
-    /// Its last component; empty only of the root.
+    /// Its last component. Empty only for the root.
     pub(super) name: &'a [u8],
-    /// Of the edge that leads to it.
+    /// The hash of the edge that leads to it.
     pub(super) hash: u32,
-    /// What the image will say about it.
+    /// Its node in the image.
     pub(super) node: Node,
-    /// The last grant on it that is not a control entry, though one may cover it.
+    /// The last grant on it other than a control entry, even if a control entry covers it.
     pub(super) held: Option<usize>,
-    /// Whether a control entry stands on it.
+    /// Whether it is the path of a control entry.
     pub(super) control: bool,
 }
 
@@ -44,29 +43,29 @@ impl<'a> Prefix<'a> {
     }
 }
 
-/// Where a path stands.
+/// The place of a path.
 pub(super) struct Place {
     /// Its index.
     pub(super) at: usize,
-    /// Whether a control entry stands on it or above it.
+    /// Whether a control entry is at it or above it.
     pub(super) covered: bool,
 }
 
 pub(super) struct Trie<'a> {
     /// The root first.
     pub(super) prefixes: Vec<Prefix<'a>>,
-    /// Indices by hash, zero where free, at most half full: the open addressing of the image.
+    /// Indices by hash, zero if free, at most half full: the open addressing of the image.
     slots: Vec<usize>,
     is_folded: bool,
 }
 
 impl<'a> Trie<'a> {
-    /// An empty one, of folded names or of names as they are.
+    /// An empty trie, for folded names or for names as written.
     pub(super) fn new(is_folded: bool) -> Self {
         Self { prefixes: vec![Prefix::new(0, &[], 0)], slots: vec![0; 64], is_folded }
     }
 
-    /// The place of an absolute canonical path, made with those above it where missing.
+    /// The place of an absolute canonical path. Creates it, and those above it, if missing.
     pub(super) fn place(&mut self, path: &'a Path) -> Result<Place, BuildError> {
         let not_canonical = || BuildError::NotCanonical(path.to_owned());
         let names = path.as_os_str().as_bytes().strip_prefix(b"/").ok_or_else(not_canonical)?;
@@ -107,7 +106,7 @@ impl<'a> Trie<'a> {
         Ok(child)
     }
 
-    /// The slot of the prefix with this hash that `is_it`, or else the free one it would have.
+    /// The slot of the prefix with this hash for which `is_it` holds, or else the free slot for it.
     fn slot(&self, hash: u32, is_it: impl Fn(&Prefix<'_>) -> bool) -> usize {
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
@@ -117,7 +116,7 @@ impl<'a> Trie<'a> {
         slot
     }
 
-    /// Who holds the place when control entries are left out of account.
+    /// The grant that holds at the place without control entries.
     pub(super) fn holder(&self, mut at: usize) -> Option<usize> {
         while self.prefixes[at].held.is_none() && at != 0 {
             at = self.prefixes[at].parent;
@@ -125,8 +124,8 @@ impl<'a> Trie<'a> {
         self.prefixes[at].held
     }
 
-    /// Fills in what the rules strictly below each prefix grant, all of them and any of them, and
-    /// what there is below: from the leaves up.
+    /// Fills in, from the leaves up, the capabilities that all rules and any rule strictly below each prefix grant, and
+    /// the flags.
     pub(super) fn summarise(&mut self, rules: &[Rule]) {
         for at in (0..self.prefixes.len()).rev() {
             let Prefix { parent, node, .. } = &mut self.prefixes[at];
@@ -152,7 +151,7 @@ impl<'a> Trie<'a> {
         }
     }
 
-    /// The prefix in each slot of the image; the root stands for "free".
+    /// The prefix in each slot of the image. The root stands for "free".
     pub(super) fn slots(&self) -> impl Iterator<Item = (usize, &Prefix<'a>)> {
         self.slots.iter().map(|&at| (at, &self.prefixes[at]))
     }

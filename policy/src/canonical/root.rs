@@ -1,4 +1,4 @@
-//! The root of a workspace, and where paths lead from it (spec §4.3).
+//! The root of a workspace, and the resolution of paths from it (spec §4.3).
 
 use std::borrow::ToOwned as _;
 use std::fs;
@@ -10,7 +10,7 @@ use super::{Op, ResolveError, Resolved, below, resolve};
 #[cfg(target_os = "linux")]
 use crate::pin::HeldRoot;
 
-/// `PATH_MAX`, with the NUL at the end of a path, and `NAME_MAX`.
+/// `PATH_MAX`, which counts the NUL at the end of a path, and `NAME_MAX`.
 const LONGEST_PATH: usize = 4096;
 const LONGEST_NAME: usize = 255;
 
@@ -18,16 +18,15 @@ const LONGEST_NAME: usize = 255;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     path: PathBuf,
-    /// Whether there is such a directory; if not, nothing on disk says where paths lead.
+    /// Whether such a directory exists. If not, nothing on disk says where paths lead.
     pub(super) on_disk: bool,
 }
 
 impl Root {
     /// The root that `path`, relative to the current directory or absolute, leads to (spec §4.3).
     ///
-    /// # Errors
-    /// Where it cannot be resolved or is not an existing directory, in which case there is
-    /// nothing to confine to.
+    /// [`ResolveError`] if it cannot be resolved or is not an existing directory, because then there is nothing to
+    /// confine to.
     pub fn open(path: &Path) -> Result<Self, ResolveError> {
         let io_error = |error| ResolveError::Io { path: path.to_owned(), error };
         let canonical = fs::canonicalize(path).map_err(io_error)?;
@@ -38,8 +37,7 @@ impl Root {
         }
     }
 
-    /// The root of a workspace that is not on disk. There are no links in it: paths lead where they
-    /// are spelled.
+    /// The root of a workspace that is not on disk. It contains no symlinks: paths lead where they are spelled.
     #[must_use]
     pub fn imagined() -> Self {
         Self { path: PathBuf::from("/workspace"), on_disk: false }
@@ -51,17 +49,16 @@ impl Root {
         &self.path
     }
 
-    /// Holds the directory itself, whatever gets its name later.
+    /// Pins the directory itself, whatever gets its name later.
     ///
     /// # Errors
-    /// The kernel's; `ELOOP` where a link has come in between.
+    /// The kernel's error, or `ELOOP` if a symlink has come in between.
     #[cfg(target_os = "linux")]
     pub fn hold(&self) -> io::Result<HeldRoot> {
         HeldRoot::new(&self.path)
     }
 
-    /// Where `path`, relative and in normal form, leads from the root: what [`resolve`] says of
-    /// workspaces on disk.
+    /// Resolves `path`, relative and in normal form, from the root. For workspaces on disk it does so as [`resolve`].
     ///
     /// # Errors
     /// [`ResolveError`], as there.
@@ -73,7 +70,7 @@ impl Root {
         if self.on_disk { resolve(&self.path, path, op) } else { Ok(self.spelled(path)) }
     }
 
-    /// Whether nothing can be called so, whatever else is missing on the way (`path_resolution(7)`).
+    /// Whether the path, or a name in it, is too long to exist (`path_resolution(7)`).
     fn makes_too_long(&self, path: &Path) -> bool {
         let whole = self.path.as_os_str().len() + 1 + path.as_os_str().len();
         whole >= LONGEST_PATH || path.components().any(|it| it.as_os_str().len() > LONGEST_NAME)

@@ -1,4 +1,4 @@
-//! A question for each capability, as RFD 076 has them: the path to use, or why not.
+//! Checks for each capability, as in RFD 076: they return the path to use, or the reason for a denial.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -6,42 +6,43 @@ use super::{Context, FsAccessError, Reason, Verdict};
 use crate::capability::Capability;
 
 impl Context<'_> {
-    /// Whether the file may be read or the directory listed.
+    /// Whether the file may be read or the directory listed. Returns the canonical path to use.
     ///
     /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
+    /// [`FsAccessError`] if the policy denies it.
     pub fn check_read(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
         self.check_utf8(input, Capability::Read)
     }
 
-    /// Whether the entry may be created.
+    /// Whether the entry may be created. Returns the canonical path to use.
     ///
     /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
+    /// [`FsAccessError`] if the policy denies it.
     pub fn check_create(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
         self.check_utf8(input, Capability::Create)
     }
 
-    /// Whether what exists there may be changed.
+    /// Whether the existing file may be changed. Returns the canonical path to use.
     ///
     /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
+    /// [`FsAccessError`] if the policy denies it.
     pub fn check_update(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
         self.check_utf8(input, Capability::Update)
     }
 
-    /// Whether the entry may be removed; a final link is the entry, not what it leads to.
+    /// Whether the entry may be removed. A final symlink is the entry, not its target. Returns the canonical path to
+    /// use.
     ///
     /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
+    /// [`FsAccessError`] if the policy denies it.
     pub fn check_delete(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
         self.check_utf8(input, Capability::Delete)
     }
 
-    /// Whether the file may be run as a program.
+    /// Whether the file may be run as a program. Returns the canonical path to use.
     ///
     /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
+    /// [`FsAccessError`] if the policy denies it.
     pub fn check_execute(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
         self.check_utf8(input, Capability::Execute)
     }

@@ -1,4 +1,4 @@
-//! What `check` answers: the verdict, what it is of, and what messages say of it.
+//! The result of `check`: the verdict, its subject, and details for messages.
 
 use std::boxed::Box;
 use std::path::PathBuf;
@@ -16,56 +16,55 @@ use crate::wanted::Wanted;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It may.
+    /// It may go ahead.
     Allow,
-    /// If a person, being asked, consents.
+    /// It may if a person consents to a prompt.
     Prompt,
-    /// It may not.
+    /// It may not go ahead.
     Deny,
 }
 
 /// The verdict on one input and capability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckResult {
-    /// The input as given; bytes that are not UTF-8 are replaced.
+    /// The input as given. Bytes that are not UTF-8 are replaced.
     pub path: String,
-    /// What was asked for.
+    /// The requested capability.
     pub capability: Capability,
     /// The answer.
     pub verdict: Verdict,
-    /// Why not, or why not without consent; `None` when allowed.
+    /// Why it is denied, or needs consent. `None` if allowed.
     pub reason: Option<Reason>,
-    /// Where the input leads, absolute and canonical, if that could be said. Serialising fails for what is not
-    /// UTF-8, see [`Self::in_utf8`].
+    /// Where the input leads, absolute and canonical, if it could be resolved. Serialising fails if it is not UTF-8,
+    /// see [`Self::in_utf8`].
     pub resolved: Option<PathBuf>,
-    /// Who declared the rule that decided; of a tier that withholds what the rule grants, or opens what no rule
-    /// reaches, its pattern, its list or its default.
+    /// The source of the rule that decided. If a tier withholds the rule's grant, or grants where no rule reaches: the
+    /// tier's pattern, its list or its default.
     pub rule: Option<String>,
-    /// The place among the grants of the one that wins the path.
+    /// The place of the winning grant among the grants.
     #[serde(skip)]
     pub rule_id: Option<RuleId>,
-    /// The paths whose rules effectively grant the capability, workspace-relative where they can
-    /// be; the root is `.`.
+    /// The paths whose rules effectively grant the capability, workspace-relative if possible. The root is `.`.
     pub granting: Vec<String>,
     /// The place in the workspace that the input names or leads to, for messages.
     #[serde(skip)]
     pub(crate) target: String,
-    /// Nothing that anybody wrote is about it.
+    /// No rule and no pattern that anybody wrote is about it.
     #[serde(skip)]
     pub(crate) uncovered: bool,
-    /// More than the reason says, for messages.
+    /// Details beyond the reason, for messages.
     #[serde(skip)]
     pub(crate) detail: Option<Detail>,
-    /// What it takes beside the capability, for messages.
+    /// Another capability to ask for besides this one, for messages.
     #[serde(skip)]
     pub(crate) beside: Option<Capability>,
-    /// Which rule would allow it, for messages.
+    /// The rule that would allow it, for messages.
     #[serde(skip)]
     pub(crate) wanted: Wanted,
 }
 
 impl CheckResult {
-    /// A refusal of `path`, as given, until somebody allows it.
+    /// A denial of `path`, as given, until a judgement allows it.
     pub(crate) fn new(path: String, capability: Capability) -> Self {
         Self {
             target: path.clone(),
@@ -84,14 +83,14 @@ impl CheckResult {
         }
     }
 
-    /// The same, which advises to grant `other` as well: for who may need the one or the other, and is not to be told
+    /// The same, with a suggestion to grant `other` as well. For callers that may need either one, and must not learn
     /// which.
     #[must_use]
     pub fn advising(self, other: Capability) -> Self {
         Self { beside: Some(other), ..self }
     }
 
-    /// All that it takes.
+    /// All capabilities to ask for.
     pub(crate) fn asked(&self) -> Capabilities {
         let beside = self.beside.map_or(Capabilities::NONE, Capabilities::from);
         beside.union(self.capability.into())
@@ -109,8 +108,8 @@ impl CheckResult {
         self
     }
 
-    /// The same for who takes text alone, as JSON is: where the input leads to a path that is not UTF-8, that
-    /// is not said, and it may not be used, because with other letters in it, it would be another path.
+    /// Prepares the result for callers that only accept text, such as JSON. If the input leads to a path that is not
+    /// UTF-8, the result omits that path and denies its use. With replaced letters it would be another path.
     #[must_use]
     pub fn in_utf8(mut self) -> Self {
         if self.resolved.as_ref().is_none_or(|path| path.to_str().is_some()) {
@@ -131,7 +130,7 @@ impl CheckResult {
     }
 }
 
-/// A refused access; it displays as the message for the person or model that asked.
+/// A denied access. It displays as the message for the person or model that asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.message())]
 pub struct FsAccessError(Box<CheckResult>);

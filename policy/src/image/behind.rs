@@ -1,4 +1,4 @@
-//! What stands behind the preload library in a run, as the image says it in one word.
+//! The layers that back up the preload library in a run. The image stores them in one word.
 
 /// See [`Behind::supervisor`].
 const SUPERVISED: u32 = 1;
@@ -15,30 +15,30 @@ const LEARNS: u32 = 32;
 /// See [`Behind::devices`].
 const DEVICES: u32 = 64;
 
-/// What stands behind the preload library in a run.
+/// The layers that back up the preload library in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one thing that is held")]
 pub struct Behind {
-    /// A supervisor answers the system calls that the library did not judge, and performs those
-    /// that the policy allows and Landlock cannot express.
+    /// A supervisor answers the system calls that the library did not judge. It performs those that the policy allows
+    /// and Landlock cannot express.
     pub supervisor: bool,
-    /// The whole policy is held for programs that the library cannot be in: they may start.
+    /// The whole policy is enforced for programs that the library cannot enter, so they may start.
     pub other_programs: bool,
-    /// Landlock leaves servers of abstract names outside of the run out of reach.
+    /// Landlock puts servers of abstract names outside the run out of reach.
     pub scoped: bool,
-    /// Landlock lets files be read exactly as the policy does: an open that only reads one, and succeeds, needs no
-    /// other judgement.
+    /// Landlock allows reading files exactly as the policy does. An open that only reads one, and succeeds, needs no
+    /// other check.
     pub reads: bool,
-    /// The same of an open that lists a directory.
+    /// As `reads`, for an open that lists a directory.
     pub listings: bool,
-    /// Somebody learns from what the supervisor sees: it is to see also what the library could answer by itself.
+    /// Somebody learns from the supervisor's records, so it must also see calls that the library could answer itself.
     pub learns: bool,
-    /// Nodes of devices are in granted directories: each open has to look for them.
+    /// Granted directories contain device nodes, so each open has to check for them.
     pub devices: bool,
 }
 
 impl Behind {
-    /// As the image has it.
+    /// From the form in the image.
     pub(super) const fn from_bits(bits: u32) -> Self {
         Self {
             supervisor: bits & SUPERVISED != 0,
@@ -51,7 +51,7 @@ impl Behind {
         }
     }
 
-    /// For the image.
+    /// The form in the image.
     #[cfg(feature = "std")]
     pub(crate) fn bits(self) -> u32 {
         let flag = |set: bool, flag: u32| if set { flag } else { 0 };

@@ -1,4 +1,4 @@
-//! The tables of an image about other things than files: variables ([`crate::variables`]) and programs
+//! Reads the tables of an image about other things than files: variables ([`crate::variables`]) and programs
 //! ([`crate::invocation`]).
 
 use zerocopy::little_endian::U32;
@@ -22,13 +22,13 @@ pub(crate) struct Variable {
 pub(crate) struct Command {
     /// The canonical path of its file: a span of `bytes`.
     pub(crate) program: Span,
-    /// What it must be called: a span of `bytes`.
+    /// The name that the program must have: a span of `bytes`.
     pub(crate) name: Span,
     /// [`crate::invocation::ANY_ARGUMENTS`].
     pub(crate) flags: U32,
-    /// The arguments of which one line must match: a span of `lines`.
+    /// Lines of arguments, one of which must match: a span of `lines`.
     pub(crate) lines: Span,
-    /// What it may have of the environment: a span of `variables`.
+    /// The variables that it may read: a span of `variables`.
     pub(crate) envs: Span,
 }
 
@@ -38,12 +38,12 @@ pub(crate) struct Command {
 pub(crate) struct Line {
     /// A span of `words`.
     pub(crate) words: Span,
-    /// Not zero where any more arguments may follow.
+    /// Not zero if any more arguments may follow.
     pub(crate) rest: U32,
 }
 
 impl<'a> Image<'a> {
-    /// The list of rules about variables that counts for every program.
+    /// The list of rules about variables for every program.
     pub(crate) const fn environment(&self) -> Span {
         self.header.environment
     }

@@ -1,5 +1,5 @@
-//! The second form of an image, in which all names are folded: what a policy denies where case is ignored. Used by
-//! `decide` and `lookup`, which ask it there beside the first.
+//! The second form of an image, in which all names are folded. It says what a policy denies where case is ignored. Used
+//! by `decide` and `lookup`, which ask it there besides the first form.
 
 use super::{Image, ImageError, Node, folded_edge_hash, part, table};
 use crate::volume::{Comparison, Folds, Names, Volume};
@@ -9,18 +9,18 @@ use crate::volume::{Comparison, Folds, Names, Volume};
 pub(crate) enum Form<'a> {
     /// Case is ignored nowhere.
     Needless,
-    /// Nobody keeps it, so that nothing is allowed.
+    /// It is not in memory, so nothing is allowed.
     Missing,
-    /// Somebody keeps it.
+    /// It is in memory.
     Kept(&'a Image<'a>),
 }
 
 impl<'a> Image<'a> {
-    /// As [`Self::parse`], of an image that is asked about paths for as long as the process lives: where case is
-    /// ignored its second form stays in memory.
+    /// As [`Self::parse`], for an image that is used as long as the process lives. If case is ignored anywhere, its
+    /// second form stays in memory.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Self::parse`].
     #[cfg(feature = "std")]
     pub fn read(whole: &'a [u8]) -> Result<Self, ImageError> {
         let image = Self::parse(whole)?;
@@ -34,7 +34,7 @@ impl<'a> Image<'a> {
         !matches!(self.form, Form::Needless)
     }
 
-    /// The form with folded names, for whoever keeps it ([`Self::keeping`]); `None` where case is ignored nowhere.
+    /// The form with folded names, for a caller that keeps it ([`Self::keeping`]). `None` if case is ignored nowhere.
     ///
     /// # Errors
     /// See [`ImageError`].
@@ -47,22 +47,22 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// With its form with folded names.
+    /// This image, together with its form with folded names.
     #[must_use]
     pub const fn keeping(self, form: &'a Self) -> Self {
         Self { form: Form::Kept(form), ..self }
     }
 
-    /// This image, and those of the runs around it, from the inside out, each with the number of its level, and where
-    /// case is ignored at one of these canonical paths followed by its second form. `None` stands for one that allows
-    /// nothing: there is no telling which names are equal.
+    /// This image and those of the runs around it, from the inside out, each with the number of its level. If case is
+    /// ignored at one of these canonical paths, an image's second form follows it. `None` stands for a form that allows
+    /// nothing, because it is unknown which names are equal.
     #[inline]
     pub(crate) fn forms<'s>(&'s self, paths: [&'s [u8]; 2]) -> Forms<'s, 'a> {
         Forms { next: Some(self), before: None, count: 0, paths }
     }
 
-    /// The second form where case is ignored at one of the paths; [`Form::Missing`] also where there is no telling which
-    /// names are equal.
+    /// The second form if case is ignored at one of the paths. [`Form::Missing`] also if it is unknown which names are
+    /// equal.
     #[cold]
     #[inline(never)]
     pub(crate) fn form_at(&self, paths: [&[u8]; 2]) -> Form<'a> {
@@ -80,7 +80,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// How its names are compared.
+    /// How names of this image are compared.
     #[inline]
     pub(crate) const fn names(&self) -> Names<'_> {
         Names::by(self.folds.as_ref())
@@ -107,9 +107,9 @@ impl<'a> Image<'a> {
 /// See [`Image::forms`].
 pub(crate) struct Forms<'s, 'a> {
     next: Option<&'s Image<'a>>,
-    /// The one whose second form comes next, if it has one.
+    /// The image whose second form comes next, if it has one.
     before: Option<&'s Image<'a>>,
-    /// How many there were.
+    /// The number of images so far.
     count: u8,
     paths: [&'s [u8]; 2],
 }

@@ -1,6 +1,6 @@
-//! What is summed up in an image: names of edges, and the image itself.
+//! Computes hashes of edge names and the checksum of an image.
 
-/// The hash of an edge: of the parent, and of the component word by word.
+/// The hash of an edge, from the parent and the component, word by word.
 #[expect(clippy::cast_possible_truncation, reason = "the lower half is mixed as well as the upper")]
 pub(crate) fn edge_hash(parent: u32, name: &[u8]) -> u32 {
     let seed = u64::from(parent) << 32 | name.len() as u64;
@@ -16,12 +16,12 @@ pub(crate) fn edge_hash(parent: u32, name: &[u8]) -> u32 {
     mix(hash, rest) as u32
 }
 
-/// The hash of an edge whose name is folded, with one more byte of that: it begins with the number of the parent.
+/// The hash of an edge with a folded name, after one more byte of it. The hash begins as the number of the parent.
 pub(crate) const fn folded_edge_hash(hash: u32, byte: u8) -> u32 {
     hash.wrapping_mul(0x0100_0193) ^ byte as u32
 }
 
-/// A checksum against damage, not against an adversary: the memfd's seals are for those.
+/// A checksum against damage, not against an adversary. The memfd's seals protect against those.
 #[must_use]
 pub fn checksum(bytes: &[u8]) -> u64 {
     let mut lanes = [0x9e37_79b9_7f4a_7c15_u64, 1, 2, 3];
@@ -38,7 +38,7 @@ pub fn checksum(bytes: &[u8]) -> u64 {
     lanes.into_iter().fold(bytes.len() as u64, mix)
 }
 
-/// A digest with one more word in it.
+/// A digest after one more word.
 pub(crate) const fn mix(lane: u64, word: u64) -> u64 {
     (lane ^ word).wrapping_mul(0x9fb2_1c65_1e98_df25).rotate_left(29)
 }

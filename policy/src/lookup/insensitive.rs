@@ -1,12 +1,12 @@
-//! Where names are equal that differ in case: what is denied under one spelling is under all, and what is granted is
-//! granted under its own alone (spec §4.4). Used by `lookup`.
+//! Looks up paths where names that differ in case are equal. A denial holds for every spelling, and a grant for its own
+//! spelling alone (spec §4.4). Used by `lookup`.
 
 use super::{Lookup, Request, lookup};
 use crate::capability::Capabilities;
 use crate::image::{Form, Image};
 use crate::reaches::Reaches;
 
-/// As [`lookup`], less what its form with folded names takes away where case is ignored.
+/// As [`lookup`]. If case is ignored, the form with folded names may withhold more.
 #[must_use]
 pub fn narrowed(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     let found = lookup(image, request);
@@ -17,7 +17,7 @@ pub fn narrowed(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     }
 }
 
-/// What is left where there is no telling which names are equal.
+/// The answer if it is unknown which names are equal.
 const NOTHING: Lookup = Lookup {
     rule: None,
     caps: Capabilities::NONE,
@@ -36,7 +36,7 @@ const NOTHING: Lookup = Lookup {
 };
 
 impl Lookup {
-    /// What both forms say of the same place.
+    /// The answer that both forms agree on.
     #[cold]
     fn meet(self, other: Self) -> Self {
         let had = |of: &Self| of.caps.union(of.asks);

@@ -1,13 +1,13 @@
-//! Which addresses a name may stand for, whatever its owner says.
+//! Says which addresses a host name may stand for, whatever its owner publishes.
 
 use std::net::{IpAddr, SocketAddr};
 
 use super::{Host, Net, Reach};
 
-/// Whether a name, in the form of [`super::host`], may stand for an address. Whoever owns a name says what it
-/// stands for, and must not reach this machine and its closest neighbours by that: these are for rules about
-/// addresses. Names of this machine by their meaning (RFC 6761 §6.3) may. Whether the address is one of this
-/// machine's own, [`super::is_own`] knows.
+/// Whether a name, in the form of [`super::host`], may stand for an address. The owner of a name decides what it stands
+/// for, and must not reach this machine or its closest neighbours that way. Only rules about addresses allow those.
+/// Names that mean this machine may stand for it (RFC 6761 §6.3). [`super::is_own`] knows whether an address is this
+/// machine's own.
 #[must_use]
 pub fn may_stand_for(name: &str, address: IpAddr, is_own: bool) -> bool {
     let is_this_machine = name == "localhost" || name.ends_with(".localhost");
@@ -23,9 +23,8 @@ fn may_be_a_host(address: IpAddr) -> bool {
 }
 
 impl Net {
-    /// Whether a request to `host`, judged as such, may go to `address`, where that is said to be: not where
-    /// the name may not stand for it (see [`may_stand_for`]), nor where rules about the address itself allow
-    /// nothing.
+    /// Whether a request to `host`, which was judged, may go to `address`, to which its name resolves. It may not if
+    /// the name may not stand for it (see [`may_stand_for`]), or if rules about the address itself allow nothing.
     #[must_use]
     pub fn may_go_to(&self, host: &Host, address: SocketAddr, is_own: bool) -> bool {
         let Host::Domain(name) = host else { return true };

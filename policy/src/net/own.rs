@@ -1,16 +1,16 @@
-//! Which addresses are this machine's own, as the kernel sends what is meant for them. Asking sends nothing.
+//! Finds out which addresses are this machine's own, by the kernel's routing. Sends nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-/// Whether who connects to an address comes to this machine, by whatever device has it.
+/// Whether a connection to an address reaches this machine, on any device.
 #[must_use]
 pub fn is_own(address: IpAddr) -> bool {
     let address = address.to_canonical();
     stays_here(address).unwrap_or_else(|| is_own_source(address))
 }
 
-/// Whether the kernel would send from the address what is for it. Linux would not from second addresses of a
-/// network, nor from all of a network that is this machine's as a whole.
+/// Whether the kernel would send from the address what is addressed to it. Linux would not for second addresses of a
+/// network, nor for all of a network that is this machine's as a whole.
 fn is_own_source(address: IpAddr) -> bool {
     let any: IpAddr = match address {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -33,7 +33,7 @@ const fn stays_here(_: IpAddr) -> Option<bool> {
     None
 }
 
-/// Asking for the way to an address (`rtnetlink(7)`).
+/// Asks for the route to an address (`rtnetlink(7)`).
 #[cfg(target_os = "linux")]
 mod route {
     use std::net::IpAddr;
@@ -51,17 +51,17 @@ mod route {
     const REQUEST: u16 = 1;
     /// `RTA_DST`.
     const DESTINATION: u16 = 1;
-    /// `RTN_LOCAL` and `RTN_ANYCAST`: what goes there is for this machine.
+    /// `RTN_LOCAL` and `RTN_ANYCAST`: the destination is this machine.
     const HERE: [u8; 2] = [2, 4];
     /// The sizes of `struct nlmsghdr`, `rtmsg` and `rtattr`.
     const HEADER: usize = 16;
     const ROUTE: usize = 12;
     const ATTRIBUTE: usize = 4;
-    /// Where in an answer the kind of message is, and that of the route.
+    /// The offsets in an answer of the kind of message and the kind of route.
     const MESSAGE_KIND: usize = 4;
     const ROUTE_KIND: usize = HEADER + 7;
 
-    /// Whether the way ends here; there may be none.
+    /// Whether the route ends here. There may be none.
     pub(super) fn stays_here(address: IpAddr) -> Result<bool, Errno> {
         let socket = socket_with(
             AddressFamily::NETLINK,
@@ -70,7 +70,7 @@ mod route {
             None,
         )?;
         send(&socket, &question(address), SendFlags::empty())?;
-        // The kernel has answered when the question is sent.
+        // The kernel has answered by the time the question is sent.
         let mut answer = [0; 1024];
         let (length, _) = recv(&socket, &mut answer, RecvFlags::empty())?;
         let answer = answer.get(..length).unwrap_or_default();
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn addresses_of_this_machine_are_its_own() {
-        // Of the network of loopback, which is this machine's as a whole, the first is the source of all.
+        // The first address of the loopback network, which is this machine's as a whole, is the source for all.
         for (address, expected) in [
             ("127.0.0.1", true),
             ("::ffff:127.0.0.1", true),

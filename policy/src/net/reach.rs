@@ -1,5 +1,5 @@
-//! What rules come to for connections (spec §11.1): a host and a port may be connected to where some path
-//! there is allowed, under some scheme.
+//! The effect of host rules on connections (spec §11.1). A program may connect to a host and port if some path there is
+//! allowed, under some scheme.
 
 use std::string::String;
 use std::vec::Vec;
@@ -17,10 +17,10 @@ const PORTS: [(&str, u16); 7] = [
     ("git", 9418),
 ];
 
-/// How many of them are meant where no scheme is named; `ws` and `wss` have no ports besides.
+/// How many of them count if no scheme is named. `ws` and `wss` have no ports of their own.
 const MEANT: usize = 3;
 
-/// How much of what is at a host and port is allowed, from nothing upwards.
+/// How much at a host and port is allowed, in rising order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
     /// No rule is about it.
@@ -29,7 +29,7 @@ pub enum Reach {
     Nothing,
     /// The path decides.
     Parts,
-    /// All, under some scheme at least.
+    /// Everything, at least under some scheme.
     Everything,
 }
 
@@ -45,7 +45,7 @@ pub struct Divided {
 }
 
 impl Net {
-    /// How much may be had at a host, in the form of [`super::host`], and a port.
+    /// How much is allowed at a host, in the form of [`super::host`], and a port.
     #[must_use]
     pub fn reach(&self, host: &Host, port: u16) -> Reach {
         let of_host: Vec<&Compiled> = self.0.iter().filter(|rule| rule.host == *host).collect();
@@ -55,7 +55,7 @@ impl Net {
         let mut schemes: Vec<&str> = named.chain(meant).chain([""]).collect();
         schemes.sort_unstable();
         schemes.dedup();
-        // Which rules match a path depends on the longest prefix alone that it begins with.
+        // The rules that match a path depend only on the longest prefix that it begins with.
         let mut paths: Vec<&[String]> =
             of_host.iter().filter_map(|rule| rule.prefix.as_deref()).collect();
         paths.push(&[]);
@@ -63,7 +63,7 @@ impl Net {
         reaches.fold(Reach::Uncovered, Reach::with_other_scheme)
     }
 
-    /// Whether anything may be had at the host, at whatever port.
+    /// Whether anything is allowed at the host, at any port.
     #[must_use]
     pub fn admits(&self, host: &Host) -> bool {
         self.ports(host).any(|port| self.reach(host, port) >= Reach::Parts)
@@ -94,14 +94,14 @@ impl Net {
     /// These rules, and one more after them.
     ///
     /// # Errors
-    /// [`NetError`] where it cannot stand.
+    /// [`NetError`] if it is invalid.
     pub fn with(&self, rule: &NetRule) -> Result<Self, NetError> {
         let mut rules = self.0.clone();
         rules.push(Compiled::of(rule)?);
         Ok(Self(rules))
     }
 
-    /// The rule that forbids whatever is at a host and port, the most specific one.
+    /// The most specific rule that denies a host and port.
     #[must_use]
     pub fn forbidding(&self, host: &Host, port: u16) -> Option<&NetRule> {
         let is_about = |rule: &&Compiled| {
@@ -115,7 +115,7 @@ impl Net {
         by_port.or_else(of_host).map(|rule| &rule.written)
     }
 
-    /// The rules as written, in the order declared.
+    /// The rules as written, in declared order.
     pub fn written(&self) -> impl Iterator<Item = &NetRule> {
         self.0.iter().map(|rule| &rule.written)
     }
@@ -135,7 +135,7 @@ impl Net {
         }
     }
 
-    /// The ports at which rules about a host could mean something.
+    /// The ports at which rules about a host can have an effect.
     fn ports(&self, host: &Host) -> impl Iterator<Item = u16> {
         let of_host = self.0.iter().filter(|rule| rule.host == *host);
         of_host.filter_map(|rule| rule.port).chain(PORTS.map(|(_, port)| port))
@@ -143,8 +143,8 @@ impl Net {
 }
 
 impl Reach {
-    /// What two schemes come to together: which of them is spoken a connection does not show, and so it
-    /// is enough that one is allowed. Where the path decides under one of them it decides.
+    /// The union for two schemes. A connection does not show which one is spoken, so one allowed scheme is enough. If
+    /// the path decides under one of them, it decides.
     fn with_other_scheme(self, other: Self) -> Self {
         if self == Self::Parts || other == Self::Parts { Self::Parts } else { self.max(other) }
     }

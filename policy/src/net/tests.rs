@@ -1,4 +1,4 @@
-//! Rows: the rules, a URL, and what is said of it.
+//! Rows: the rules, a URL, and the verdict.
 
 use std::string::ToString;
 use std::vec::Vec;

@@ -1,7 +1,7 @@
 //! Turns the expression that `globset` makes of a pattern into one over characters. Used by `pattern`.
 //!
-//! `globset` writes expressions over bytes: its `?` is one byte, and a class is a set of bytes. A character is what
-//! [`crate::characters`] says: one of valid UTF-8, else one byte.
+//! `globset` writes expressions over bytes: its `?` is one byte, and a class is a set of bytes. [`crate::characters`]
+//! defines a character: one of valid UTF-8, else one byte.
 
 use std::fmt::Write as _;
 use std::format;
@@ -10,8 +10,8 @@ use std::vec::Vec;
 
 use crate::characters::{CHARACTER, INVALID};
 
-/// The expression of one pattern as the table of all patterns has it, over [`crate::characters::encoded`] paths.
-/// No class of it matches the separator: `[!a]` is one character of a name.
+/// The expression of one pattern for the table of all patterns, over [`crate::characters::encoded`] paths. No class of
+/// it matches the separator: `[!a]` is one character of a name.
 pub(super) fn expression(of_bytes: &str) -> String {
     let mut out = String::new();
     let mut rest = of_bytes;
@@ -19,7 +19,7 @@ pub(super) fn expression(of_bytes: &str) -> String {
         let length = if rest.starts_with('[') { class_length(rest) } else { piece_length(rest) };
         let (piece, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
         match piece.strip_prefix('[').and_then(|class| class.strip_suffix(']')) {
-            // `*` stands for any bytes.
+            // `*` matches any bytes.
             Some("^/") if behind.starts_with('*') => out.push_str("[[^/]&&[^/]]"),
             Some(class) => out.push_str(&one_of(class)),
             None => out.push_str(piece),
@@ -29,7 +29,7 @@ pub(super) fn expression(of_bytes: &str) -> String {
     out
 }
 
-/// How long the class is that this begins with.
+/// The length of the class at the beginning.
 fn class_length(rest: &str) -> usize {
     let mut is_escaped = false;
     let end = rest.find(|character| {
@@ -40,7 +40,7 @@ fn class_length(rest: &str) -> usize {
     end.map_or(rest.len(), |end| end + 1)
 }
 
-/// How long its first character is, with the backslash that escapes it.
+/// The length of the first character, with the backslash that escapes it.
 fn piece_length(rest: &str) -> usize {
     let escape = usize::from(rest.starts_with('\\'));
     escape + rest.chars().nth(escape).map_or(0, char::len_utf8)
@@ -56,14 +56,14 @@ fn one_of(class: &str) -> String {
     }
 }
 
-/// The members of a class, with characters in place of their bytes.
+/// The members of a class, with bytes joined to characters.
 fn of_characters(class: &str) -> String {
     let mut out = String::new();
     let mut rest = class;
     while !rest.is_empty() {
         let (bytes, behind) = leading_bytes(rest);
         for character in String::from_utf8_lossy(&bytes).chars() {
-            // Nothing goes wrong where a string is written to.
+            // Writing to a string cannot fail.
             let _ = write!(out, r"\x{{{:x}}}", u32::from(character));
         }
         let (piece, behind) = behind.split_at_checked(piece_length(behind)).unwrap_or((behind, ""));
@@ -73,7 +73,7 @@ fn of_characters(class: &str) -> String {
     out
 }
 
-/// The bytes that this begins with, written as `\xff`, and what follows them.
+/// The bytes at the beginning that are written as `\xff`, and the text after them.
 fn leading_bytes(text: &str) -> (Vec<u8>, &str) {
     let mut bytes = Vec::new();
     let mut rest = text;

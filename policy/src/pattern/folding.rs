@@ -1,6 +1,7 @@
 //! Writes a pattern for folded names ([`crate::volume`]). Used by `pattern`.
 //!
-//! It matches what some spelling of an equal name would: of a character the folded form may be several.
+//! It matches every name that has a spelling which the original matches. The folded form of one character may be
+//! several characters.
 
 use std::borrow::ToOwned as _;
 use std::collections::BTreeSet;
@@ -12,13 +13,13 @@ use std::vec::Vec;
 use super::{Pattern, PatternError, escaped, glob, pieces, within_brackets};
 use crate::build::folds::FoldTable;
 
-/// One character, folded: some become several letters.
+/// One character, folded. Some become several letters.
 const ANY: &str = "{?,ss,f{i,l,f,fi,fl},st,ʼn,aʾ,[ա-ֆ][ա-ֆ],[α-ω]ι,[ᄀ-ᄒ][ᅡ-ᅵ],[ᄀ-ᄒ][ᅡ-ᅵ][ᆨ-ᇂ]}";
-/// A class of more characters is taken for one of all.
+/// The largest class that is folded member by member. A larger one counts as any character.
 const LARGEST: usize = 512;
 
 impl Pattern {
-    /// The same for folded names.
+    /// This pattern, for folded names.
     pub(crate) fn folded(&self, folds: &FoldTable) -> Result<Self, PatternError> {
         let globs = self.globs.iter().map(|one| glob(&folded(one.glob(), folds)));
         Ok(Self {
@@ -41,8 +42,8 @@ fn folded(text: &str, folds: &FoldTable) -> String {
     pieces(text).map(piece).collect()
 }
 
-/// What the members of a class become; `None` where it is taken for one of all. A character that is not in it may be
-/// equal to one that is.
+/// The folded members of a class, or `None` if it counts as any character. A character that is not in it may be equal
+/// to one that is.
 fn one_of(class: &str, folds: &FoldTable) -> Option<String> {
     if class.len() > 1 && class.starts_with(['!', '^']) {
         return None;

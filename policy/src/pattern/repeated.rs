@@ -1,4 +1,4 @@
-//! Has a pattern match at the other places where what it names is mounted. Used by [`crate::tiers`].
+//! Makes a pattern match at the other mount points of the paths that it names. Used by [`crate::tiers`].
 
 use std::path::{Path, PathBuf};
 use std::string::String;
@@ -10,8 +10,8 @@ use globset::Glob;
 use super::{Pattern, escaped, glob, literal_part, stem};
 
 impl Pattern {
-    /// Matches at the copies, too, that `copies` knows of a directory or file: where each is, and of which path it is
-    /// one, which may be deeper. Whether there are any. A copy whose name is not UTF-8 is left out.
+    /// Also matches at the copies that `copies` knows of a directory or file. Each copy has its place and the path that
+    /// it copies, which may be deeper. Returns whether there are any. A copy whose name is not UTF-8 is left out.
     pub(crate) fn repeat(&mut self, copies: &impl Fn(&Path) -> Vec<(PathBuf, PathBuf)>) -> bool {
         let mut more: Vec<Glob> = Vec::new();
         for one in &self.globs {
@@ -30,14 +30,14 @@ impl Pattern {
         }
         let is_any = !more.is_empty();
         if is_any {
-            // The last one tells where the pattern itself leads.
+            // The last glob must stay last: it says where the pattern itself leads.
             self.globs.splice(1..1, more);
             self.expressions = OnceLock::new();
         }
         is_any
     }
 
-    /// The globs at the copy `at` of the path `of` that say the same as one with this `stem` and `rest`.
+    /// The globs at the copy `at` of the path `of` that match the same as one with this `stem` and `rest`.
     fn at_copy(&self, at: &str, of: &Path, stem: &Path, rest: &str) -> Vec<String> {
         let below = |rest: &str| [at, "/", rest].concat();
         if of == stem {
@@ -56,7 +56,7 @@ impl Pattern {
     }
 }
 
-/// The part of `rest` that follows `of`, where `rest` follows `stem`. `None` where `of` does not match the beginning,
+/// The part of `rest` after `of`, if `rest` comes after `stem`. `None` if the beginning of `rest` does not match `of`,
 /// component by component.
 fn behind<'r>(stem: &Path, of: &Path, mut rest: &'r str) -> Option<&'r str> {
     for name in of.strip_prefix(stem).ok()?.components() {

@@ -1,4 +1,4 @@
-//! Holding without `openat2`, which a kernel that has it never does.
+//! Tests pinning without `openat2`, a path that a kernel with `openat2` never takes.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -8,7 +8,7 @@ use rustix::fs::{RenameFlags, renameat_with};
 
 use super::*;
 
-/// A folder with `d/a` that holds "inside", and a link `l` to a place where `a` holds "outside".
+/// A directory with `d/a` that contains "inside", and a symlink `l` to a directory where `a` contains "outside".
 fn folder() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().canonicalize().unwrap();

@@ -1,5 +1,5 @@
-//! The auto-run files of a run: where the built-in list begins, what somebody added to it, and what this run may change
-//! all the same (spec §10.1).
+//! The auto-run files of a run (spec §10.1): the places of the built-in list, added patterns, and files that this run
+//! may change anyway.
 
 use std::format;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use crate::pattern::Places;
 use crate::tier::Restraint;
 
 impl Tiers {
-    /// With the built-in list, which begins at `bases`, the patterns that are `added`, and those of what is `released`.
-    /// Looks at the disk.
+    /// Adds the built-in list, which begins at `bases`, the patterns in `added`, and those in `released`. Looks at the
+    /// disk.
     ///
     /// # Errors
-    /// [`TierError`] for a pattern that cannot stand.
+    /// [`TierError`] for an invalid pattern.
     pub fn guarding(
         mut self,
         bases: Vec<(Place, PathBuf)>,
@@ -38,13 +38,13 @@ impl Tiers {
         Ok(self)
     }
 
-    /// Where the built-in list begins.
+    /// The places where the built-in list begins.
     pub(crate) fn bases(&self) -> Vec<(Place, PathBuf)> {
         self.autorun.clone()
     }
 
-    /// Whether the path, be it a spelling, is an auto-run file by the built-in list or by what somebody added. What
-    /// leads git to a repository is none here: a rule that names `.git` means the directory.
+    /// Whether the path, which may be a spelling, is an auto-run file by the built-in list or an added pattern. A file
+    /// that leads git to a repository does not count here, because a rule that names `.git` means the directory.
     #[must_use]
     pub fn is_autorun(&self, path: &Path) -> bool {
         let added = || {
@@ -54,7 +54,7 @@ impl Tiers {
         entry.is_some_and(|(_, entry)| !entry.leads_elsewhere()) || added()
     }
 
-    /// The entry of the built-in list that the path, or the spelling by which it was reached, is of.
+    /// The entry of the built-in list for the path, or for the spelling by which it was reached.
     #[must_use]
     pub fn autorun_entry(&self, path: &Path, route: &Path) -> Option<(Place, &'static Entry)> {
         let mut paths = [path, route].into_iter();
@@ -62,7 +62,7 @@ impl Tiers {
         paths.find_map(|path| autorun::entry_below(&self.autorun, bytes(path))).or_else(of_rule)
     }
 
-    /// Who obeys the auto-run file, and when, in words.
+    /// In words, who obeys the auto-run file, and when.
     #[must_use]
     pub fn obeyed(&self, path: &Path, route: &Path) -> String {
         match (self.reported(Restraint::Autorun, path, route), self.autorun_entry(path, route)) {
@@ -73,7 +73,7 @@ impl Tiers {
         }
     }
 
-    /// What says that the path is an auto-run file.
+    /// The reason, in words, why the path is an auto-run file.
     pub(super) fn autorun_in_words(&self, path: &Path, route: &Path) -> String {
         match (self.reported(Restraint::Autorun, path, route), self.autorun_entry(path, route)) {
             (Some(pattern), _) => self.in_words(Some(List::Autorun), Some(pattern)),
@@ -85,7 +85,7 @@ impl Tiers {
         }
     }
 
-    /// The entries of the built-in list that may be below a directory, and not below an ordinary one, in words.
+    /// In words, the entries of the built-in list that may be below a directory, and not below an ordinary one.
     #[must_use]
     pub fn autorun_below(&self, directory: &Path) -> Vec<String> {
         let entries = autorun::entries_below(&self.autorun, bytes(directory));

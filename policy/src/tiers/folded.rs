@@ -9,7 +9,7 @@ use crate::build::folds::FoldTable;
 use crate::pattern::{Pattern, PatternError};
 
 impl Tiers {
-    /// With the same patterns for folded names, as far as they are about these volumes.
+    /// The same patterns for folded names, without those that do not concern these volumes.
     pub(crate) fn folded(
         &self,
         folds: &FoldTable,

@@ -1,9 +1,9 @@
-//! Which addresses of repositories are ordinary: git starts no program for them but ssh, with no option of theirs, and
-//! no hook of a repository that the run can change.
+//! Says which addresses of repositories are ordinary. For these git starts no program but ssh, without options from the
+//! address, and no hook of a repository that the run can change.
 
 use super::Facts;
 
-/// Schemes that git knows itself; for any other it starts a program of that name.
+/// Schemes that git knows itself. For any other it starts a program of that name.
 const SCHEMES: &[&[u8]] = &[b"https", b"http", b"ssh", b"git", b"git+ssh", b"ssh+git"];
 
 /// Whether a remote may have this address.
@@ -30,25 +30,25 @@ pub(super) fn is_ordinary(address: &[u8], facts: &Facts<'_>) -> bool {
     }
 }
 
-/// Whether a remote may have this name: git takes it for no path, address or option.
+/// Whether a remote may have this name. Git must not read it as a path, address or option.
 pub(super) fn is_remote_name(name: &[u8]) -> bool {
     let has_colon = name.contains(&b':');
     let starts_plainly = name.first().is_some_and(|first| !matches!(first, b'-' | b'/' | b'.'));
     starts_plainly && !has_colon && name.iter().copied().all(is_printed)
 }
 
-/// Whether an absolute path is that of a repository that the run cannot change. To push there starts its hooks.
+/// Whether an absolute path is that of a repository that the run cannot change. A push there starts its hooks.
 fn is_place(path: &[u8], facts: &Facts<'_>) -> bool {
     // `git clone .` writes such a path.
     let path = path.strip_suffix(b"/.").or_else(|| path.strip_suffix(b"/")).unwrap_or(path);
     let mut names = path.split(|&byte| byte == b'/');
     let is_absolute = names.next() == Some(b"") && path.len() > 1;
     let is_plain = names.all(|name| !matches!(name, b"" | b"." | b".."));
-    // In an address of a file percent signs are read as escapes.
+    // In a file address, percent signs are read as escapes.
     is_absolute && is_plain && !path.contains(&b'%') && (facts.is_out_of_reach)(path)
 }
 
-/// Whether ssh takes it for a user and a host, whatever is decoded of it.
+/// Whether ssh reads it as a user and a host, however it is decoded.
 fn is_host(authority: &[u8]) -> bool {
     let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or(authority);
     let has_option = [authority, host].iter().any(|part| part.starts_with(b"-"));
@@ -62,13 +62,13 @@ fn has_plain_path(rest: &[u8]) -> bool {
     !path.starts_with(b"/-") && !path.contains(&b'%')
 }
 
-/// Whether a control character is written as an escape: it would end a line of what git tells programs that know
-/// passwords.
+/// Whether a control character is written as an escape. It would end a line in the text that git sends to credential
+/// helpers.
 fn hides_a_control(text: &[u8]) -> bool {
     text.windows(2).any(|window| matches!(window, b"%0" | b"%1"))
 }
 
-/// User, host and port of what follows a scheme.
+/// The user, host and port after a scheme.
 fn authority(rest: &[u8]) -> &[u8] {
     &rest[..position(rest, b'/').unwrap_or(rest.len())]
 }

@@ -1,4 +1,4 @@
-//! The table of what may change in git's configuration, and to which values.
+//! The table of variables that may change in git's configuration, and their allowed values.
 
 use std::vec::Vec;
 
@@ -6,20 +6,20 @@ use super::Facts;
 use super::addresses::{is_ordinary, is_remote_name};
 use crate::git_config::Name;
 
-/// What is asked of a new value.
+/// The condition for a new value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Check {
-    /// Nothing: git takes it for a name or a text.
+    /// None: git reads it as a name or a text.
     Text,
     /// It is one of these.
     OneOf(&'static [&'static str]),
-    /// It says yes or no.
+    /// It is true or false.
     Switch,
     /// The address of a repository that starts no program but ssh.
     Address,
-    /// It begins with no dash.
+    /// It does not begin with a dash.
     Refspec,
-    /// The name of a remote, or an address; [`super::references`] looks for what it names.
+    /// The name of a remote, or an address. [`super::references`] checks what it names.
     Remote,
     /// A directory of the workspace, from the repository of a submodule.
     Worktree,
@@ -38,7 +38,7 @@ use Kind::{Named, Plain};
 /// Every key of a section.
 const ANY: &str = "*";
 
-/// Section, kind, key, check. The first that fits counts.
+/// Section, kind, key, check. The first row that fits counts.
 const TABLE: &[(&str, Kind, &str, Check)] = &[
     ("branch", Named, "remote", Remote),
     ("branch", Named, "pushremote", Remote),
@@ -74,7 +74,7 @@ const TABLE: &[(&str, Kind, &str, Check)] = &[
     ("extensions", Plain, "noop", Text),
 ];
 
-/// What is asked of a variable's values, if it may change at all.
+/// The condition for a variable's values, if it may change at all.
 pub(super) fn check(name: &Name, facts: &Facts<'_>) -> Option<Check> {
     let kind = if name.subsection.is_some() { Named } else { Plain };
     let fits = |row: &&(&str, Kind, &str, Check)| {
@@ -104,15 +104,15 @@ pub(super) fn passes(check: Check, name: &Name, value: &[u8], facts: &Facts<'_>)
     }
 }
 
-/// Whether the file is that of a submodule's repository, which lies below that of the workspace.
+/// Whether the file belongs to a submodule's repository, which is below that of the workspace.
 fn is_of_submodule(facts: &Facts<'_>) -> bool {
     let directory = facts.directory.strip_prefix(facts.workspace).unwrap_or(facts.directory);
     let mut names = directory.split(|&byte| byte == b'/');
     names.by_ref().any(|name| name.ends_with(b".git")) && names.any(|name| name == b"modules")
 }
 
-/// Whether a relative path leads from the repository of a submodule to a directory below the workspace in which no
-/// repository lies: git writes there what it checks out.
+/// Whether a relative path leads from a submodule's repository to a directory below the workspace. No repository may be
+/// in it, because git writes the checked-out files there.
 fn is_worktree(value: &[u8], facts: &Facts<'_>) -> bool {
     let mut place: Vec<_> = facts.directory.split(|&byte| byte == b'/').collect();
     let mut names = value.split(|&byte| byte == b'/').peekable();

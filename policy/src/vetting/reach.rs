@@ -1,4 +1,4 @@
-//! Whether a run can change a repository that a remote of the workspace's leads to: a push starts hooks there.
+//! Finds out whether a run can change a repository that a remote of the workspace leads to. A push starts hooks there.
 
 use std::vec::Vec;
 
@@ -7,7 +7,7 @@ use crate::decide::{self, Request, Verdict};
 use crate::image::{Image, Text};
 use crate::walk::leads_to;
 
-/// What git obeys of a repository, from its directory on, and what it takes for the same repository.
+/// The files of a repository that git obeys, relative to its directory, and other names that git accepts for it.
 const OBEYED: &[&str] = &[
     "",
     ".git",
@@ -23,7 +23,7 @@ const OBEYED: &[&str] = &[
     "/hooks/update",
 ];
 
-/// Whether the run can change nothing in the canonical directory that git obeys, nor put another in its place.
+/// Whether the run can neither change files in the canonical directory that git obeys, nor replace the directory.
 #[must_use]
 pub fn is_out_of_reach(image: &Image<'_>, directory: &[u8]) -> bool {
     let parents = directory.iter().enumerate().filter(|(at, byte)| *at > 0 && **byte == b'/');
@@ -36,8 +36,8 @@ pub fn is_out_of_reach(image: &Image<'_>, directory: &[u8]) -> bool {
     !parents.any(may_go) && !OBEYED.iter().any(changes)
 }
 
-/// Whether a run is asked about each change of what git obeys of the canonical directory, which is the workspace or called
-/// `NAME.git` in it, and about another repository in its place.
+/// Whether a run needs a prompt for each change of the files that git obeys in the canonical directory, and for
+/// replacing the repository. The directory is the workspace, or is called `NAME.git` in it.
 #[must_use]
 pub fn is_guarded(image: &Image<'_>, directory: &[u8]) -> bool {
     let workspace = image.text(Text::Workspace);
@@ -56,7 +56,8 @@ pub fn is_guarded(image: &Image<'_>, directory: &[u8]) -> bool {
         && is_kept(&["", ".git", "/.git", "/config", "/commondir", "/hooks/update"])
 }
 
-/// What may be done at a path, be it after a question, in every run around this one; `below` it, too.
+/// The capabilities at a path that this run and every run around it grant, with or without a prompt. With `below`, also
+/// at paths below it.
 fn possible(image: &Image<'_>, path: &[u8], below: bool) -> Capabilities {
     image.levels().fold(Capabilities::ALL, |all, image| {
         let found = decide::lookup(image, &Request::canonical(path));

@@ -1,4 +1,4 @@
-//! What names a remote, and what becomes of that. A name that no remote has is a path to git: a directory of that name
+//! Follows variables that name a remote. If no remote has the name, git takes it for a path: a directory of that name
 //! in the workspace, whose hooks a push starts.
 
 use std::collections::HashSet;
@@ -8,7 +8,8 @@ use super::Facts;
 use super::addresses::is_ordinary;
 use crate::git_config::Entry;
 
-/// Tells the names of variables that would lead elsewhere, though they may be in the table; the remotes that are added.
+/// Adds to `names` the variables that would lead elsewhere although they may be in the table. Returns the remotes that
+/// are added.
 pub(super) fn compare(
     old: &[Entry<'_>],
     new: &[Entry<'_>],
@@ -42,7 +43,7 @@ fn remotes<'e>(entries: &'e [Entry<'_>]) -> HashSet<&'e [u8]> {
     let mut remotes = HashSet::new();
     for entry in entries.iter().filter(|entry| is_url(entry)) {
         let name = entry.name.subsection.as_deref().unwrap_or_default();
-        // An empty address takes back those before it.
+        // An empty address cancels those before it.
         let is_empty = entry.value.as_ref().is_none_or(Vec::is_empty);
         if is_empty {
             remotes.remove(name)
@@ -57,7 +58,7 @@ fn is_url(entry: &Entry<'_>) -> bool {
     entry.name.section == b"remote" && entry.name.subsection.is_some() && entry.name.key == b"url"
 }
 
-/// What a variable that names a remote says.
+/// The remote that a variable names, if it names one.
 fn reference<'e>(entry: &'e Entry<'_>) -> Option<&'e [u8]> {
     let name = &entry.name;
     let names_one = match (name.section.as_slice(), name.subsection.is_some()) {

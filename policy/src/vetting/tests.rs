@@ -1,4 +1,4 @@
-//! Rows of what passes and what does not, and git itself as the judge of what changed.
+//! Rows of changes that pass or do not, with git itself as the judge of what changed.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -189,7 +189,7 @@ fn what_is_taken_away_counts_as_well() {
     let dangling = old.replace("merge", "pushRemote = own\nmerge");
     let left = OLD.replace("merge", "pushRemote = own\nmerge");
     assert_eq!(vet_in("/w/.git", &dangling, &left), changes(&["branch.main.pushremote"]));
-    // What dangles already is somebody else's.
+    // A reference that was broken before is not this change's fault.
     assert!(vet_in("/w/.git", &left, &format!("{left}[user]\nname = x\n")).is_ok());
 }
 
@@ -266,7 +266,7 @@ fn working_trees_of_submodules_stay_below_the_workspace() {
     }
 }
 
-/// What `git config --list` sees: names and values, in their order; nothing where git refuses the file.
+/// The names and values that `git config --list` shows, in order. `None` if git cannot read the file.
 fn seen_by_git(text: &[u8]) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(text).expect("written");
@@ -286,7 +286,7 @@ fn has_git() -> bool {
     Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Lines of which files are made, whole ones and broken ones.
+/// Lines for generated files, valid and broken ones.
 fn line() -> impl Strategy<Value = String> {
     let header = prop::sample::select(vec![
         "[core]",

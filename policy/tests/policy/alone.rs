@@ -1,4 +1,4 @@
-//! Moves of what takes nothing along: the destination is there until the rest is sure.
+//! Moves of entries that take nothing along. The destination exists until the other steps are sure to succeed.
 
 use std::fs::{self, Permissions};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -32,7 +32,7 @@ fn names(directory: &Path) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// What is in the two files; `-` where there is none.
+/// The contents of the two files, or `-` if one is missing.
 fn contents(place: &Place) -> [String; 2] {
     let read = |name| fs::read_to_string(place.path(name)).unwrap_or_else(|_| "-".to_owned());
     ["a/file", "b/file"].map(read)
@@ -63,8 +63,8 @@ fn what_may_not_be_tried_replaces_nothing() {
     assert_eq!(contents(&place), ["-", "new"]);
 }
 
-/// The kernel makes no link of what is somebody else's (`fs.protected_hardlinks`), and removes nothing of theirs from a
-/// sticky directory.
+/// The kernel creates no hard link to another user's file (`fs.protected_hardlinks`), and removes no other user's file
+/// from a sticky directory.
 #[test]
 fn what_cannot_be_moved_costs_no_destination() {
     if !geteuid().is_root() {
@@ -128,7 +128,7 @@ fn names_of_trials_are_letters() {
     assert_eq!(name.len(), TRIAL);
 }
 
-/// In one step, and nothing else.
+/// It is replaced in one step, and nothing else happens.
 #[test]
 fn what_may_only_be_replaced_is() {
     let place = Place::new("a/file a/dir/ b/file b/dir/");

@@ -1,4 +1,5 @@
-//! Patterns with `**` between names, which have automata of their own: together they say what each says alone.
+//! Patterns with `**` between names, which have automata of their own. Together they must match what each matches
+//! alone.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +40,7 @@ impl Numbers {
         (0..=self.below(2)).map(|_| self.any(&["a", "b", "c"])).collect()
     }
 
-    /// One with `**` between names, mostly.
+    /// A pattern that mostly has `**` between names.
     fn pattern(&mut self) -> String {
         let begin = self.any(&["**/", "/", "/**/", "/*/", "/a/b/", "/{a,b}/", "/a/?/"]);
         let middle = self.any(&["/**/", "/**/", "/**/", "*/**/", "/*/", "/**/c/**/"]);
@@ -73,7 +74,7 @@ fn request(path: &str) -> Request<'_> {
     Request::canonical(path.as_bytes())
 }
 
-/// What the patterns leave, asked one by one; `None` where a person is asked.
+/// The capabilities that patterns leave, asked one by one. `None` if a prompt is needed.
 fn expected(tiers: &Tiers, path: &Path) -> Option<Capabilities> {
     let matching: Vec<&str> = tiers.matching(path, path).map(|(list, _)| list.field()).collect();
     match () {
@@ -111,7 +112,7 @@ fn many_automata_say_what_the_patterns_say() {
     }
 }
 
-/// Each start takes the time, and each process maps it.
+/// Each start builds the table, and each process maps it.
 #[test]
 fn a_hundred_of_them_are_one_small_table() {
     assert!(denying(&ORDINARY).len() < 1 << 14);
@@ -150,7 +151,6 @@ fn a_folder_does_not_leave_a_pattern_with_an_automaton_of_its_own_behind() {
         ("/w/certs/a", "/w/deep/certs/b", true),
         ("/w/certs/a", "/w/deep/b", false),
         ("/w/secrets/config/a", "/w/config/secrets/a", true),
-        // There it is closed, and back again not.
         ("/w/a", "/w/b", true),
         ("/w/secrets/config/a", "/w/config/a", false),
     ] {
@@ -159,7 +159,7 @@ fn a_folder_does_not_leave_a_pattern_with_an_automaton_of_its_own_behind() {
     }
 }
 
-/// Where no tier is asked, all would be open.
+/// Where tiers do not decide, everything would be granted.
 #[test]
 fn a_folder_does_not_go_to_where_no_tier_is_asked() {
     let own = Origin::Product { why: "temp".to_owned() };

@@ -1,4 +1,4 @@
-//! What may not come into being below a name by a move or a symlink (spec §5.2, R31).
+//! Names that must not appear through a move or a symlink (spec §5.2, R31).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn image_of(grants: &[Grant], tiers: &str) -> Vec<u8> {
     image_with(grants, Some(&tiers), Path::new(W))
 }
 
-/// What is at the ends of a move.
+/// The state of the ends of a move.
 struct Known {
     exists: bool,
     kind: Node,
@@ -69,7 +69,7 @@ fn word(plan: Plan) -> &'static str {
     }
 }
 
-/// What becomes of a directory, a file and a symlink that move, and of two directories that change places.
+/// The plans for moving a directory, a file and a symlink, and for exchanging two directories.
 #[test]
 fn names_below_the_destination_are_judged() {
     for (tiers, from, to, expected) in [
@@ -106,7 +106,7 @@ fn names_below_the_destination_are_judged() {
         ("deny=/w/src/**/*.pem", "/w/src/v", "/w/src/y", ["go", "go", "go", "go"]),
         ("deny=/w/p/*/.husky/x", "/w/v", "/w/p/a", ["copy", "file alone", "deny", "other"]),
         ("deny=/w/p/*/.husky/x", "/w/p/a", "/w/p/b", ["go", "go", "go", "go"]),
-        // What is sensitive is not asked about in the run's own directory.
+        // Sensitive files in the run's own directory need no prompt.
         ("", "/tmp/run/v", "/w/u", ["copy", "alone", "alone", "other"]),
         ("", "/w/v", "/tmp/run/u", ["stays", "stays", "stays", "stays"]),
     ] {
@@ -219,7 +219,7 @@ fn another_name_of_a_symlink_is_judged_as_one() {
     assert!(!link("/w/l", "/w/.vscode") && !link("/w/a/.vscode", "/w/b/.vscode"));
 }
 
-/// A small file system, changed by what the evaluator allows.
+/// A small file system, which only changes as the evaluator allows.
 #[derive(Default)]
 struct Tree(BTreeMap<String, Node>);
 
@@ -239,14 +239,14 @@ impl Tree {
         if path == W { Some(&Node::Dir) } else { self.0.get(path) }
     }
 
-    /// Where a spelling leads, its last name not followed.
+    /// The entry that a spelling leads to, without following its last name.
     fn entry(&self, spelling: &str) -> Option<String> {
         let (directory, name) = spelling.rsplit_once('/')?;
         let directory = if directory == W { W.to_owned() } else { self.found(directory, 8)? };
         (self.at(&directory) == Some(&Node::Dir)).then(|| format!("{directory}/{name}"))
     }
 
-    /// Where a spelling leads.
+    /// The path that a spelling leads to.
     fn found(&self, spelling: &str, budget: usize) -> Option<String> {
         let mut at = W.to_owned();
         for name in spelling.strip_prefix(W)?.split('/').filter(|name| !name.is_empty()) {
@@ -348,7 +348,7 @@ impl Tree {
             .collect()
     }
 
-    /// Every spelling by which something is there, symlinks on the way followed.
+    /// Every spelling of an existing entry, following symlinks on the way.
     fn spellings(&self) -> Vec<String> {
         let mut found = vec![W.to_owned()];
         let mut next = 0;
@@ -400,7 +400,7 @@ fn pattern() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
-    /// After whatever a run may do, nothing is there by a name that the policy denies to create, or asks about.
+    /// After any changes by a run, no entry has a name that the policy denies to create or prompts about.
     #[test]
     fn no_denied_name_comes_into_being(
         patterns in prop::collection::vec(pattern(), 0..3),

@@ -1,4 +1,4 @@
-//! Authorising absolute paths: spec §15, in its order, and what it says to avoid.
+//! Tests of authorising absolute paths, in the order of spec §15, and of the mistakes that it warns about.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ use jp_confine_policy::model::{Access, Policy};
 
 use crate::place::{Place, rules};
 
-/// The folders at `w` and, if there, `v`; the rules are those of the first.
+/// The directories at `w` and, if it exists, `v`. The rules are those of the first.
 fn authorizer(place: &Place, declared: &str, approved: &str) -> Authorizer {
     let policy = Policy {
         access: Some(Access { fs: rules(declared), ..Access::default() }),
@@ -35,7 +35,7 @@ fn shown(place: &Place, outcome: &Result<Authorized, Refusal>) -> String {
     }
 }
 
-/// `r` or `w` and a path, relative to the scratch folder unless it begins with `=`.
+/// A call: `r` or `w` and a path, which is relative to the scratch directory unless it begins with `=`.
 fn asked(place: &Place, authorizer: &Authorizer, call: &str) -> String {
     let (access, path) = call.split_once(' ').unwrap();
     let path = match path.strip_prefix('=') {
@@ -112,7 +112,7 @@ rows! {
     opted_in_to_what_is_granted: "o/a w/l=../o", "d:r", "r w/l/a" => "symlink_escapes_workspace", links "permission_denied";
 }
 
-/// The folder at `w` under rules and patterns, in which `@` is the scratch folder.
+/// The directory at `w` under rules and patterns. `@` in them is the scratch directory.
 fn with_patterns(place: &Place, declared: &str, patterns: &str) -> Authorizer {
     let base = place.path("");
     let patterns = patterns.replace('@', base.to_str().unwrap().trim_end_matches('/'));
@@ -124,7 +124,7 @@ fn with_patterns(place: &Place, declared: &str, patterns: &str) -> Authorizer {
     folders.unwrap()
 }
 
-/// What nobody may touch nobody may touch by way of a link, wherever links may lead (spec §9, §10).
+/// A denied path stays denied through a symlink, even if symlinks may lead anywhere (spec §9, §10).
 #[test]
 fn what_is_withheld_where_a_link_leads_stays_so() {
     let place = Place::new("w/l=../o w/key=../o/k.pem w/conf=../o/.env o/a o/k.pem o/.env");
@@ -141,7 +141,7 @@ fn what_is_withheld_where_a_link_leads_stays_so() {
         (".:r", "", "r w/l/.env", kept),
         (".:r", "", "r w/l/a", "ok o/a"),
         ("", "", "r w/conf", "ok o/.env"),
-        // What matches nothing is not written about, but for a default that is.
+        // Without a match, only a default decides.
         ("", r#""default": "deny", "read_paths": ["<workspace>/**"]"#, "r w/l/a", kept),
         ("", r#""default": "prompt", "read_paths": ["<workspace>/**"]"#, "r w/l/a", kept),
         ("", r#""default": "read", "write_paths": ["<workspace>/**"]"#, "w w/l/a", kept),
@@ -153,8 +153,7 @@ fn what_is_withheld_where_a_link_leads_stays_so() {
     }
 }
 
-/// What a folder keeps from everybody it keeps on the way of its links into another folder, too, whose own
-/// policy says the rest.
+/// A denial in a directory also counts when its symlinks lead into another one, whose own policy decides the rest.
 #[test]
 fn what_is_withheld_on_the_way_to_another_folder_stays_so() {
     let place = Place::new("w/to=../v/f w/dir=../v w/f alias=w v/f v/.env");
@@ -169,7 +168,7 @@ fn what_is_withheld_on_the_way_to_another_folder_stays_so() {
         ("dir!r", "", "r w/dir/f", kept),
         ("dir!r", "", "r w/to", kept),
         ("", r#""deny_paths": ["@/ali*/**"]"#, "r alias/f", kept),
-        // What the folder does not hold it need not grant.
+        // A directory need not grant a path outside it.
         (".:", "", "r w/to", "ok v/f"),
         ("sub:r", "", "w w/dir/new", "ok v/new"),
         ("", r#""default": "deny""#, "r w/to", "ok v/f"),
@@ -182,7 +181,7 @@ fn what_is_withheld_on_the_way_to_another_folder_stays_so() {
     }
 }
 
-/// So does a folder that the way only passes, and one that the way was not spelled in.
+/// A denial also counts in a directory that the way only passes, and in one that the way was not spelled in.
 #[test]
 fn a_folder_that_a_way_passes_is_asked() {
     let place = Place::new("w/on=../x/f v/far=../w/on x/f");
@@ -260,7 +259,7 @@ fn a_setting_that_could_not_be_read_is_off() {
     }
 }
 
-/// Asked by a thread without the privileges that the tests may have.
+/// Asks in a thread without the privileges that the tests may have.
 fn as_ordinary_user<T: Send>(ask: impl FnOnce() -> T + Send) -> T {
     use rustix::thread::set_thread_res_uid;
     let nobody = rustix::process::Uid::from_raw(65534);
@@ -316,7 +315,7 @@ fn results_as_json() {
     );
 }
 
-/// Tells another thread to end, also when this one panics.
+/// Makes another thread end, even if this one panics.
 struct Done<'a>(&'a AtomicBool);
 
 impl Drop for Done<'_> {
@@ -325,7 +324,7 @@ impl Drop for Done<'_> {
     }
 }
 
-/// Lets `swap` run beside `steps` repetitions of `step`.
+/// Runs `swap` during `steps` repetitions of `step`.
 fn while_swapping(swap: impl Fn(bool) + Sync, steps: usize, mut step: impl FnMut()) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -369,7 +368,7 @@ fn no_swap_of_links_makes_it_read_outside() {
     assert!(read + refused == 3000 && read > 0, "{read} read, {refused} refused");
 }
 
-/// The directory itself is exchanged for a link, as nothing but the kernel can see in time.
+/// Exchanges the directory itself for a symlink, which only the kernel can notice in time.
 #[test]
 fn no_exchange_of_a_directory_makes_it_read_or_write_outside() {
     use rustix::fs::{CWD, RenameFlags, renameat_with};

@@ -1,4 +1,4 @@
-//! Auto-run files (spec §10.1): what is asked about, of whom, and what lets it go on.
+//! Auto-run files (spec §10.1): which changes need a prompt, and what allows them without one.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use jp_confine_policy::tiers::Tiers;
 use crate::place::image_with;
 use crate::tiers::{places, rule};
 
-/// The workspace `/w`, entered at `/w/pkg`, whose repository is `/w/.git` and `/hub/.git`; the home `/h`.
+/// The workspace is `/w`, entered at `/w/pkg`. Its repositories are `/w/.git` and `/hub/.git`, and the home is `/h`.
 fn bases() -> Vec<(Place, PathBuf)> {
     [
         (Place::Top, "/w"),
@@ -32,7 +32,7 @@ fn bases() -> Vec<(Place, PathBuf)> {
     .into()
 }
 
-/// All of the workspace, the hub, the home and two projects beside, and what a profile and the product grant.
+/// Grants on the whole workspace, the hub, the home and two other projects, and those of a profile and the product.
 fn grants() -> Vec<Grant> {
     let profile = || Origin::Profile { name: "p".into(), entry: "e".into(), named: false };
     let own = Origin::Product { why: "temp".into() };
@@ -166,7 +166,7 @@ fn what_nobody_obeys_is_free() {
     }
 }
 
-/// A run may remove a repository that it has no rule about, and make one by ordinary names.
+/// A run may remove a repository that it has no rule about, and create one by ordinary names.
 #[test]
 fn repositories_further_down_may_go_as_they_came() {
     let judge = Judge::of(&[], &[]);
@@ -195,7 +195,7 @@ fn repositories_further_down_may_go_as_they_came() {
     }
 }
 
-/// Names come into being by a move as they do one by one.
+/// Names that appear through a move are judged like names that are created one by one.
 #[test]
 fn directories_bring_names_along() {
     let judge = Judge::of(&[], &[]);
@@ -321,7 +321,7 @@ fn configurations_of_git_are_told_apart() {
     }
 }
 
-/// Each first name has to pass the quick look, or its entry would match nothing.
+/// Each first name must pass the quick check, or its entry would match nothing.
 #[test]
 fn every_entry_matches() {
     let judge = Judge::of(&[], &[]);

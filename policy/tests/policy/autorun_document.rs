@@ -1,37 +1,37 @@
-//! `docs/autorun.md` shows the built-in list of auto-run files.
+//! Checks that `docs/autorun.md` shows the built-in list of auto-run files.
 
 use jp_confine_policy::autorun::list::{Place, VERSION};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/autorun.md");
 
-/// What stands above the lists.
+/// The text above the lists.
 const HEAD: &str = "\
 # Auto-run files
 
 Some programs obey files of a directory before anybody starts the code in it: git its hooks, editors their tasks, shells
-their start files. A run may read these files and not change them. To create, update, delete, rename or link one is a
-question, once in a run. Without a terminal the answer is a denial that names the way out. This is so whatever is granted
-above the file, by a rule, an option or the workspace itself.
+their start files. A run may read these files, but not change them. To create, update, delete, rename or hard-link one
+takes a prompt, once in a run. Without a terminal the answer is a denial with a suggestion. This holds whatever a rule,
+an option or the workspace itself grants above the file.
 
 - `--allow-autorun GLOB` lets one run change what matches, for instance `--allow-autorun '.git/hooks/**'`. A glob begins
   in the working directory, unless it begins with `/`, `~/`, `<workspace>` or `**`.
 - A rule or an option that names the file itself, or the directory of a pattern that ends in `/**`, allows it for good.
   For a rule there is a warning at the start.
-- `access.autorun_paths` adds patterns, in the user's configuration and in a workspace's file. Nothing takes any away.
-- `jp-confine explain PATH` says whether a file is one of them, and who obeys it.
+- `access.autorun_paths` adds patterns, in the user's configuration and in a workspace's file. Nothing removes patterns.
+- `jp-confine explain PATH` says whether a file is an auto-run file, and which program obeys it.
 
-A run may make and remove empty directories of these names. Where a run is started in a directory below the workspace,
-that directory and those between count as the workspace does. So does each directory outside that a rule or an option
-grants to write. What a tool profile grants by itself holds caches, and does not count.
+A run may create and delete empty directories of these names. If a run is started in a directory below the workspace,
+that directory and those between count like the workspace. So does each directory outside that a rule or an option
+grants to write. Directories that a tool profile grants by itself hold caches, and do not count.
 
-Repositories count at any depth, because `git status` looks into those inside. One further down may be deleted with all
-that is in it. A run may make one: what git writes by itself is allowed. A `.git` file, as of a worktree or a submodule, has
-the supervisor write: it leads to where git keeps that, whatever the program writes.
+Repositories count at any depth, because `git status` looks into inner ones. A run may delete an inner one with
+everything in it. A run may also create one: git's own writes are allowed. The supervisor writes a `.git` file, such as
+that of a worktree or a submodule. It leads to the place where git keeps that, whatever the program writes.
 
-direnv and mise ask before they obey a file that changed. The list has their files all the same.
+direnv and mise ask before they obey a changed file. The list has their files all the same.
 
-The list does not have what a person starts knowingly: build scripts, `Makefile`, `package.json`, tests, and what an
-unfinished `git rebase` will execute. Files of these names deeper in the workspace are not on it either: packages and
+The list does not have files that a person starts knowingly: build scripts, `Makefile`, `package.json`, tests, and the
+steps of an unfinished `git rebase`. Nor does it have files of these names deeper in the workspace, because packages and
 clones bring them along. `autorun_paths = [\"**/.envrc\"]` adds them.
 ";
 
@@ -40,14 +40,14 @@ fn document() -> String {
     let mut text = HEAD.to_owned();
     let _ = write!(text, "\nThis is version {VERSION} of the list.\n");
     let titles = [
-        (Place::Top, "In the workspace, and at the top of what is granted to write"),
-        (Place::Bare, "In the workspace, if it is no repository without a directory of files"),
+        (Place::Top, "In the workspace, and at the top of directories granted to write"),
+        (Place::Bare, "In the workspace, unless it is a bare repository itself"),
         (
             Place::Repository,
-            "In repositories, which are called `.git` or `NAME.git`, and where a file `.git` leads",
+            "In repositories: those called `.git` or `NAME.git`, and those that a file `.git` leads to",
         ),
         (Place::Hooks, "Where `core.hooksPath` leads; all of `.husky` if that is `.husky/_`"),
-        (Place::Included, "What a configuration of git includes"),
+        (Place::Included, "Files that a configuration of git includes"),
         (Place::Commands, "In directories on `PATH`, outside of the workspace"),
         (Place::Home, "In home directories"),
         (Place::Config, "In `$XDG_CONFIG_HOME` and `~/.config`"),
@@ -71,7 +71,7 @@ fn document() -> String {
     text
 }
 
-/// `UPDATE_DOCS=1` writes it.
+/// `UPDATE_DOCS=1` writes the document.
 #[test]
 fn the_document_has_the_list() {
     if std::env::var_os("UPDATE_DOCS").is_some() {

@@ -1,4 +1,4 @@
-//! What an image says of variables and programs (spec §11.2, §11.3).
+//! Rules of an image about variables and programs (spec §11.2, §11.3).
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Spec §4.
+//! Resolves paths on disk, as spec §4 says.
 
 use std::ffi::OsStr;
 use std::os::fd::AsRawFd as _;
@@ -10,7 +10,7 @@ use jp_confine_policy::lexical::normalise;
 
 use crate::place::Place;
 
-/// Where a path, physically resolved from the workspace, leads; `?` follows what does not exist.
+/// The physical target of a path from the workspace. A `?` follows a missing path.
 fn leads(place: &Place, path: &str, op: Op) -> String {
     let path = path.replace('@', place.path("").to_str().unwrap().trim_end_matches('/'));
     match resolve(place.root.as_path(), Path::new(&path), op) {
@@ -85,7 +85,7 @@ rows! {
     proc_thread_namespace: "", Content "/proc/thread-self/ns/mnt" => "not a path";
 }
 
-/// A chain of links `l1 → l2 → … → end`, followed from `l1`.
+/// A chain of symlinks `l1 → l2 → … → end`, followed from `l1`.
 fn chain(length: usize) -> String {
     let place = Place::new("w/end");
     for link in 1..=length {
@@ -175,7 +175,7 @@ fn containment_is_by_component() {
     assert!(!place.root.contains(&place.path("")));
 }
 
-/// Tool input is normalised before it is resolved, a system call's path is not [R1].
+/// Tool input is normalised before it is resolved. The path of a system call is not [R1].
 #[test]
 fn lexical_and_physical_parents_differ() {
     let place = Place::new("o/d/ o/a w/a w/l=../o/d");

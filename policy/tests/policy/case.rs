@@ -1,5 +1,5 @@
-//! Where names are equal that differ in case (spec §4.4): what is denied is denied by every spelling, and what is granted
-//! by its own alone.
+//! Names that differ in case and are equal (spec §4.4). A denial holds for every spelling, and a grant for its own
+//! spelling alone.
 
 use std::fs;
 use std::path::Path;
@@ -118,7 +118,7 @@ fn grants_hold_in_their_own_spelling() {
     assert_eq!(judge.left_of(b"/v/Out/\xff"), ALL, "it is equal to no other");
 }
 
-/// A name of which nobody can tell what it is equal to.
+/// Names that may be equal to unknown others.
 #[test]
 fn possible_aliases_are_denied() {
     let judge = Judge::of("");
@@ -178,7 +178,7 @@ fn moves_are_judged_in_every_spelling() {
     }
 }
 
-/// The tests' own disk minds case, whatever is in the directory.
+/// The tests' own disk is case-sensitive, whatever is in the directory.
 #[test]
 fn directories_are_asked() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! `?` and classes stand for one character of valid UTF-8, else for one byte (spec §9.1).
+//! `?` and classes match one character of valid UTF-8, or else one byte (spec §9.1).
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use crate::place::image_with;
 use crate::tiers::{places, rule};
 
-/// The capabilities that are left of everything at each of these paths.
+/// The capabilities that are left at each of these paths, out of all.
 fn left(denied: &[String], paths: &[Vec<u8>]) -> Vec<Capabilities> {
     let policy = FilePolicy { deny_paths: denied.to_vec(), ..FilePolicy::default() };
     let tiers = Tiers::new(&policy, None, places()).expect("patterns");
@@ -27,7 +27,7 @@ fn left(denied: &[String], paths: &[Vec<u8>]) -> Vec<Capabilities> {
     paths.iter().map(look).collect()
 }
 
-/// Whether a pattern for `name` in a directory matches `other` there: by the table, and by itself.
+/// Whether a pattern for `name` in a directory matches `other` there: by the table, and on its own.
 fn matches(name: &str, other: &[u8]) -> bool {
     let text = format!("/d/{name}");
     let path = [b"/d/", other].concat();
@@ -47,13 +47,13 @@ fn a_character_is_one_whatever_its_bytes() {
             &[b"a.txt", "é.txt".as_bytes(), "€.txt".as_bytes(), "😀.txt".as_bytes()],
             &[b".txt", "éé.txt".as_bytes(), "ae.txt".as_bytes()],
         ),
-        // No normalisation: a letter and a mark are two.
+        // There is no normalisation: a letter and a mark are two characters.
         ("?", &["\u{e9}".as_bytes()], &["e\u{301}".as_bytes()]),
         ("??", &["e\u{301}".as_bytes(), "é€".as_bytes()], &["é".as_bytes(), "€".as_bytes()]),
-        // A byte of no valid character is one.
+        // A byte of no valid character counts as one.
         ("?", &[b"\xff", b"\xe9", b"\x80", b"\xc3"], &[b"\xff\xfe", b"\xc0\xaf", b"\xe2\x82"]),
         ("??", &[b"\xff\xfe", b"\xc0\xaf", b"\xe2\x82", b"\xc3("], &[b"\xff", b"\xed\xa0\x80"]),
-        // A slash in too many bytes, a surrogate, and what is beyond Unicode.
+        // An overlong slash, a surrogate, and a number beyond Unicode.
         (
             "???",
             &[b"\xe0\x80\xaf", b"\xed\xa0\x80", b"\xf0\x9f\x98", "\u{ffff}a\u{10ffff}".as_bytes()],
@@ -97,7 +97,7 @@ fn a_character_is_one_whatever_its_bytes() {
     }
 }
 
-/// What is below a directory with such a name, and across names.
+/// Also below a directory with such a name, and across names.
 #[test]
 fn characters_count_in_every_part() {
     for (text, path, expected) in [
@@ -116,7 +116,7 @@ fn characters_count_in_every_part() {
     }
 }
 
-/// Each of these is told from all others, and stays a table of a reasonable size.
+/// Patterns that differ in each of these characters still make a small table.
 #[test]
 fn many_patterns_of_characters_are_one_table() {
     let texts: Vec<String> = (0..100).map(|n| format!("**/name{n}-?.[!a]")).collect();
@@ -126,7 +126,7 @@ fn many_patterns_of_characters_are_one_table() {
     assert_eq!(denied, [true, true, false, false]);
 }
 
-/// A pattern for one name: how it is written, and the same for the reference below.
+/// A part of a pattern for one name, for the pattern's text and for the reference below.
 #[derive(Clone, Debug)]
 enum Part {
     Any,
@@ -171,7 +171,7 @@ fn units(name: &[u8]) -> Vec<Result<char, u8>> {
         .collect()
 }
 
-/// A star stands for bytes, so that it may end within a character; what follows it may not begin there.
+/// A star matches bytes, so it may end within a character. The next part may not begin there.
 fn reference(parts: &[Part], name: &[Result<char, u8>]) -> bool {
     match (parts, name) {
         ([], name) => name.is_empty(),
@@ -216,7 +216,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// The table, and a pattern by itself, are what the words say.
+    /// The table, and a pattern on its own, match what the reference matches.
     #[test]
     fn patterns_are_over_characters(
         parts in prop::collection::vec(part(), 1..5),

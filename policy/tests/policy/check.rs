@@ -20,7 +20,7 @@ fn verdict(place: &Place, rules: &str, approved: &str, call: &str) -> String {
     said
 }
 
-/// What a tool makes of the rules that a host compiled and sent.
+/// The workspace of a tool that received the rules from a host.
 fn received(place: &Place, rules: &str, approved: &str) -> Workspace {
     let fs = place.compile(rules, approved).unwrap().rules;
     let root = Utf8PathBuf::from_path_buf(place.root.as_path().to_owned()).unwrap();
@@ -182,7 +182,7 @@ fn no_usable_policy_denies_before_anything_else() {
     }
 }
 
-/// The tests may run as root, whom no directory refuses.
+/// The tests may run as root, for whom the system denies no directory.
 #[test]
 fn a_refusal_by_the_system_has_its_own_reason() {
     let refused = |kind: std::io::ErrorKind| {
@@ -203,7 +203,7 @@ fn malformed_input_is_refused() {
     }
 }
 
-/// A baseline extends what programs reach, not what tool input may name.
+/// A baseline extends the reach of programs, not of tool input.
 #[test]
 fn only_flags_and_mounts_reach_outside() {
     let place = Place::new("o/a w/l=../o");
@@ -242,7 +242,7 @@ fn granting_names_what_effectively_grants() {
     assert_eq!(two, ["one", "two"]);
 }
 
-/// What the product keeps there takes only changes away.
+/// A control entry only withholds changes.
 #[test]
 fn granting_names_rules_on_what_is_kept() {
     let place = Place::new("w/own");

@@ -1,4 +1,4 @@
-//! Spec §6: every row of the table, tombstones, and what an error says.
+//! Spec §6: every row of the table, tombstones, and the content of errors.
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
@@ -12,7 +12,7 @@ use jp_confine_policy::warning::{DropReason, Warning, covered_baseline};
 
 use crate::place::{Place, letters, rules};
 
-/// The outcome in one line: the grants after the workspace's own, then the warnings; or the error.
+/// The outcome in one line: the grants after the workspace's own and then the warnings, or the error.
 fn outcome(place: &Place, rules: &str, approved: &str) -> String {
     match place.compile(rules, approved) {
         Ok(compiled) => {
@@ -179,7 +179,7 @@ fn declared_with_nothing_left_is_not_undeclared() {
     assert_eq!(wire(&compiled.rules), ["/false/null/null"]);
 }
 
-/// `lexical_path/external/approved_target/read` of each rule.
+/// The fields `lexical_path/external/approved_target/read` of each rule.
 fn wire(rules: &[jp_confine_policy::model::CompiledRule]) -> Vec<String> {
     let shown = |rule| {
         let json: serde_json::Value = serde_json::to_value(rule).unwrap();
@@ -301,8 +301,7 @@ fn warnings_name_the_rule_and_the_reason() {
     assert_eq!(compiled.warnings[0].approvable(), Some("fork"));
 }
 
-/// The warnings about `fork`, which leads to `target` unapproved, where the baseline grants `usr`
-/// but for `usr/local`.
+/// The warnings about `fork`, which leads to the unapproved `target`. The baseline grants `usr` except `usr/local`.
 fn covered(target: &str) -> Vec<String> {
     let place = Place::new("usr/lib/ usr/local/ other/");
     place.add(&format!("w/fork={}", place.path(target).display()));
@@ -330,7 +329,7 @@ fn a_dropped_rule_on_the_baseline_is_pointed_out() {
     assert!(covered("usr/lib")[0].contains("@/usr/lib, which the baseline grants"));
 }
 
-/// Above the baseline nothing is lost: the longer anchor wins.
+/// Above the baseline nothing is lost, because the longer anchor wins.
 #[test]
 fn a_dropped_rule_elsewhere_takes_nothing_from_the_baseline() {
     for elsewhere in ["", "other", "usr/local"] {

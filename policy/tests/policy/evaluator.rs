@@ -1,4 +1,4 @@
-//! The image's answers against a naive list of anchors (spec §5.1).
+//! Compares the image's answers with a naive list of anchors (spec §5.1).
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ fn grant() -> impl Strategy<Value = Grant> {
     })
 }
 
-/// One that means the same wherever the workspace is.
+/// A grant that means the same for any workspace.
 fn plain_grant() -> impl Strategy<Value = Grant> {
     grant().prop_map(|grant| match grant.kind {
         GrantKind::External { .. } => Grant { kind: GrantKind::Plain, ..grant },
@@ -46,8 +46,8 @@ fn depth(grant: &Grant) -> usize {
     grant.anchor.components().count()
 }
 
-/// Longest anchor; then, among the external rules and what is left of them that end the list of
-/// those, the one whose route leads to the request's; then the last.
+/// The longest anchor decides. Of the external rules and tombstones that end the list of grants on it, the one whose
+/// route leads to the request's wins. Otherwise the last grant wins.
 fn oracle(grants: &[Grant], path: &Path, route: &Path) -> Option<usize> {
     let covering = || {
         let candidates = grants.iter().enumerate().filter(|(_, grant)| counts(grants, grant));
@@ -68,14 +68,14 @@ fn oracle(grants: &[Grant], path: &Path, route: &Path) -> Option<usize> {
     Some(externals.into_iter().find(|(_, leads)| *leads).map_or(last, |(index, _)| index))
 }
 
-/// Nothing below a control entry opens up again.
+/// Nothing below a control entry grants more.
 fn counts(grants: &[Grant], grant: &Grant) -> bool {
     let mut controls = grants.iter().filter(|other| other.kind == GrantKind::Control);
     let closes = matches!(grant.kind, GrantKind::Control | GrantKind::Tombstone { .. });
     closes || !controls.any(|control| grant.anchor.starts_with(&control.anchor))
 }
 
-/// What a grant grants: a control entry what is held there without any such entry, less writing.
+/// The capabilities of a grant. A control entry has those that hold there without any such entry, except writing.
 fn granted(grants: &[Grant], grant: &Grant) -> Capabilities {
     if grant.kind != GrantKind::Control {
         return grant.caps;
@@ -112,7 +112,7 @@ proptest! {
         prop_assert_eq!(allowed, held.contains(need));
     }
 
-    /// The way to the workspace is gone once, when an image is read: it leads where the whole way does.
+    /// The walk to the workspace is done once, when an image is read. It must not change any answer.
     #[test]
     fn the_workspace_changes_no_answer(
         grants in prop::collection::vec(plain_grant(), 0..8),

@@ -1,4 +1,4 @@
-//! The example does what it says.
+//! Checks that the example works as described.
 
 use crate::authorize_example::answers;
 use crate::place::Place;

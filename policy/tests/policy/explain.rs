@@ -80,7 +80,7 @@ fn deletion_is_judged_on_the_link_itself() {
     assert_eq!(on, ["@/w/d", "@/w/d", "@/w/d", "@/w/l", "@/w/d"]);
 }
 
-/// Where a link stands other grants decide than where it leads, be that nowhere.
+/// At a symlink other grants decide than at its target, even if that does not exist.
 #[test]
 fn a_link_has_candidates_of_its_own() {
     let place = Place::new("w/d/f w/l=d w/file=d/f w/loop=loop w/dangling=d/none");
@@ -111,8 +111,8 @@ fn a_directory_stays_with_what_is_in_it() {
     assert_eq!(rule, Some("`e` (rule `d/e` (rule 1)) must stay in it"));
 }
 
-/// A pattern below a directory does not go along with that, so that it stays, unless it says the same of other places or
-/// nobody may delete the directory anyway.
+/// A pattern below a directory does not move along, so the directory must stay. Exceptions: the pattern covers other
+/// places too, or nobody may delete the directory anyway.
 #[test]
 fn patterns_below_keep_a_directory_in_its_place() {
     let place = Place::new("w/sub/t/x w/other/ w/l=sub");
@@ -147,7 +147,7 @@ fn what_cannot_be_resolved_is_denied_and_said() {
     assert_eq!((found.resolved, found.exists, found.candidates.len()), (None, false, 0));
 }
 
-/// As it is checked, and as the kernel has it.
+/// The same as `check` and the kernel say.
 #[test]
 fn nothing_may_be_done_to_a_file_as_a_directory() {
     let place = Place::new("w/d/ w/f w/l=f");
@@ -169,7 +169,7 @@ fn hidden_areas_are_marked_for_reads_only() {
     assert_eq!(allowed(&found), "-");
 }
 
-/// Of what is the launcher's own a rule decides what does not change it.
+/// For a control entry, a rule decides about everything except changes.
 #[test]
 fn a_control_entry_is_named_for_changes_alone() {
     let place = Place::new("w/own w/a");
@@ -197,7 +197,7 @@ fn a_control_entry_is_named_for_changes_alone() {
     }
 }
 
-/// As advice names it, so that what is shown can be told from another name.
+/// In the form that suggestions use, so that the path cannot be confused with another.
 #[test]
 fn bytes_that_are_no_text_are_shown_as_numbers() {
     let place = Place::new("");
@@ -221,14 +221,14 @@ fn exclusions_are_part_of_the_story() {
     assert_eq!(allowed(&of(&policy, "passwd")), "rcudx");
 }
 
-/// The tiers of [`file_policy`], `@` standing for the scratch folder.
+/// The tiers of [`file_policy`]. `@` stands for the scratch directory.
 fn tiers(place: &Place, text: &str) -> Tiers {
     let policy = file_policy(&text.replace('@', place.path("").to_str().unwrap()));
     let places = Places::without_home(place.root.as_path());
     Tiers::new(&policy, None, places).unwrap()
 }
 
-/// Beyond the grants a tier opens, and it is what decides (spec §9.6): for `check` too, which knows no
+/// Where no grant reaches, a tier may grant, and then it decides (spec §9.6). `check` says so too, although it knows no
 /// patterns.
 #[test]
 fn what_a_tier_opens_is_by_its_word() {

@@ -1,4 +1,4 @@
-//! Leave to use a path, by the policy or by consent; and workspaces that are not on disk.
+//! Permission to use a path, by the policy or by consent, and workspaces that are not on disk.
 
 use std::io::ErrorKind;
 
@@ -65,7 +65,7 @@ fn what_is_moved_keeps_its_rights_at_most() {
         |path: &str| context.check_to_use(path.as_bytes(), Capability::Create).consented().unwrap();
     for (from, to, expected) in [
         ("open/a", "open/b", Some(Going::Whole)),
-        // What is denied in `open/a` would not be there. Nothing may be made beside the new name.
+        // The denial in `open/a` would not hold at `other`. Nothing may be created beside the new name.
         (
             "open/a",
             "other",
@@ -100,7 +100,7 @@ fn renames_act_on_what_was_held() {
     }
 }
 
-/// Whatever stood there when it was judged.
+/// The kind of entry that was there when it was judged does not matter.
 #[test]
 fn a_directory_does_not_go_alone() {
     let place = Place::new("w/open/dir/file w/open/file w/open/empty/ w/open/link=file");
@@ -127,7 +127,7 @@ fn a_directory_does_not_go_alone() {
     assert!(place.path("w/open/file").exists());
 }
 
-/// Only what may lead to something is looked through.
+/// Only directories that may lead to a granted path are searched.
 #[test]
 fn a_way_leads_to_what_may_be_read() {
     for (policy, open, closed) in [

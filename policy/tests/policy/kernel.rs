@@ -1,4 +1,4 @@
-//! The resolver against the kernel's own answer, on random trees of links.
+//! Compares the resolver with the kernel's own answer, on random trees of symlinks.
 
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::place::Place;
 
-/// The kernel's number for a loop; std's name for it is not stable yet.
+/// The kernel's number for a loop. Its name in std is not stable yet.
 const ELOOP: i32 = 40;
 
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ enum Entry {
     Link(String),
 }
 
-/// Few names, so that links meet what exists.
+/// Names are few, so that symlinks often meet existing entries.
 fn path() -> impl Strategy<Value = String> {
     let name = prop_oneof![4 => "[abc]", 1 => Just("..".to_owned()), 1 => Just(".".to_owned())];
     (prop::collection::vec(name, 1..5), any::<bool>())
@@ -36,8 +36,8 @@ fn entry() -> impl Strategy<Value = Entry> {
     ]
 }
 
-/// Puts entries where they can be put, none by way of links that lead out of the scratch folder; the rest of
-/// the names stay missing.
+/// Creates the entries that can be created, none through symlinks that lead out of the scratch directory. The other
+/// names stay missing.
 fn grow(place: &Place, entries: &[(String, Entry)]) {
     let base = place.path("");
     for (name, entry) in entries {
@@ -53,7 +53,7 @@ fn grow(place: &Place, entries: &[(String, Entry)]) {
     }
 }
 
-/// Whether what there is on the way to `path` is in the folder, whose path is canonical.
+/// Whether the existing part of the way to `path` is in the directory, whose path is canonical.
 fn stays_within(folder: &Path, path: &Path) -> bool {
     let mut ancestors = path.ancestors().skip(1);
     let existing = ancestors.find(|ancestor| fs::symlink_metadata(ancestor).is_ok());
@@ -61,7 +61,7 @@ fn stays_within(folder: &Path, path: &Path) -> bool {
     place.is_some_and(|place| place.starts_with(folder))
 }
 
-/// Whether a path leads out of the scratch folder, where nothing is to be made or removed.
+/// Whether a path leads out of the scratch directory, where nothing may be created or removed.
 fn leads_out(place: &Place, found: &Result<Resolved, ResolveError>) -> bool {
     found.as_ref().is_ok_and(|found| !found.path.starts_with(place.path("")))
 }
@@ -102,7 +102,7 @@ proptest! {
         }
     }
 
-    /// However much was looked at before, the answer is that of a resolution on its own.
+    /// Earlier lookups must not change the answer of a resolution.
     #[test]
     fn remembered_look_ups_change_no_answer(
         entries in names(),
@@ -120,7 +120,7 @@ proptest! {
         }
     }
 
-    /// A file made through any spelling comes to be where the resolver said it would.
+    /// A file created through any spelling must appear where the resolver said.
     #[test]
     fn knows_where_a_create_lands(entries in names(), asked in path()) {
         let place = Place::new("");
@@ -137,7 +137,7 @@ proptest! {
         }
     }
 
-    /// A name removed through any spelling disappears where the resolver said it was.
+    /// A name removed through any spelling must disappear where the resolver said.
     #[test]
     fn knows_which_entry_is_removed(entries in names(), asked in path()) {
         let place = Place::new("");

@@ -1,9 +1,9 @@
-//! Spec §2.6.
+//! Merges layers, as spec §2.6 says.
 
 use jp_confine_policy::layers::{Layer, Layered, merge};
 use jp_confine_policy::model::FsRule;
 
-/// Merges layers of numbers, written as JSON, and says how many warnings there were.
+/// Merges layers of numbers, written as JSON, and counts the warnings.
 fn merged(layers: &[&str]) -> (Vec<u32>, usize) {
     let layers = layers.iter().map(|json| Layer {
         name: (*json).to_owned(),

@@ -1,4 +1,4 @@
-//! Spec §3.
+//! Normalises paths lexically, as spec §3 says.
 
 use std::os::unix::ffi::OsStrExt as _;
 

@@ -1,4 +1,4 @@
-//! The policy library from outside: one topic per module, table rows where a table says it best.
+//! Tests the policy crate from outside: one topic per module, with table rows where they help.
 
 mod alone;
 mod apart;

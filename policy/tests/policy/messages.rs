@@ -1,4 +1,4 @@
-//! What a refusal says: what, why, and which rule would allow it.
+//! Messages about denials: the request, the reason, and the rule that would allow it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -41,8 +41,8 @@ fn message_of_a_denial_where_nothing_grants() {
     );
 }
 
-/// What a rule to be added has to grant beside what is asked, where it belongs, and the rules with it: they allow
-/// what was asked for, and all that was allowed before.
+/// Suggested rules: their capabilities, their place, and the list after following the suggestion. The list must allow
+/// the request, and everything that was allowed before.
 #[test]
 fn rules_that_are_advised_suffice_and_take_nothing_away() {
     for (rules, call, advised, followed) in [
@@ -129,7 +129,7 @@ fn rules_that_are_advised_suffice_and_take_nothing_away() {
     }
 }
 
-/// A flag is not taken by way of a link that may be another by then; where it leads is nobody's business here.
+/// A flag does not follow a symlink that may change. Its target is not named here.
 #[test]
 fn behind_a_link_the_flag_is_for_what_it_leads_to() {
     let place = Place::new("w/fork=../o o/a");
@@ -143,7 +143,7 @@ fn behind_a_link_the_flag_is_for_what_it_leads_to() {
     assert!(place.policy_of(grants).context().check(b"fork/a", capability('u')).is_allowed());
 }
 
-/// The first rule takes away what holds without any.
+/// The first rule ends the grant that holds without rules.
 #[test]
 fn where_nothing_is_declared_two_rules_are_advised() {
     let place = Place::new("w/a w/b");
@@ -160,7 +160,7 @@ fn where_nothing_is_declared_two_rules_are_advised() {
     }
 }
 
-/// What options say there is no rule for in any file.
+/// Rules from options are in no file that could be changed.
 #[test]
 fn no_rule_is_advised_where_none_would_count() {
     let place = Place::new("w/fork=../o o/a w/a");
@@ -212,7 +212,7 @@ fn message_about_sensitive_paths() {
     );
 }
 
-/// To run what is sensitive is nobody's question where no rule reaches: no consent widens what the kernel was told.
+/// Running a sensitive file gets no prompt where no rule reaches: consent does not widen what the kernel enforces.
 #[test]
 fn nobody_is_asked_to_run_what_is_sensitive_outside_of_all_rules() {
     let place = Place::new("o/.env");
@@ -232,7 +232,7 @@ fn nobody_is_asked_to_run_what_is_sensitive_outside_of_all_rules() {
     assert!(message.ends_with("ask the user for the flag `--exec PATH`."), "{message}");
 }
 
-/// No rule is asked for where it would not count.
+/// The message suggests no rule that would not count.
 #[test]
 fn message_about_what_the_user_denied() {
     let place = Place::new("w/d/e/a w/fork=../o o/d/a");
@@ -286,7 +286,7 @@ fn message_about_an_empty_path() {
     );
 }
 
-/// Letters in the place of what is not UTF-8 are those of another path.
+/// A path with replaced letters would be another path.
 #[test]
 fn text_names_no_other_path() {
     let place = Place::new("w/a\u{fffd}");
@@ -322,7 +322,7 @@ fn allowed_has_no_message() {
     assert_eq!(message("w/a", ".:r", "", ("a", 'r')), "");
 }
 
-/// Where a tier withholds it as well, no rule is asked for as if it were enough.
+/// If a tier also withholds the path, the message does not suggest that a rule is enough.
 #[test]
 fn message_about_what_tiers_withhold() {
     let place = Place::new("w/a/k w/d/k w/src/");
@@ -351,7 +351,7 @@ fn message_about_what_tiers_withhold() {
         assert!(refused.ends_with("ask the user whether both are meant so."), "{refused}");
         assert!(!check("src:r d/k:ru", policy.clone(), call).is_allowed(), "{call}");
     }
-    // Nor is a person asked about what nobody may touch.
+    // There is also no prompt for paths that nobody may touch.
     assert!(!check("", denies, "u d/k").is_open_to_consent());
     assert!(check("src:r", reads, "r d/k").message().contains("an `access.fs` rule on this path"));
 

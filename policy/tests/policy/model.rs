@@ -1,4 +1,4 @@
-//! Spec §2.2, §2.3, §2.5.
+//! Reads and writes rules, as spec §2.2, §2.3 and §2.5 say.
 
 use jp_confine_policy::Capability;
 use jp_confine_policy::model::{CompiledAccess, CompiledRule, FsRule, Policy, RuleSource};

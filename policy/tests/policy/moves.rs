@@ -1,5 +1,4 @@
-//! What of a move is allowed before the kernel has told whether its destination exists (spec §5.2), and what a
-//! person is asked about it (spec §9.3).
+//! Plans of moves before the kernel has told whether the destination exists (spec §5.2), and their prompts (spec §9.3).
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -15,7 +14,7 @@ use jp_confine_policy::tiers::Tiers;
 
 use crate::place::{Place, image_with, letters};
 
-/// Ends of which is known what they are.
+/// Ends of known kinds.
 #[derive(Clone, Copy)]
 struct Known {
     exists: bool,
@@ -45,8 +44,7 @@ fn kind(word: &str) -> Kind {
     }
 }
 
-/// What is planned for `a` to `b`, where a person is asked about the names in `prompts`; what was asked or
-/// told on the way comes before it.
+/// The plan for `a` to `b`, if the names in `prompts` need a prompt. Prompts and reports on the way come before it.
 fn answer(rules: &str, prompts: &str, word: &str, ends: Known, consents: bool) -> String {
     let place = Place::new("");
     let root = place.root.as_path();
@@ -76,7 +74,7 @@ fn answer(rules: &str, prompts: &str, word: &str, ends: Known, consents: bool) -
     told.into_inner().concat() + &plan
 }
 
-/// Names that a person is asked about, and after a `!` those that are denied.
+/// Names that need a prompt, and after a `!` names that are denied.
 fn tiers(names: &str, workspace: &Path) -> Option<Tiers> {
     let mut policy = FilePolicy::default();
     for name in names.split_whitespace() {
@@ -120,8 +118,8 @@ rows! {
     exchange_needs_both: ".:cd", "exchange", OLD => "tell u and -, no";
 }
 
-/// Two entries change places only if either might be a directory; it is the end that is told of from which more would
-/// be taken along, with what is asked about in it.
+/// An exchange is judged as if both entries were directories. The denial is about the end from which a name that needs
+/// a prompt would move along.
 #[test]
 fn what_changes_places_is_judged_as_directories() {
     let place = Place::new("");
@@ -140,7 +138,7 @@ fn what_changes_places_is_judged_as_directories() {
     }
 }
 
-/// What moves was a file before the person answered.
+/// The source was a file before the person answered.
 struct Swapped(Cell<bool>);
 
 impl Ends for Swapped {

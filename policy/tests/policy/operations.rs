@@ -1,11 +1,11 @@
-//! What operations require (spec §5.2), with the no-gain rule for links and renames [R5].
+//! The requirements of operations (spec §5.2), with the no-gain rule for links and renames [R5].
 
 use jp_confine_policy::decide::{self, Destination, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::Image;
 
 use crate::place::{Place, letters};
 
-/// `Ok`, or the missing capabilities: prefixed by `2:` where the second path is at fault.
+/// `ok`, or the missing capabilities, with the prefix `2:` if the second path is at fault.
 fn answer(verdict: Verdict) -> String {
     match verdict {
         Verdict::Allow => "ok".to_owned(),
@@ -16,7 +16,7 @@ fn answer(verdict: Verdict) -> String {
     }
 }
 
-/// The answer to `call`: an operation and its paths, workspace-relative.
+/// The answer to `call`: an operation and its workspace-relative paths.
 fn ask(rules: &str, call: &str) -> String {
     let place = Place::new("");
     let policy = place.policy(rules, "");
@@ -37,7 +37,7 @@ fn ask(rules: &str, call: &str) -> String {
     }
 }
 
-/// An open by the letters of what is asked: `r`, `w`, `c` for `O_CREAT`, `e` for `O_EXCL`.
+/// An open with these flags: `r`, `w`, `c` for `O_CREAT`, `e` for `O_EXCL`.
 fn how(flags: &str) -> OpenRequest {
     let has = |flag| flags.contains(flag);
     OpenRequest { read: has('r'), write: has('w'), create: has('c'), exclusive: has('e') }

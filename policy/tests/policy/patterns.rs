@@ -1,4 +1,4 @@
-//! The notation of patterns (spec §9): what each covers, and that the table of all says the same.
+//! The notation of patterns (spec §9): what each matches, alone and in the table of all.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::place::{file_policy, image_with, try_image_with};
 use crate::tiers::{Judge, grants, places, rule};
 
-/// An alternative of nothing is one.
+/// An empty alternative counts as one.
 #[test]
 fn an_empty_alternative_counts() {
     let judge = Judge::of("deny=**/key{,.pub} prompt=/w/{a/,}q deny=/w/d{/**,} deny=/w/{,x}e");
@@ -35,7 +35,7 @@ fn an_empty_alternative_counts() {
     }
 }
 
-/// `dir/**` is `dir` too for what restricts, and `dir` all below, in braces as well (R19).
+/// A pattern `dir/**` that restricts also covers `dir`, and `dir` covers everything below, in braces as well (R19).
 #[test]
 fn braces_close_directories_as_names_do() {
     for text in [
@@ -69,7 +69,7 @@ fn braces_close_directories_as_names_do() {
     assert!(!says("/w/{[/**,}],a}", "/w/"), "in a class it is characters");
 }
 
-/// What is written for a path is of that path, whatever its name.
+/// A pattern written for a path matches that path, whatever its name.
 #[test]
 fn every_path_has_a_pattern() {
     for name in [
@@ -130,7 +130,7 @@ fn a_workspace_of_any_name_is_a_place() {
     }
 }
 
-/// Where `**` stands alone it goes across names; in a class it is two stars.
+/// A `**` between slashes goes across names. In a class it is two stars.
 #[test]
 fn stars_across_names() {
     for (text, matches, matches_not) in [
@@ -154,7 +154,7 @@ fn wrong_patterns_are_refused() {
     for text in ["src/**", "./src", "", "*.key", "<work>/x"] {
         assert_eq!(check(text), PatternError::Relative, "{text}");
     }
-    // Each would close less than it reads.
+    // Each would deny less than it seems to.
     for text in [
         "**.pem",
         "**{a,b}",
@@ -175,7 +175,7 @@ fn wrong_patterns_are_refused() {
         assert_eq!(check(text), PatternError::Stars, "{text}");
     }
     assert_eq!(check("~other/x"), PatternError::OtherHome);
-    // Elsewhere each of these means something.
+    // In other globs each of these has a meaning.
     for text in [
         "/w/[[:alpha:]]*",
         "/w/[_[:digit:]]",
@@ -247,7 +247,7 @@ fn what_would_need_an_endless_table_is_refused() {
     assert!(try_image_with(&[], Some(&tiers), Path::new("/w")).is_err());
 }
 
-/// A class is of a name: what explains a verdict must not go further than the verdict.
+/// A class matches within a name. An explanation must not match more than the verdict.
 #[test]
 fn a_pattern_by_itself_keeps_to_names() {
     let matches = |text: &str, path: &str| {
@@ -274,7 +274,7 @@ fn pattern() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The table says what the patterns say one by one.
+    /// The table matches what the patterns match one by one.
     #[test]
     fn the_table_is_the_patterns(
         denied in prop::collection::vec(pattern(), 0..3),
@@ -303,7 +303,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// What has nothing below is judged by the patterns that match it as by all.
+    /// For a path with nothing below it, the patterns that match it suffice for the verdict.
     #[test]
     fn the_patterns_at_a_place_are_all_that_count_there(
         denied in prop::collection::vec(pattern(), 0..3),

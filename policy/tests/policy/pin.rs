@@ -1,4 +1,4 @@
-//! Holding what was judged: what is used is that, or nothing.
+//! Pins: they use the judged object, or nothing.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -8,7 +8,7 @@ use jp_confine_policy::pin::Pin;
 
 use crate::place::{Place, capability};
 
-/// What `call` (a letter and a path) lets one hold.
+/// The pin for `call`, a letter and a path.
 fn pin(place: &Place, rules: &str, call: &str) -> Pin {
     let (letter, input) = call.split_once(' ').unwrap();
     let capability = capability(letter.chars().next().unwrap());
@@ -114,7 +114,7 @@ fn a_refusal_holds_nothing() {
     }
 }
 
-/// Who may write in the workspace could keep a reader waiting for ever.
+/// A program that may write in the workspace could otherwise block a reader for ever.
 #[test]
 fn a_pipe_keeps_nobody_waiting() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};

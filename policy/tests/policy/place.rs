@@ -1,4 +1,4 @@
-//! A scratch folder with a workspace `w` in it, and short ways to say what is there.
+//! A scratch directory with a workspace `w` in it, and short notations for its content.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -23,8 +23,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Entries separated by spaces: `w/dir/` is a directory, `w/file` a file, `w/link=text` a
-    /// link; `@` in a text stands for the scratch folder. Parents are made as needed.
+    /// Entries separated by spaces: `w/dir/` is a directory, `w/file` a file, `w/link=text` a symlink. `@` in a text
+    /// stands for the scratch directory. Parents are created as needed.
     pub(crate) fn new(entries: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
@@ -46,23 +46,23 @@ impl Place {
         }
     }
 
-    /// The absolute path of something in the scratch folder.
+    /// The absolute path of an entry in the scratch directory.
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.base.join(relative)
     }
 
-    /// A path as tests write it: relative to the scratch folder.
+    /// A path as tests write it, relative to the scratch directory.
     pub(crate) fn short(&self, path: &Path) -> String {
         path.strip_prefix(&self.base).unwrap_or(path).display().to_string()
     }
 
-    /// Text with the scratch folder's name replaced by `@`.
+    /// Text with the name of the scratch directory replaced by `@`.
     pub(crate) fn anonymous(&self, text: &str) -> String {
         text.replace(self.folder.path().to_str().unwrap(), "@")
             .replace(self.base.to_str().unwrap(), "@")
     }
 
-    /// Targets approved as `name=path`, the path relative to the scratch folder.
+    /// Targets approved as `name=path`, with the path relative to the scratch directory.
     pub(crate) fn approvals(&self, approved: &str) -> ApprovedTargets {
         let mut targets = ApprovedTargets::default();
         for (name, path) in approved.split_whitespace().filter_map(|one| one.split_once('=')) {
@@ -131,8 +131,8 @@ pub(crate) fn try_image_with(
     build(&spec)
 }
 
-/// Rules separated by spaces: `path:caps`, external ones `path!caps`; capabilities by letter as in
-/// `rcudx`, with `w` for the alias.
+/// Rules separated by spaces: `path:caps`, or `path!caps` for external ones. Capabilities are letters of `rcudx`, and
+/// `w` for the alias.
 pub(crate) fn rules(text: &str) -> Vec<FsRule> {
     text.split_whitespace().map(rule).collect()
 }
@@ -157,7 +157,7 @@ pub(crate) fn capability(letter: char) -> Capability {
     }
 }
 
-/// Capabilities by letter; `-` for none.
+/// Capabilities by letter, or `-` for none.
 pub(crate) fn letters(capabilities: impl IntoIterator<Item = Capability>) -> String {
     let letter = |one: Capability| if one == Capability::Execute { 'x' } else { initial(one) };
     let letters: String = capabilities.into_iter().map(letter).collect();

@@ -1,4 +1,4 @@
-//! Tiers and sensitive paths (spec §9, §10): what they leave of a grant, and what they open.
+//! Tiers and sensitive paths (spec §9, §10): what they leave of a grant, and what they grant.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -28,9 +28,8 @@ pub(crate) fn rule(anchor: &str, caps: Capabilities, kind: GrantKind) -> Grant {
     Grant::new(PathBuf::from(anchor), caps, kind, origin)
 }
 
-/// The workspace `/w`, all granted, with `/w/ro` to read; the home `/h`, hidden, of which `/h/all` is
-/// granted; `/usr` of the baseline; `/tmp/run`, the program's own; `/h/own` and `/w/own`, which decide
-/// what it may do.
+/// The workspace `/w`, all granted, with `/w/ro` for reading. The hidden home `/h`, of which `/h/all` is granted.
+/// `/usr` of the baseline, and `/tmp/run`, the program's own. The control files `/h/own` and `/w/own`.
 pub(crate) fn grants() -> Vec<Grant> {
     let read = Capabilities::READ;
     let own = |anchor: &str| Origin::Product { why: anchor.to_owned() };
@@ -57,7 +56,7 @@ impl Judge {
         Self::restricted(tiers, "")
     }
 
-    /// `tiers` of the user, with those of a file that anybody can commit.
+    /// The user's `tiers`, with those of a file that anybody can commit.
     fn restricted(tiers: &str, theirs: &str) -> Self {
         let mut tiers = Tiers::new(&file_policy(tiers), Some(&[]), places()).expect("patterns");
         tiers.restrict(&file_policy(theirs), places(), |_, _, _| false).expect("patterns");
@@ -173,7 +172,7 @@ rows! {
     sensitive_with_read: "read=/w/**", "write" "/w/.env" => "deny read";
 }
 
-/// Whoever can commit restricts, and opens nothing, not even to a question.
+/// A file that anybody can commit restricts, and grants nothing, not even after a prompt.
 #[test]
 fn what_anybody_can_commit_only_restricts() {
     for (own, theirs, need, path, expected) in [
@@ -241,7 +240,7 @@ fn what_would_open_more_than_the_workspace_is_left_out() {
     assert_eq!(left_out("default=deny", "read=/w/a"), 1);
 }
 
-/// Sections of files that anybody can commit say together what one of them with all their keys would.
+/// Several sections of such files count like one with all their keys.
 #[test]
 fn what_is_committed_in_sections_counts_as_one() {
     let judged = |own: &str, sections: [&str; 2]| {
@@ -281,7 +280,7 @@ fn consent_gives_what_was_asked_for_and_no_more() {
     }
 }
 
-/// Consent to opening for writing is consent to the rest of it, and opens nothing that no rule grants.
+/// Consent to opening for writing extends to the rest of `update`, and grants nothing that no rule grants.
 #[test]
 fn who_writes_already_is_not_asked_again() {
     let judge = Judge::of("prompt=/w/** deny=/w/k");
@@ -317,7 +316,7 @@ fn a_spelling_restricts_and_opens_nothing() {
     }
 }
 
-/// Nobody is asked about what a rule grants that stands where the name leads, or names the name itself.
+/// No prompt is needed if a rule's anchor is the target of the name, or the rule names the name itself.
 #[test]
 fn a_sensitive_spelling_asks_where_only_a_broader_rule_covers_it() {
     for (tiers, need, path, route, expected) in [
@@ -350,7 +349,7 @@ fn a_sensitive_spelling_asks_where_only_a_broader_rule_covers_it() {
     assert_eq!(Judge::of("").says_of("read", request), "allow");
 }
 
-/// Where nothing is declared what is sensitive in the workspace is its own, wherever it leads.
+/// If nothing is declared, sensitive names in the workspace need no prompt, wherever they lead.
 #[test]
 fn a_sensitive_spelling_in_an_open_workspace_asks_nobody() {
     let open = Origin::Product { why: "no access.fs".to_owned() };
@@ -365,7 +364,7 @@ fn a_sensitive_spelling_in_an_open_workspace_asks_nobody() {
     assert_eq!(["/w/.env", "/o/.env"].map(by), ["allow", "ask sensitive"]);
 }
 
-/// As of patterns in a home that is a link: both names are of what is opened.
+/// Like patterns in a home that is a symlink: both names are names of the granted file.
 #[test]
 fn a_pattern_that_names_what_is_sensitive_by_a_link_opens_it() {
     let place = Place::new("w/real/f w/.env=real/f");
@@ -453,7 +452,7 @@ fn what_is_asked_for_stays_so_wherever_it_goes() {
     assert_eq!(rename("/w/k", "/w/b"), "deny deny");
 }
 
-/// Nobody is asked about what is not there, nor is it told to who may not remove it at all, or not look.
+/// A missing file needs no prompt. A program that may not remove or see it does not learn that it is missing.
 #[test]
 fn what_is_missing_is_told_where_it_is_asked_about() {
     let judge = Judge::of("prompt=/w/p/** prompt=/h/asked/** deny=/w/k/**");
@@ -504,7 +503,7 @@ fn a_folder_does_not_leave_its_pattern_behind() {
     assert_eq!(relocate("/tmp/run/d", "/w/c/d"), "allow");
 }
 
-/// What patterns say below the one place and not below the other may withhold more, and open no more.
+/// Patterns below the new place that are not below the old may withhold more, and must not grant more.
 #[test]
 fn a_folder_goes_where_patterns_say_more_about_it() {
     for (tiers, from, to, expected) in [
@@ -517,7 +516,7 @@ fn a_folder_goes_where_patterns_say_more_about_it() {
         ("write=/w/p/** deny=**/*.pem", "/w/a", "/w/p/a", "allow"),
         ("write=/w/p/** deny=**/*.pem", "/w/p/a", "/w/a", "allow"),
         ("write=/o/p/** deny=**/*.pem", "/w/a", "/o/p/a", "allow"),
-        // What is sensitive there is executed by nobody, and here with consent.
+        // Where no rule reaches, nobody executes sensitive files. Below `/w` it takes consent.
         ("write=/o/p/** deny=**/*.pem", "/o/p/a", "/w/a", "deny"),
         ("write=/o/p/** deny=**/*.pem", "/w/ro/a", "/o/p/a", "deny"),
         ("write=/o/p/*.c deny=**/*.pem", "/w/a", "/o/p/a", "allow"),
@@ -533,7 +532,7 @@ fn a_folder_goes_where_patterns_say_more_about_it() {
     }
 }
 
-/// Nothing is declared but by options, and a profile keeps one name in each folder.
+/// Only options declare anything, and a profile denies one name in each directory.
 fn open_workspace() -> Vec<Grant> {
     let product = |why: &str| Origin::Product { why: why.to_owned() };
     let grant =
@@ -551,7 +550,7 @@ fn open_workspace() -> Vec<Grant> {
     ]
 }
 
-/// Wherever a folder may go, nothing in it is had there that was not had before, nor with less of a question.
+/// No allowed move of a directory gives anything in it more rights, or the same with less of a prompt.
 #[test]
 fn no_name_gains_by_the_move_of_a_folder() {
     let lists = [
@@ -578,7 +577,7 @@ fn no_name_gains_by_the_move_of_a_folder() {
     assert!(moved > 500, "{moved} moves");
 }
 
-/// How many folders may go to the place of another.
+/// The number of directories that may move to the place of another.
 fn moves_without_gain(image: &Image<'_>, written: &str) -> usize {
     let places = ["/w/a", "/w/p", "/w/p/a", "/w/ro/a", "/o/a", "/o/p/a", "/p/a", "/tmp/run/a"];
     let names = ["", "/k", "/x", "/.env", "/a.pem", "/d/k", "/d/a.pem", "/d/x"];
@@ -608,7 +607,7 @@ fn moves_without_gain(image: &Image<'_>, written: &str) -> usize {
     moves.len()
 }
 
-/// A pattern may open a folder's name alone, and a rule grants what is below.
+/// A pattern may grant a directory's name alone, and a rule everything below.
 #[test]
 fn a_folder_that_is_open_by_name_alone_does_not_go_where_more_is_granted() {
     for (tiers, from, to, expected) in [
@@ -616,13 +615,13 @@ fn a_folder_that_is_open_by_name_alone_does_not_go_where_more_is_granted() {
         ("write=/o/*", "/o/t", "/w/n", "deny"),
         ("write=/h/docs", "/h/docs", "/w/n", "deny"),
         ("write=/o/t write=/o/u", "/o/t", "/o/u", "allow"),
-        // Nothing is granted below either, and the next run may grant it.
+        // Nothing is granted below either, but the next run may grant it.
         ("write=/o/t write=/o/u deny=/o/t/d/k", "/o/t", "/o/u", "deny"),
         ("write=/o/t write=/o/u deny=/o/t/d/**", "/o/t", "/o/u", "deny"),
         ("write=/o/t write=/o/u deny=/o/u/d/k", "/o/t", "/o/u", "allow"),
         ("write=/o/t write=/o/u deny=/o/*/d/k", "/o/t", "/o/u", "allow"),
         ("write=/o/t write=/o/u deny=**/k", "/o/t", "/o/u", "allow"),
-        // What is sensitive there is executed by nobody, and here with consent.
+        // Where no rule reaches, nobody executes sensitive files. Below `/w` it takes consent.
         ("write=/o/t default=read", "/o/t", "/w/n", "deny"),
         ("write=/o/t default=write", "/o/t", "/w/n", "deny"),
         ("write=/o/t default=read", "/o/t", "/o/n", "allow"),
@@ -639,7 +638,7 @@ fn a_folder_that_is_open_by_name_alone_does_not_go_where_more_is_granted() {
     }
 }
 
-/// What a grant at the folder may change is told: not where a pattern withholds what is in it.
+/// The result is what a grant at the directory can change. It is empty if a pattern withholds what is in it.
 #[test]
 fn what_lacks_for_a_folder_to_go_is_what_it_would_have_there() {
     for (tiers, from, to, expected) in [
@@ -671,7 +670,7 @@ fn a_folder_does_not_leave_what_is_sensitive_behind() {
     assert_eq!(relocate("/h/.config/a", "/h/.config/b"), "allow");
 }
 
-/// What nobody is asked about in an open workspace, or where a profile grants it, is asked about below other rules.
+/// Sensitive files need no prompt in an open workspace, or where a profile grants them. Below other rules they do.
 #[test]
 fn a_folder_does_not_leave_the_question_about_what_is_sensitive_behind() {
     let flag = Origin::Flag { text: "-w".to_owned() };
@@ -710,7 +709,7 @@ fn a_folder_does_not_leave_the_question_about_what_is_sensitive_behind() {
     }
 }
 
-/// What a person wrote into a profile, and named, is asked about like a rule; a `default` is not for it.
+/// A profile that a person wrote and named needs prompts like a rule. A `default` does not apply to it.
 #[test]
 fn what_is_sensitive_is_asked_about_where_a_profile_was_named() {
     for (named, anchor, path, default, expected) in [
@@ -738,7 +737,7 @@ fn what_is_sensitive_is_asked_about_where_a_profile_was_named() {
     }
 }
 
-/// That of the account is one whatever the environment says.
+/// The account's home is one, whatever the environment says.
 #[test]
 fn what_is_sensitive_is_so_in_every_home() {
     let homes = ["/h".into(), "/a".into()];
@@ -763,7 +762,7 @@ fn a_walk_beneath_knows_of_patterns() {
     assert!(beneath("deny=/w/d/key", b"/usr"));
 }
 
-/// Nobody could approve where it leads.
+/// Nobody could approve the target.
 #[test]
 fn what_a_workspace_file_has_in_an_unknown_home_is_left_out() {
     let homeless = Places { home: None, ..places() };
@@ -808,8 +807,8 @@ fn the_narrowest_pattern_is_reported() {
     assert!(rest.reported(Restraint::Deny, place, place).is_none());
 }
 
-/// Of an entry its spelling is judged before it is known where that leads: what a rule grants there is nothing to
-/// the patterns.
+/// The spelling of an entry is judged before its target is known. Grants of rules at the target do not matter to the
+/// patterns.
 #[test]
 fn the_spelling_of_an_entry_restricts_whatever_is_granted_there() {
     let judge = Judge::of("deny=**/no/* prompt=**/asked/*");

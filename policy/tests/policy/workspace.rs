@@ -1,4 +1,4 @@
-//! Opening a workspace from a policy as it is written.
+//! Opens workspaces from policies as written.
 
 use std::path::Path;
 
@@ -62,8 +62,8 @@ fn the_policy_file_is_never_writable() {
     }
 }
 
-/// A pattern opens nothing by way of a link that leads out, or that programs may make: one of them may have
-/// (`docs/decisions/0028-planted-links.md`).
+/// A pattern does not follow a symlink that leads out of the workspace, or that programs may create: one of them may
+/// have (`docs/decisions/0028-planted-links.md`).
 #[test]
 fn patterns_do_not_follow_links_that_could_be_planted() {
     let place = Place::new("w/ext=../o w/fork=../p o/a p/in=../o");
@@ -94,7 +94,7 @@ fn patterns_do_not_follow_links_that_could_be_planted() {
     }
 }
 
-/// Whatever rules say, and whether they exist (spec §8.1).
+/// This holds whatever rules say, and whether or not the files exist (spec §8.1).
 #[test]
 fn what_a_user_configured_and_approved_is_never_writable() {
     for (folder, _) in Homes::of_environment().folders() {

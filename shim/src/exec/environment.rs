@@ -1,5 +1,5 @@
-//! The environment of the next program: it must load the shim and find the policy, and the folder for temporary
-//! files if it is told of no other, whatever the program made of its own (spec §11.2, §13).
+//! Prepares the environment of the next program, whatever the caller put in it (spec §11.2, §13). The program must load
+//! the library and find the policy. It also gets the directory for temporary files unless it has one.
 
 use core::ffi::{CStr, c_char};
 
@@ -16,11 +16,11 @@ use crate::errno::Errno;
 use crate::sys::preload::{BYPASS_INITIALS, BYPASSES, LIBRARY_PATHS, PRELOAD, separates};
 use crate::sys::process::Strings;
 
-/// What the next program may not have of an environment.
+/// The variables that the next program may not have.
 pub(super) struct Withheld<'i> {
     image: &'i Image<'i>,
     admission: Admission,
-    /// Whether there can be anything.
+    /// Whether the policy withholds any variable.
     any: bool,
 }
 
@@ -29,12 +29,12 @@ impl<'i> Withheld<'i> {
         Self { image, admission, any: variables::are_withheld(image) }
     }
 
-    /// Whether it may not have the variable `text`, with its value.
+    /// Whether the policy withholds the variable `text`.
     fn covers(&self, reader: &mut Reader, text: *const c_char) -> Result<bool, Errno> {
         if !self.any {
             return Ok(false);
         }
-        // A name that is longer is told by its beginning.
+        // The beginning of a longer name is enough to decide.
         let mut name = Buffer::<{ LONGEST + 2 }>::new();
         for offset in 0_usize.. {
             let byte = reader.byte(text, offset)?;
@@ -46,10 +46,10 @@ impl<'i> Withheld<'i> {
     }
 }
 
-/// Calls `run` with `envp`, or with a copy of it that carries the shim and nothing that is withheld. Where the library
-/// alone holds the run the copy has the loader open nothing that the program may not read: what it would is left out and
-/// reported, as the loader itself leaves out what it cannot read.
-/// Returns what `run` says, or why there is no such copy.
+/// Calls `run` with `envp`, or with a copy that carries the library and no withheld variables. If the library alone
+/// confines the run, the copy also names nothing for the loader that the program may not read. Such entries are left
+/// out and reported, as the loader itself leaves out files that it cannot read. Returns the result of `run`, or why the
+/// copy failed.
 #[inline(never)]
 pub(super) fn with_repaired(
     call: &CStr,
@@ -62,7 +62,7 @@ pub(super) fn with_repaired(
         Err(errno) => return errno,
     };
     let variable = handle.variable();
-    // Of runs inside, any program could have made up the image.
+    // Any program could have written the image of a nested run.
     let shim = withheld.image.outermost().text(Text::ShimPath);
     let image = withheld.image;
     let judge = (!image.holds_other_programs()).then_some(Judge { image, call });
@@ -77,34 +77,34 @@ pub(super) fn with_repaired(
     }
 }
 
-/// The variable that names the folder for temporary files. A value of the program's own stays.
+/// The variable that names the directory for temporary files. The program's own value stays.
 const TEMP: &[u8] = b"TMPDIR=";
 
-/// What every environment has of the shim: the variable that names the policy, the path of itself, and that of
-/// the folder for temporary files.
+/// The library's entries in every environment: the policy's descriptors, the library's path and the directory for
+/// temporary files.
 struct Own<'a> {
     variable: &'a Variable,
     shim: &'a [u8],
     temp: &'a [u8],
-    /// Who judges what the loader opens, where nobody else does.
+    /// Judges files that the loader opens, if no other layer does.
     judge: Option<Judge<'a>>,
 }
 
-/// What an environment holds of the variables that matter.
+/// Facts about the variables of an environment that matter here.
 struct Survey {
     count: usize,
-    /// The value of the last [`PRELOAD`], the one that loaders heed; null for none.
+    /// The value of the last [`PRELOAD`], which the loaders use; null if there is none.
     preload: *const c_char,
     preloads: usize,
     begins_with_shim: bool,
     handles: usize,
     names_handle: bool,
     has_temp: bool,
-    /// How many lists are judged here of what the loader opens beside the shim.
+    /// How many lists of other files for the loader this module must judge.
     lists: usize,
-    /// How long the entries are that list directories, with their NULs.
+    /// Total length of the entries that list directories, with their NULs.
     directories: usize,
-    /// What the next program must not get.
+    /// How many variables the next program must not get.
     banned: usize,
 }
 
@@ -167,7 +167,7 @@ impl Survey {
     }
 }
 
-/// Whether an entry names what this process has. A run that begins inside adds its own image.
+/// Whether an entry names this process's descriptors. A nested run appends its own image.
 fn names(reader: &mut Reader, text: *const c_char, variable: &Variable) -> Result<bool, Errno> {
     let Some(rest) = reader.after(text, variable.as_bytes())? else { return Ok(false) };
     Ok(matches!(reader.byte(rest, 0)?, 0 | b':'))
@@ -185,7 +185,7 @@ fn bypasses(reader: &mut Reader, text: *const c_char) -> Result<bool, Errno> {
     Ok(false)
 }
 
-/// The name and the list of an entry that names directories with libraries.
+/// The name and the list of an entry that lists library directories.
 fn lists_directories(
     reader: &mut Reader,
     text: *const c_char,
@@ -198,22 +198,22 @@ fn lists_directories(
     Ok(None)
 }
 
-/// Whether `path` is the first entry of `list`. What stands before it hides its functions: libc
-/// itself would, which can be preloaded like any library.
+/// Whether `path` is the first entry of `list`. Any library before it would hide its functions, even libc itself, which
+/// can be preloaded like any library.
 fn begins_with(reader: &mut Reader, list: *const c_char, path: &[u8]) -> Result<bool, Errno> {
     let Some(rest) = reader.after(list, path)? else { return Ok(false) };
     let end = reader.byte(rest, 0)?;
     Ok(end == 0 || separates(end))
 }
 
-/// An environment of this many variables, less the words of what is preloaded, needs no mapping.
+/// Up to this many words for variables and preload list, the environment needs no mapping.
 const NEAR: usize = 512;
 
-/// The same where what the loader opens is judged, which needs the stack, too.
+/// The same limit if lists are judged, because judging needs stack, too.
 const NEAR_JUDGED: usize = 440;
 
-/// Calls `run` with a copy in which each of the variables of the shim stands once; if it `JUDGES`, without what the
-/// loader may not open.
+/// Calls `run` with a copy that has each of the library's variables once. If `JUDGES`, it names nothing that the loader
+/// may not open.
 #[inline(never)]
 fn rebuild<const N: usize, const JUDGES: bool>(
     envp: Strings,
@@ -229,7 +229,7 @@ fn rebuild<const N: usize, const JUDGES: bool>(
     }
 }
 
-/// The list of a copy in `scratch`; if it `JUDGES`, without what the loader may not open.
+/// Builds the copy in `scratch`. If `JUDGES`, it names nothing that the loader may not open.
 fn fill<const N: usize, const JUDGES: bool>(
     scratch: &mut Scratch<N>,
     envp: Strings,
@@ -240,9 +240,9 @@ fn fill<const N: usize, const JUDGES: bool>(
     let judge = if JUDGES { judge } else { None };
     let mut reader = Reader::new();
     let given = if survey.preload.is_null() { 0 } else { reader.length(survey.preload)? };
-    // The three variables and the null pointer.
+    // Room for the library's three variables and the null pointer.
     let pointers = survey.count.saturating_add(4);
-    // The colon, and a NUL for each.
+    // The colon, and a NUL for each entry.
     let names = PRELOAD.len().saturating_add(TEMP.len()).saturating_add(3);
     let text = names.saturating_add(given).saturating_add(shim.len()).saturating_add(temp.len());
     let text = text.saturating_add(survey.directories);
@@ -252,9 +252,9 @@ fn fill<const N: usize, const JUDGES: bool>(
     let temp = if survey.has_temp { None } else { Some(texts.entry(&[TEMP, temp])?) };
     let mut slots = list.iter_mut();
     let mut entries = Reader::new();
-    // A run that begins inside has added its own image to it.
+    // A nested run has appended its own image.
     let keeps_handle = survey.names_handle && survey.handles == 1;
-    // The last list is the one that loaders heed.
+    // The loaders use the last list.
     let mut directories: &[u8] = &[];
     for index in 0..survey.count {
         let entry = reader.string(envp, index)?;
@@ -293,13 +293,14 @@ fn fill<const N: usize, const JUDGES: bool>(
     Ok(list.as_ptr().cast())
 }
 
-/// Where new entries are written, one behind the other.
+/// Memory where new entries are written one after another.
 struct Texts<'a> {
     room: &'a mut [u8],
 }
 
 impl<'a> Texts<'a> {
-    /// The new [`PRELOAD`] entry: the shim, then of the user's own what `filter` keeps; its address.
+    /// Writes the new [`PRELOAD`] entry: the library, then the user's own entries that `filter` keeps. Returns its
+    /// address.
     fn preload(
         &mut self,
         reader: &mut Reader,
@@ -314,7 +315,7 @@ impl<'a> Texts<'a> {
             given = given.wrapping_add(shim.len());
         }
         if !given.is_null() && reader.byte(given, 0)? != 0 {
-            // What begins with the shim goes on with what separates.
+            // After the library, the list goes on with a separator.
             if survey.begins_with_shim {
                 given = given.wrapping_add(1);
             }
@@ -325,7 +326,7 @@ impl<'a> Texts<'a> {
         Ok(start)
     }
 
-    /// A copy of a list, of which `filter` says how much of it, changed, is kept.
+    /// Copies a list. `filter` changes the copy and returns how much of it to keep.
     fn list(
         &mut self,
         reader: &mut Reader,
@@ -348,7 +349,7 @@ impl<'a> Texts<'a> {
         Ok(list)
     }
 
-    /// An entry of these parts; its address.
+    /// Writes an entry of these parts and returns its address.
     fn entry(&mut self, parts: &[&[u8]]) -> Result<*const u8, Errno> {
         let start = self.room.as_ptr();
         for part in parts {
@@ -358,10 +359,10 @@ impl<'a> Texts<'a> {
         Ok(start)
     }
 
-    /// Its address.
+    /// Writes `text` and returns its address.
     ///
     /// # Errors
-    /// `EFAULT` where the program changed the string meanwhile.
+    /// `EFAULT` if the program changed the string meanwhile.
     fn push(&mut self, text: &[u8]) -> Result<*const u8, Errno> {
         let room = core::mem::take(&mut self.room);
         let (here, rest) = room.split_at_mut_checked(text.len()).ok_or(Errno::EFAULT)?;

@@ -1,4 +1,4 @@
-//! The policy's descriptors, as the next program is to find them.
+//! The policy's descriptors, prepared for the next program. Used by `environment`.
 
 use core::ffi::c_int;
 
@@ -8,8 +8,7 @@ use crate::errno::Errno;
 use crate::session;
 use crate::sys::{self, Fd};
 
-/// Descriptors that stay open across exec. What had to be made anew is closed when dropped: the
-/// exec failed.
+/// Descriptors that stay open across exec. Dropping this closes recreated ones, because the exec has failed.
 pub(crate) struct Handle {
     images: [c_int; LEVELS],
     count: usize,
@@ -19,7 +18,7 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// Finds the images' descriptors, and makes those from the mapping that the program closed.
+    /// Finds the images' descriptors. Recreates those that the program closed from their mappings.
     ///
     /// # Errors
     /// `EMFILE`, `ENFILE` or `ENOMEM` where that is impossible.
@@ -56,7 +55,7 @@ impl Handle {
     }
 }
 
-/// Makes sure that exec does not close the descriptor; whether it is open at all.
+/// Clears close-on-exec on the descriptor. Returns whether it is open at all.
 fn keep(fd: c_int) -> bool {
     sys::fcntl(fd, libc::F_GETFD, 0).is_ok_and(|flags| {
         flags & libc::FD_CLOEXEC == 0
@@ -64,15 +63,15 @@ fn keep(fd: c_int) -> bool {
     })
 }
 
-/// The shared page's descriptor, or -1: the next program then finds the page by its path.
+/// The shared page's descriptor, or -1; then the next program finds the page by its path.
 fn generation() -> c_int {
     session::generation_descriptor().filter(|&fd| keep(fd)).unwrap_or(-1)
 }
 
-/// Enough for the variable's name, and for each number with its colon.
+/// Enough for the variable's name and each number with its colon.
 const ROOM: usize = 16 + 12 * (LEVELS + 1);
 
-/// An environment entry of the shim's own.
+/// An environment entry of the library's own.
 pub(crate) struct Variable {
     bytes: [u8; ROOM],
     len: usize,

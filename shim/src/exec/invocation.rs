@@ -17,10 +17,10 @@ use crate::sys::process::Strings;
 /// Longer than any name of a file (`NAME_MAX`).
 const NAME: usize = 264;
 
-/// Judges the start of the held `program` with the words `argv`: by which rules it is allowed.
+/// Judges the start of the pinned `program` with the words `argv`. Returns the rules that allow it.
 ///
 /// # Errors
-/// `EACCES` where it is not allowed; `EFAULT`.
+/// `EACCES` if no rule allows it; `EFAULT`.
 pub(super) fn judge(
     image: &Image<'_>,
     call: &CStr,
@@ -65,7 +65,7 @@ fn judge_limited(
     }
 }
 
-/// Puts the last part of `text` into `to`; nothing of one that is longer than a name can be.
+/// Copies the last part of `text` to `to`. Copies nothing if it is longer than any name.
 fn copy_name(reader: &mut Reader, text: *const c_char, to: &mut Buffer<NAME>) -> Result<(), Errno> {
     if text.is_null() {
         return Ok(());
@@ -94,7 +94,7 @@ fn refuse(image: &Image<'_>, call: &CStr, path: &[u8], argv: Strings) -> Errno {
     report::refused(image, Reason::Command, Subject { call, path, route: line.as_bytes() })
 }
 
-/// Puts the words into `to`, each with the NUL behind it, as far as there is room.
+/// Copies the words to `to`, each with its NUL, as far as there is room.
 fn copy_line<const N: usize>(argv: Strings, to: &mut Buffer<N>) -> Result<(), Errno> {
     let mut reader = Reader::new();
     for index in 0_usize.. {

@@ -1,5 +1,5 @@
-//! Programs whose names are links, as `sh` and `python3` are: followed one by one. Asking `/proc` where a
-//! descriptor is would cost a process that was just forked ten times as much.
+//! Follows the symlinks in a program's name, such as `sh` and `python3`, one by one. Asking `/proc` for the path of a
+//! descriptor would cost a newly forked process ten times as much.
 
 use jp_confine_policy::decide::{Request, Verdict};
 use jp_confine_policy::image::Image;
@@ -11,12 +11,12 @@ use crate::path::Spelling;
 use crate::resolve;
 use crate::sys::{self, Object};
 
-/// More links than names of programs have.
+/// More symlinks than program names lead through.
 const LINKS: u32 = 8;
 
-/// Holds the program that `spelling` leads to, and notes its `status`, if it may be executed and no link is on the way but at the
-/// end. `None` where another way is to tell, as for spellings and targets that are not [`SHORT`]; `spelling` is
-/// then any of those on the way.
+/// Pins the program that `spelling` leads to and stores its `status`, if it may be executed and no symlink is on the way
+/// except at its end. Returns `None` if another method must decide, as for spellings and targets that are not [`SHORT`].
+/// Then `spelling` may be any spelling on the way.
 #[inline(never)]
 pub(super) fn follow(
     image: &Image<'_>,
@@ -46,7 +46,8 @@ pub(super) fn follow(
     None
 }
 
-/// Leads `spelling` on where the held link does. Apart from [`follow`], so that this room is gone when it judges.
+/// Redirects `spelling` to the target of the pinned symlink. Separate from [`follow`], so that its buffer is gone while
+/// `follow` judges.
 #[inline(never)]
 fn step(image: &Image<'_>, spelling: &mut Spelling, link: &Object) -> Option<()> {
     let mut target = Buffer::<SHORT>::new();

@@ -1,4 +1,4 @@
-//! Programs by descriptor, and the loader that a program names.
+//! Judges programs that are started by descriptor, and the loader that a program names.
 
 use core::ffi::{CStr, c_int};
 
@@ -16,7 +16,7 @@ use crate::report::{self, Reason, Subject};
 use crate::resolve::{self, Route};
 use crate::sys;
 
-/// The program that the descriptor itself denotes (fexecve(3)).
+/// The program that the descriptor itself refers to (fexecve(3)).
 #[inline(never)]
 pub(super) fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Executable, Errno> {
     if fd == libc::AT_FDCWD {
@@ -35,7 +35,7 @@ pub(super) fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Executab
     Ok(Executable::looked_into(image, program, &status, &request, open))
 }
 
-/// The loader that the program names must be the system's: it is what brings the shim in.
+/// Allows only the system's loader, because the loader brings in the library.
 #[inline(never)]
 pub(super) fn admit(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), Errno> {
     let mut spelling = Spelling::new();
@@ -57,8 +57,8 @@ pub(super) fn admit(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), E
     }
 }
 
-/// Whether the loader is the system's already by its spelling: where a link is on the way that was known
-/// when the policy was compiled, that link, too.
+/// Whether the loader's spelling alone shows that it is the system's. A symlink on the way must have been known when
+/// the policy was compiled, and is judged, too.
 fn is_systems(image: &Image<'_>, spelling: &mut Spelling) -> Result<bool, Errno> {
     resolve::expand_alias(image, spelling, true)?;
     for _ in 0..LINKS {
@@ -76,5 +76,5 @@ fn is_systems(image: &Image<'_>, spelling: &mut Spelling) -> Result<bool, Errno>
     Ok(false)
 }
 
-/// How many spellings of a loader are judged: a link, and where it leads.
+/// How many spellings of a loader are judged: a symlink and its target.
 const LINKS: u32 = 2;

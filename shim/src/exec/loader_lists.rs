@@ -1,5 +1,5 @@
-//! Judges what an environment has the loader open before any hook is there: libraries to preload, and directories to
-//! look for libraries in (ld.so(8)). Used by `environment`, where no other layer judges what the loader opens.
+//! Judges the files that an environment makes the loader open before any hook exists: libraries to preload, and
+//! directories to search for libraries (ld.so(8)). `environment` uses it if no other layer judges those files.
 
 use core::ffi::CStr;
 
@@ -15,7 +15,7 @@ use crate::report::{self, Reason, Subject};
 use crate::sys::preload::separates;
 use crate::{resolve, sys};
 
-/// Judges the lists of one call.
+/// Judges the lists for one call.
 #[derive(Clone, Copy)]
 pub(super) struct Judge<'i> {
     pub(super) image: &'i Image<'i>,
@@ -34,7 +34,7 @@ const PLATFORMS: [&[u8]; 4] = [b"x86_64", b"haswell", b"xeon_phi", b"aarch64"];
 enum Token {
     Library,
     Platform,
-    /// The directory of the program, which a script's name does not say.
+    /// The directory of the program. The name of a script does not reveal it.
     Origin,
 }
 
@@ -48,18 +48,18 @@ const TOKENS: [(&[u8], Token); 6] = [
 ];
 
 impl Judge<'_> {
-    /// Takes out of `list`, what is to be preloaded, the entries that may not be read; how long it is then. An entry
-    /// without a slash is looked for in `directories` first.
+    /// Removes the entries that may not be read from `list`, the libraries to preload. Returns its new length. The
+    /// loader looks for an entry without a slash in `directories` first.
     pub(super) fn libraries(self, list: &mut [u8], directories: &[u8]) -> usize {
         retain(list, separates, |entry| {
-            // musl takes white space for a separator, which glibc takes for a part of the name.
+            // musl takes white space as a separator; glibc takes it as part of the name.
             let mut words = entry.split(|byte| byte.is_ascii_whitespace() || *byte == b'\x0b');
             self.is_readable(entry, directories)
                 && words.all(|word| self.is_readable(word, directories))
         })
     }
 
-    /// Takes out of `list`, of directories with libraries, those that may not be read; how long it is then.
+    /// Removes the library directories that may not be read from `list`. Returns its new length.
     pub(super) fn directories(self, list: &mut [u8]) -> usize {
         retain(
             list,
@@ -71,7 +71,7 @@ impl Judge<'_> {
         )
     }
 
-    /// Whether the library `entry` may be read wherever the loader finds it by the environment.
+    /// Whether the library `entry` may be read at every place where the environment makes the loader look.
     fn is_readable(self, entry: &[u8], directories: &[u8]) -> bool {
         if entry.is_empty() {
             return true;
@@ -86,8 +86,8 @@ impl Judge<'_> {
         })
     }
 
-    /// Whether the path of these parts may be read, whatever the loader puts in for its tokens; where there is nothing it
-    /// will find that, too. No path is the working directory.
+    /// Whether the path of these parts may be read, whatever the loader inserts for its tokens. A missing file counts
+    /// as readable, because the loader will not find it either. An empty path is the working directory.
     fn may_be_read(self, parts: &[&[u8]]) -> bool {
         let is_good = |library, platform| self.expanded(parts, library, platform).is_ok();
         if !parts.iter().any(|part| part.contains(&b'$')) {
@@ -99,7 +99,7 @@ impl Judge<'_> {
         of_platform(None) && LIBS.iter().all(|library| of_platform(Some(library)))
     }
 
-    /// Judges the path of these parts, with these in place of the tokens.
+    /// Judges the path of these parts with the given values for the tokens.
     #[inline(never)]
     fn expanded(
         self,
@@ -144,18 +144,18 @@ fn may_read(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     decide::access(image, request, Capabilities::READ)
 }
 
-/// The token that `text` begins with, and what is behind it.
+/// The token at the start of `text`, and the rest.
 fn token(text: &[u8]) -> Option<(Token, &[u8])> {
     TOKENS.iter().find_map(|&(name, token)| Some((token, text.strip_prefix(name)?)))
 }
 
-/// Whether a byte separates entries of `LD_LIBRARY_PATH`: all loaders take the colon, glibc the semicolon (ld.so(8)),
-/// musl the end of a line.
+/// Whether a byte separates entries of `LD_LIBRARY_PATH`. All loaders take the colon, glibc also the semicolon
+/// (ld.so(8)), and musl the line end.
 const fn is_between_directories(byte: u8) -> bool {
     matches!(byte, b':' | b';' | b'\n')
 }
 
-/// Takes the entries out of `list` that are not `wanted`; how long it is then.
+/// Removes the entries from `list` that are not `wanted`. Returns its new length.
 fn retain(
     list: &mut [u8],
     separates: impl Fn(u8) -> bool,

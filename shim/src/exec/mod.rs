@@ -1,4 +1,5 @@
-//! Running programs: judged, able to carry the shim, and with an environment that does.
+//! Starts programs: judges them, checks that they can carry the library, and prepares their environment. Used by the
+//! hooks.
 //!
 //! Safe in a `vfork` child: everything is on the stack, and no static changes.
 
@@ -38,9 +39,8 @@ use program::{Executable, Interpreter, Kind};
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
 const SCRIPT_DEPTH: u32 = 5;
 
-/// Runs the program at `path`, relative to `dirfd`, in the place of this one; `flags` as for
-/// execveat(2). Returns only with an error: the kernel's, or `EACCES` or `ENOENT` where the policy
-/// refuses.
+/// Replaces this program with the one at `path`, relative to `dirfd`; `flags` as for execveat(2). Returns only on
+/// error: the kernel's, or `EACCES` or `ENOENT` if the policy denies it.
 pub(crate) fn execute(
     call: &CStr,
     dirfd: c_int,
@@ -58,25 +58,25 @@ pub(crate) fn execute(
 /// How much of a program was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sight {
-    /// All that it consists of: interpreter and loader, too.
+    /// All its parts, including interpreter and loader.
     Whole,
-    /// The program alone, which nobody could look into here, or which starts another; the other layers are to judge the
+    /// The program alone, because it cannot be inspected here or it starts another one. The other layers must judge the
     /// call.
     Outside,
 }
 
-/// A program as it was named to be started.
+/// A program as the caller named it.
 #[derive(Clone, Copy)]
 pub(crate) struct Program {
     pub(crate) dirfd: c_int,
     pub(crate) path: *const c_char,
     pub(crate) argv: Strings,
-    /// As for execveat(2).
+    /// Flags as for execveat(2).
     pub(crate) flags: c_int,
 }
 
-/// Calls `run` with the path of a program that may run, its words, an environment that confines it, and
-/// how much was judged. Returns what `run` says, or why there is no such program or environment.
+/// Calls `run` with the path of an allowed program, its words, an environment that confines it, and how much was
+/// judged. Returns the result of `run`, or why there is no such program or environment.
 pub(crate) fn with_judged(
     call: &CStr,
     program: Program,
@@ -95,8 +95,7 @@ pub(crate) fn with_judged(
     judge_and_run(image, call, program, envp, run)
 }
 
-/// Paths of programs are seldom longer; a thread may have a stack of 16 KiB, and what judging needs at once
-/// is to fit in 12.
+/// Most paths of programs are shorter. A thread may have a stack of 16 KiB, and judging must fit in 12.
 const SHORT: usize = 256;
 
 fn judge_and_run(
@@ -132,8 +131,8 @@ fn judge_and_run_long(
     }
 }
 
-/// As [`with_judged`]; `path` is the copy of the program's, which the kernel gets as it was spelled: a
-/// script and the process list show that spelling.
+/// Like [`with_judged`]. `path` is a copy of the program's path. The kernel gets it as spelled, because scripts and the
+/// process list show that spelling.
 fn run_if_judged(
     image: &Image<'_>,
     call: &CStr,
@@ -153,8 +152,7 @@ fn run_if_judged(
     }
 }
 
-/// Judges the program at `path`: the rules by which it may be started with its arguments, and how much of
-/// it was judged.
+/// Judges the program at `path`. Returns the rules that allow it with its arguments, and how much was judged.
 #[inline(never)]
 fn judge(
     image: &Image<'_>,
@@ -183,7 +181,7 @@ fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     decide::access(image, request, Capabilities::EXECUTE)
 }
 
-/// Holds the program at `path`, if it may be executed.
+/// Pins the program at `path` if it may be executed.
 #[inline(never)]
 fn find(
     image: &Image<'_>,
@@ -216,7 +214,7 @@ fn find(
     Ok(program)
 }
 
-/// As [`links::follow`], where a link at the end is to be followed.
+/// Like [`links::follow`], if a symlink at the end is to be followed.
 #[cfg(target_os = "linux")]
 fn follow(
     image: &Image<'_>,
@@ -227,7 +225,7 @@ fn follow(
     if stop_at_link { None } else { links::follow(image, spelling, status) }
 }
 
-/// No spelling is trusted there.
+/// macOS trusts no spelling.
 #[cfg(target_os = "macos")]
 const fn follow(
     _: &Image<'_>,
@@ -238,8 +236,8 @@ const fn follow(
     None
 }
 
-/// A name in a hidden area that is not there: whoever searches `PATH` asks for many of those, and
-/// that is no refusal to tell of.
+/// Whether the name is in a hidden area and does not exist. A search along `PATH` tries many such names, and none of
+/// them is a denial to report.
 fn is_absent(image: &Image<'_>, spelling: &Spelling) -> bool {
     let hidden = matches!(may_execute(image, &spelling.request()),
         Verdict::Deny(denial) if denial.hidden);
@@ -252,8 +250,8 @@ fn leads_nowhere(spelling: &Spelling, flags: c_int) -> bool {
     matches!(resolve::pin(spelling, flags, &mut path), Err(Errno::ENOENT | Errno::ENOTDIR))
 }
 
-/// A file without a name was written by whoever holds it; no rule covers it. What was removed while a person was asked
-/// about it is not there any more: nobody is asked about that again.
+/// Judges a file without a name. Its holder wrote it, so no rule covers it. If the file was removed while a prompt was
+/// open, it is simply missing, and nobody is prompted again.
 #[inline(never)]
 fn judge_nameless(
     image: &Image<'_>,
@@ -261,7 +259,7 @@ fn judge_nameless(
     spelling: &Spelling,
     program: &Object,
 ) -> Result<(), Errno> {
-    // Where a link leads that was put there since is not to be told.
+    // A symlink may have been put there since. The answer must not reveal where it leads.
     if leads_nowhere(spelling, libc::O_NOFOLLOW) {
         return Err(Errno::ENOENT);
     }
@@ -271,8 +269,8 @@ fn judge_nameless(
     report::settle(image, verdict, Subject::new(call, path.as_bytes()))
 }
 
-/// Follows the program, which was named so, to what the processor will run first, and refuses what cannot
-/// carry the shim (spec §13).
+/// Follows the program from its name to the file that the processor runs first. Denies files that cannot carry the
+/// library (spec §13).
 #[inline(never)]
 fn admit(
     image: &Image<'_>,
@@ -281,7 +279,7 @@ fn admit(
     program: Executable,
 ) -> Result<Sight, Errno> {
     let mut program = program;
-    // One buffer for all names: what a thread has of stack is little.
+    // One buffer for all names, because the thread's stack is small.
     let mut next = Interpreter::new();
     for _ in 0..=SCRIPT_DEPTH {
         let reason = match program::inspect(&program, &mut next) {
@@ -297,27 +295,27 @@ fn admit(
             Ok(Kind::Dynamic) => {
                 return loader::admit(image, call, next.as_bytes()).map(|()| Sight::Whole);
             }
-            // The kernel starts no loader but its own.
+            // The kernel starts only its own loader.
             #[cfg(target_os = "macos")]
             Ok(Kind::Dynamic) => return Ok(Sight::Whole),
             #[cfg(target_os = "macos")]
             Ok(Kind::Protected) => Reason::ShimUnreachable,
-            // The supervisor answers as below.
+            // The supervisor gives the answer of `not_a_program`.
             Ok(Kind::Other) if image.is_learned_from() => return Ok(Sight::Outside),
             Ok(Kind::Other) => return Err(not_a_program(&program.object)),
-            // The kernel holds it.
+            // The kernel confines it.
             Ok(Kind::Static) if image.holds_other_programs() => return Ok(Sight::Whole),
-            // The supervisor judges the program that it is to start.
+            // The supervisor judges the program that the loader will start.
             #[cfg(target_os = "linux")]
             Ok(Kind::Loader) if image.holds_other_programs() => return Ok(Sight::Outside),
             #[cfg(target_os = "linux")]
             Ok(Kind::Loader) => Reason::StaticProgram,
             Ok(Kind::Static) => Reason::StaticProgram,
             Ok(Kind::Foreign) => Reason::ForeignProgram,
-            // No program for anybody.
+            // No layer can run this as a program.
             Err(errno) if !program.is_file => return Err(errno),
-            // The kernel would run what nobody may read, but the shim does not work in it, and its
-            // interpreter is anybody's guess.
+            // The kernel would run an unreadable file, but the library does not work in it, and its interpreter is
+            // unknown.
             Err(Errno::EACCES | Errno::ENAMETOOLONG) if image.holds_other_programs() => {
                 return Ok(Sight::Outside);
             }
@@ -332,7 +330,7 @@ fn admit(
     Err(Errno::ELOOP)
 }
 
-/// Refuses a program that is told by where it is, or where nothing says that, as without `/proc`, by its name.
+/// Denies a program. Names it by its place, or by its name if the place is unknown, as without `/proc`.
 #[inline(never)]
 fn refuse(
     image: &Image<'_>,
@@ -353,13 +351,13 @@ fn refuse(
     report::refused(image, reason, Subject::new(call, spelling.lexical()))
 }
 
-/// Neither a script nor a binary: what the kernel answers, without asking it, because an
-/// interpreter registered for such files (`binfmt_misc`) would run unjudged.
+/// The kernel's answer for a file that is neither script nor binary. The kernel is not asked, because an interpreter
+/// registered for such files (`binfmt_misc`) would run unjudged.
 fn not_a_program(file: &Object) -> Errno {
     sys::accessible(file, libc::X_OK).err().unwrap_or(Errno::ENOEXEC)
 }
 
-/// Whether the loader of the new program will find the shim, and not refuse to preload it.
+/// Whether the new program's loader will find the library and agree to preload it.
 #[inline(never)]
 fn can_carry_shim(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), Errno> {
     if image.holds_other_programs() {

@@ -1,4 +1,4 @@
-//! What kind of program a file is, read as the kernel reads it.
+//! Determines the kind of a program file, by the kernel's rules.
 
 use core::ffi::c_int;
 
@@ -20,12 +20,12 @@ mod system;
 #[path = "program/mach_o.rs"]
 mod system;
 
-/// How much of a file the kernel looks at for a `#!` line (`BINPRM_BUF_SIZE`).
+/// How much of a file the kernel examines for a `#!` line (`BINPRM_BUF_SIZE`).
 const LINE: usize = 256;
 /// Enough for the header and the program headers of nearly every binary.
 const HEAD: usize = 1024;
-/// The path of the interpreter of a script, which a line of [`LINE`] names, or of a loader, of which there
-/// is one, with a shorter path, on every system.
+/// The path of a script's interpreter or of a loader. A line of [`LINE`] bytes names the interpreter. Each system has
+/// only one loader, with a shorter path.
 pub(crate) type Interpreter = Buffer<LINE>;
 
 /// A kind of executable file.
@@ -35,33 +35,33 @@ pub(crate) enum Kind {
     Script,
     /// A binary of this machine that names its loader.
     Dynamic,
-    /// A binary of this machine without a loader: nothing can be preloaded into it.
+    /// A binary of this machine without a loader. Nothing can be preloaded into it.
     Static,
-    /// A loader itself, which starts whatever its words say.
+    /// A loader itself, which starts the program that its arguments name.
     #[cfg(target_os = "linux")]
     Loader,
     /// A binary of another machine or word size.
     Foreign,
-    /// A binary into which the system preloads nothing.
+    /// A binary that the system preloads nothing into.
     #[cfg(target_os = "macos")]
     Protected,
-    /// Nothing that the kernel itself can run.
+    /// A file that the kernel itself cannot run.
     Other,
 }
 
-/// A file that is to be started, held.
+/// A pinned file that should be started.
 pub(crate) struct Executable {
     pub(crate) object: Object,
     /// Whether it is a regular file, which every program is.
     pub(crate) is_file: bool,
     /// Whether it still has a name.
     pub(crate) is_named: bool,
-    /// The same, open for reading.
+    /// The same file, open for reading.
     file: Result<Fd, Errno>,
 }
 
 impl Executable {
-    /// What is held, with what fstat(2) says of it; `open` opens a regular file.
+    /// Wraps a pinned object with its fstat(2) result. `open` opens a regular file.
     #[inline(never)]
     fn new(
         object: Object,
@@ -77,9 +77,9 @@ impl Executable {
         Self { object, is_file: kind == libc::S_IFREG, is_named: status.st_nlink > 0, file }
     }
 
-    /// As [`Self::new`], of what a spelling leads to. Where the kernel holds what cannot be looked into, it is
-    /// not tried for what the policy keeps from being read, or asks about: another layer would report that, and looks
-    /// again at what may have changed while somebody was asked.
+    /// Like [`Self::new`], for the object that a spelling leads to. If other layers confine programs that cannot be
+    /// inspected, this opens only files that the policy allows to be read without a prompt. Another layer would report
+    /// other attempts, and it checks again whether the file changed during a prompt.
     pub(crate) fn spelled(
         image: &Image<'_>,
         object: Object,
@@ -91,7 +91,7 @@ impl Executable {
         })
     }
 
-    /// As [`Self::spelled`], of what `request` is about, and `open` opens.
+    /// Like [`Self::spelled`], for the object of `request`, which `open` opens.
     pub(crate) fn looked_into(
         image: &Image<'_>,
         object: Object,
@@ -105,24 +105,24 @@ impl Executable {
         Self::new(object, status, file)
     }
 
-    /// Whether it has capabilities of its own.
+    /// Whether the file has capabilities.
     #[cfg(target_os = "linux")]
     pub(crate) fn has_capabilities(&self) -> bool {
         self.file.as_ref().is_ok_and(sys::has_capabilities)
     }
 }
 
-/// How a program is opened to look into it. What it is was asked before; should it be something else by
-/// now, nobody waits for that.
+/// Flags for opening a program to inspect it. Its type was checked before; if it has changed since, the open does not
+/// block.
 pub(crate) const FLAGS: c_int =
     libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NOCTTY | libc::O_NONBLOCK;
 
-/// Looks into the program. Afterwards `next` is the path of the interpreter of a script, or
-/// of the loader of a dynamic program; it stays as it is for other programs.
+/// Inspects the program. Stores the path of a script's interpreter or of a dynamic program's loader in `next`, which
+/// otherwise stays unchanged.
 ///
 /// # Errors
-/// `ELOOP` for a link, `EACCES` for what else is no regular file, or may not be read; `ENAMETOOLONG` for a
-/// loader of no system.
+/// `ELOOP` for a symlink; `EACCES` for other objects that are not regular files, and for unreadable files;
+/// `ENAMETOOLONG` for a loader that no system has.
 #[inline(never)]
 pub(crate) fn inspect(program: &Executable, next: &mut Interpreter) -> Result<Kind, Errno> {
     let file = match &program.file {
@@ -145,7 +145,7 @@ pub(crate) fn inspect(program: &Executable, next: &mut Interpreter) -> Result<Ki
     system::binary(file, found, next)
 }
 
-/// Fills `to` from `offset` of the file, whose beginning is `head`; whether that much is there.
+/// Fills `to` from `offset` of the file, which begins with `head`. Returns whether the file has that many bytes.
 fn fetch(file: &Fd, head: &[u8], offset: u64, to: &mut [u8]) -> Result<bool, Errno> {
     let start = usize::try_from(offset).unwrap_or(usize::MAX);
     if let Some(known) = head.get(start..start.saturating_add(to.len())) {
@@ -157,7 +157,7 @@ fn fetch(file: &Fd, head: &[u8], offset: u64, to: &mut [u8]) -> Result<bool, Err
     Ok(read_at(file, to, offset)? == to.len())
 }
 
-/// Reads until `to` is full or the file ends; how much that was.
+/// Reads until `to` is full or the file ends. Returns the number of bytes.
 fn read_at(file: &Fd, to: &mut [u8], offset: u64) -> Result<usize, Errno> {
     let mut filled = 0_usize;
     while let Some(rest) = to.get_mut(filled..).filter(|rest| !rest.is_empty()) {

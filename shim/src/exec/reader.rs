@@ -1,4 +1,4 @@
-//! Reading `argv` and `envp`, which the program may have got wrong.
+//! Reads `argv` and `envp`, which may hold bad pointers.
 
 use core::ffi::c_char;
 
@@ -7,11 +7,10 @@ use crate::memory;
 use crate::sys::process::Strings;
 
 const PAGE: usize = 4096;
-/// More strings than the kernel takes (`MAX_ARG_STRINGS` is bounded by the stack's size): a list
-/// without an end.
+/// More strings than the kernel accepts (the stack's size bounds `MAX_ARG_STRINGS`). A longer list has no end.
 const ENDLESS: usize = 1 << 24;
 
-/// Reads the program's memory, asking about each page once while it stays on it.
+/// Reads the program's memory. Checks each page once while it stays on it.
 pub(crate) struct Reader {
     page: usize,
 }
@@ -36,15 +35,14 @@ impl Reader {
     pub(crate) fn byte(&mut self, text: *const c_char, offset: usize) -> Result<u8, Errno> {
         let at = text.cast::<u8>().wrapping_add(offset);
         self.check(at.addr())?;
-        // SAFETY: the page was found readable.
+        // SAFETY: `check` found the page readable.
         Ok(unsafe { at.read_volatile() })
     }
 
-    /// The string `index` of a list, null at its end. No list is an empty one, as the kernel has
-    /// it.
+    /// The string `index` of a list, or null at its end. A null list is empty, as for the kernel.
     ///
     /// # Errors
-    /// `EFAULT`; `E2BIG` for a list without an end.
+    /// `EFAULT`; `E2BIG` for a list that has no end.
     pub(crate) fn string(&mut self, list: Strings, index: usize) -> Result<*const c_char, Errno> {
         if list.is_null() {
             return Ok(core::ptr::null());
@@ -55,7 +53,7 @@ impl Reader {
         let at = list.wrapping_add(index);
         self.check(at.addr())?;
         self.check(at.addr().wrapping_add(size_of::<usize>().wrapping_sub(1)))?;
-        // SAFETY: the pages of its first and last byte were found readable.
+        // SAFETY: `check` found the pages of the first and last byte readable.
         Ok(unsafe { at.read_unaligned() })
     }
 
@@ -71,7 +69,7 @@ impl Reader {
         Ok(count)
     }
 
-    /// What follows `prefix` in `text`, if that begins so.
+    /// The rest of `text` after `prefix`, if it begins so.
     ///
     /// # Errors
     /// `EFAULT`.

@@ -1,10 +1,10 @@
-//! Memory for one exec: on the stack while it is little.
+//! Memory for one exec, on the stack if it is little.
 
 use crate::errno::Errno;
 use crate::sys::process::Memory;
 
-/// Words for pointers and bytes, zeroed; up to `NEAR` of them on the stack. A larger piece is a mapping,
-/// which a `vfork` child whose exec succeeds leaves to its parent: rare, and better than refusing.
+/// Zeroed words for pointers and bytes, up to `NEAR` of them on the stack. A larger piece is a mapping. If a `vfork`
+/// child's exec succeeds, the mapping is left to the parent, which is rare and better than failing.
 pub(crate) struct Scratch<const NEAR: usize> {
     near: [usize; NEAR],
     far: Option<Memory>,
@@ -30,6 +30,6 @@ impl<const NEAR: usize> Scratch<NEAR> {
 /// The words as bytes.
 pub(crate) fn bytes_of(words: &mut [usize]) -> &mut [u8] {
     let length = size_of_val(words);
-    // SAFETY: the same memory, for as long as the words are borrowed; bytes need no alignment.
+    // SAFETY: the same memory, for as long as the words are borrowed. Bytes need no alignment.
     unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), length) }
 }

@@ -1,4 +1,4 @@
-//! Finding a program along `PATH`, as execvp(3) does.
+//! Finds a program along `PATH`, as execvp(3) does.
 
 use core::ffi::c_char;
 
@@ -10,16 +10,16 @@ use crate::far::Far;
 use crate::sys::process::Strings;
 use crate::{memory, sys};
 
-/// Where to look without a `PATH` (confstr(3), `_CS_PATH`).
+/// The search path without a `PATH` (confstr(3), `_CS_PATH`).
 const DEFAULT: *const c_char = c"/bin:/usr/bin".as_ptr();
 
-/// The caller's environment, where POSIX has exec use it.
+/// The caller's environment, which POSIX prescribes for exec functions without `envp`.
 pub(crate) fn environ() -> Strings {
     sys::startup::environ()
 }
 
-/// Calls `attempt` with each path that `file` may stand for, until one ends the search. Returns
-/// only with an error, as the attempts do.
+/// Calls `attempt` with each path that `file` may stand for, until one ends the search. Returns only on error, as the
+/// attempts do.
 pub(crate) fn along_path(
     file: *const c_char,
     attempt: impl FnMut(*const c_char) -> Errno,
@@ -27,7 +27,7 @@ pub(crate) fn along_path(
     along(file, None, attempt)
 }
 
-/// As [`along_path`], along the elements of `list` where one is given.
+/// Like [`along_path`], but along the elements of `list` if given.
 pub(crate) fn along(
     file: *const c_char,
     list: Option<*const c_char>,
@@ -70,7 +70,7 @@ fn search(
         };
         match answer {
             Some(Errno::EACCES) => refused = Some(Errno::EACCES),
-            // The last three: a file server that does not answer.
+            // A file server that does not answer causes the last three.
             None
             | Some(
                 Errno::ENOENT
@@ -86,7 +86,7 @@ fn search(
     }
 }
 
-/// As [`candidate`], of a path that is short.
+/// Like [`candidate`], for a short path.
 #[inline(never)]
 fn near_candidate(
     reader: &mut Reader,
@@ -97,7 +97,7 @@ fn near_candidate(
     candidate(reader, place, name, &mut Buffer::<SHORT>::new(), attempt)
 }
 
-/// Tries `name` in the element of a list that begins at a place in it. No answer where that does not fit in
+/// Tries `name` in the list element that begins at the given index. Returns no answer if the path does not fit in
 /// `path`.
 fn candidate<const N: usize>(
     reader: &mut Reader,
@@ -116,12 +116,12 @@ fn candidate<const N: usize>(
 pub(crate) struct Element {
     pub(crate) end: usize,
     pub(crate) last: bool,
-    /// There was room for it; what is longer than a path may be leads nowhere.
+    /// It fitted. An element that is longer than any path leads nowhere.
     pub(crate) fits: bool,
 }
 
-/// Puts the element of `list` that begins at `at` into `to`, with the slash that a name follows;
-/// an empty one is the working directory.
+/// Copies the element of `list` that begins at `at` to `to`, with a slash for a name to follow. An empty element means
+/// the working directory.
 ///
 /// # Errors
 /// `EFAULT`.
@@ -149,12 +149,12 @@ pub(crate) fn element<const N: usize>(
     Ok(element)
 }
 
-/// The value of a variable of the caller's.
+/// The value of a variable in the caller's environment.
 fn variable(reader: &mut Reader, name: &[u8]) -> Result<Option<*const c_char>, Errno> {
     find(reader, name).map(|found| found.map(|(_, value)| value))
 }
 
-/// Where in the environment a variable is, and its value.
+/// The index of a variable in the environment, and its value.
 fn find(reader: &mut Reader, name: &[u8]) -> Result<Option<(usize, *const c_char)>, Errno> {
     let environ = environ();
     let mut index = 0_usize;
@@ -179,7 +179,7 @@ pub(crate) fn value(name: &[u8]) -> Result<Option<*const c_char>, Errno> {
     variable(&mut Reader::new(), name)
 }
 
-/// Takes a variable out of the caller's environment, as unsetenv(3) does.
+/// Removes a variable from the caller's environment, as unsetenv(3) does.
 ///
 /// # Errors
 /// `EFAULT`.
@@ -189,7 +189,7 @@ pub(crate) fn forget(name: &[u8]) -> Result<(), Errno> {
     while let Some((index, _)) = find(&mut reader, name)? {
         let mut to = environ().cast_mut().wrapping_add(index);
         loop {
-            // SAFETY: the list is the program's own, and was read up to here.
+            // SAFETY: the list is the program's own, and was read up to this entry.
             let next = unsafe { to.wrapping_add(1).read() };
             // SAFETY: libc's own functions write to that list too.
             unsafe { to.write(next) };

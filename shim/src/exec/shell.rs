@@ -1,4 +1,4 @@
-//! A file that the kernel cannot run is a shell script to execvp(3).
+//! Runs files that the kernel cannot execute as shell scripts, as execvp(3) does.
 
 use core::ffi::{CStr, c_char};
 
@@ -10,11 +10,10 @@ use crate::sys::process::Strings;
 /// The shell of system(3), popen(3) and execvp(3).
 pub(crate) const SHELL: &CStr = c"/bin/sh";
 
-/// A command line of this many words needs no mapping.
+/// A command line of up to this many words needs no mapping.
 const ARGUMENTS: usize = 64;
 
-/// Runs the program `path`; where the kernel answers `ENOEXEC`, the shell with it as a script.
-/// Returns only with an error.
+/// Runs the program `path`. If the kernel answers `ENOEXEC`, runs the shell with it as a script. Returns only on error.
 pub(crate) fn or_script(call: &CStr, path: *const c_char, argv: Strings, envp: Strings) -> Errno {
     let execute = |path, argv| super::execute(call, libc::AT_FDCWD, path, argv, envp, 0);
     match execute(path, argv) {
@@ -40,7 +39,7 @@ fn fill(
 ) -> Result<Strings, Errno> {
     let mut reader = Reader::new();
     let count = reader.count(argv)?;
-    // The shell, the script and the null pointer; the script's own name is left out.
+    // Room for the shell, the script and the null pointer. The script's own name is left out.
     let list = scratch.words(count.saturating_add(3))?;
     let mut slots = list.iter_mut();
     for first in [SHELL.as_ptr(), path] {

@@ -1,15 +1,15 @@
-//! The words that a program is started with, copied as far as there is room: what was judged is then what
-//! the kernel gets, whatever becomes of the program's own.
+//! Copies the words of a program as far as there is room. The kernel then gets the words that were judged, even if the
+//! program changes its own.
 
 use super::reader::Reader;
 use super::scratch::bytes_of;
 use crate::errno::Errno;
 use crate::sys::process::Strings;
 
-/// Words of memory: stacks are small, and most command lines short.
+/// Size of the copy in words of memory. Stacks are small, and most command lines are short.
 const ROOM: usize = 256;
 
-/// Calls `run` with a copy of `argv`; with `argv` itself where that is longer.
+/// Calls `run` with a copy of `argv`, or with `argv` itself if it is too long.
 #[inline(never)]
 pub(super) fn with_copy(argv: Strings, run: impl FnOnce(Strings) -> Errno) -> Errno {
     let mut room = [0; ROOM];
@@ -19,7 +19,7 @@ pub(super) fn with_copy(argv: Strings, run: impl FnOnce(Strings) -> Errno) -> Er
     }
 }
 
-/// Fills `room` with pointers and strings; none where they do not fit.
+/// Fills `room` with pointers and strings. Returns none if they do not fit.
 fn copy(argv: Strings, room: &mut [usize; ROOM]) -> Result<Option<Strings>, Errno> {
     let mut reader = Reader::new();
     let count = reader.count(argv)?;
@@ -31,7 +31,7 @@ fn copy(argv: Strings, room: &mut [usize; ROOM]) -> Result<Option<Strings>, Errn
     for (index, slot) in list.iter_mut().take(count).enumerate() {
         let text = reader.string(argv, index)?;
         if text.is_null() {
-            // Cut short meanwhile.
+            // The list was cut short meanwhile.
             break;
         }
         *slot = texts.as_slice().as_ptr().expose_provenance();

@@ -1,4 +1,4 @@
-//! The login records (getutent(3), updwtmp(3)), in files that the program names or libc knows.
+//! Hooks for the login records (getutent(3), updwtmp(3)), in files that the program names or libc knows.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicI32, Ordering};
@@ -16,14 +16,14 @@ const READ: Capabilities = Capabilities::READ;
 /// libc reads the records and rewrites them.
 const REWRITE: Capabilities = Capabilities::READ.union(Capabilities::UPDATE);
 
-/// Where libc looks without utmpname(3), and what logwtmp(3) appends to (paths.h).
+/// The default file of getutent(3), which utmpname(3) changes, and the file that logwtmp(3) appends to (paths.h).
 const LOGINS: &CStr = c"/var/run/utmp";
 const LOGIN_HISTORY: &CStr = c"/var/log/wtmp";
 
 static UTMPNAME: Original = Original::new(c"utmpname");
 static UPDWTMP: Original = Original::new(c"updwtmp");
 
-/// The file that the program named, held for as long as libc may open it by that name; -1 for none.
+/// The file that the program named, pinned as long as libc may open it by that name; -1 for none.
 static CHOSEN: AtomicI32 = AtomicI32::new(-1);
 
 type Choose = extern "C" fn(*const c_char) -> c_int;
@@ -34,7 +34,7 @@ fn judged(call: &CStr, path: *const c_char, original: &Original) -> Result<(Fd, 
     Ok((object, original.address().ok_or(Errno::EACCES)?))
 }
 
-/// libc remembers the name for later calls: it gets one that leads to exactly this file.
+/// libc remembers the name for later calls, so it gets one that leads to exactly this file.
 fn choose(path: *const c_char) -> Result<c_int, Errno> {
     let (object, original) = judged(c"utmpname", path, &UTMPNAME)?;
     // SAFETY: the address is that of libc's function of this name and type.
@@ -75,7 +75,7 @@ extern "C" fn updwtmpx(path: *const c_char, record: *const c_void) {
     let _: c_int = append(path, record).reply();
 }
 
-/// Whether libc may use the file of logins: the one that was chosen, or its own.
+/// Whether libc may use the login file: the one that the program chose, or its own.
 fn logins(need: Capabilities) -> Result<(), Errno> {
     if CHOSEN.load(Ordering::Acquire) >= 0 {
         return Ok(());

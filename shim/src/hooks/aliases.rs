@@ -1,5 +1,4 @@
-//! Other names under which glibc exports functions that have a hook. Those with variable arguments
-//! are in [`super::variadic`].
+//! Other names that glibc exports for hooked functions. [`super::variadic`] has those with variable arguments.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 

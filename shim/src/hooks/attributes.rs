@@ -1,5 +1,5 @@
-//! Changing what a file is: length, mode, owner, times. Each needs `update` (spec §5.2), and acts on
-//! the object that was judged.
+//! Hooks that change the length, mode, owner and times of a file. Each needs `update` (spec §5.2) and acts on the
+//! object that was judged.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint};
 
@@ -19,7 +19,7 @@ const fn nofollow(flags: c_int) -> c_int {
     if flags & libc::AT_SYMLINK_NOFOLLOW == 0 { 0 } else { libc::O_NOFOLLOW }
 }
 
-/// The path by which a call is about its object; none where `AT_EMPTY_PATH` makes that the descriptor's.
+/// The path that a call is about, or none if `AT_EMPTY_PATH` makes it about the descriptor.
 pub(super) fn path_of(
     dirfd: c_int,
     path: *const c_char,
@@ -28,7 +28,7 @@ pub(super) fn path_of(
     if !sys::may_be_empty(flags) || memory::first_byte(path)? != 0 {
         return Ok(Some(path));
     }
-    // The working directory has no descriptor.
+    // The working directory has no descriptor number.
     Ok((dirfd == libc::AT_FDCWD).then_some(c".".as_ptr()))
 }
 
@@ -70,7 +70,7 @@ fn set_mode(
     sys::set_mode(&object, mode)
 }
 
-/// Denies set-user-ID and set-group-ID bits that the object of a descriptor has not.
+/// Denies set-user-ID and set-group-ID bits that the descriptor's object does not have.
 fn check_mode_of(call: &CStr, fd: c_int, mode: c_uint) -> Result<(), Errno> {
     if mode & set_id::BITS == 0 {
         return Ok(());
@@ -98,7 +98,7 @@ pub(crate) extern "C" fn fchmodat(
     set_mode(c"fchmodat", dirfd, path, mode, flags).reply()
 }
 
-/// Makes a call on a descriptor, if its object may be updated.
+/// Makes a call on a descriptor if its object may be updated.
 fn on_descriptor(
     call: &CStr,
     fd: c_int,
@@ -108,7 +108,7 @@ fn on_descriptor(
     act()
 }
 
-/// fchmod(2) as the kernel has it.
+/// fchmod(2) with the kernel's meaning.
 pub(super) fn set_mode_of_descriptor(fd: c_int, mode: c_uint) -> Result<(), Errno> {
     on_descriptor(c"fchmod", fd, || {
         check_mode_of(c"fchmod", fd, mode)?;
@@ -168,7 +168,7 @@ pub(crate) extern "C" fn fchownat(
     set_owner(c"fchownat", dirfd, path, [uid, gid], flags).reply()
 }
 
-/// fchown(2) as the kernel has it.
+/// fchown(2) with the kernel's meaning.
 pub(super) fn set_owner_of_descriptor(fd: c_int, owner: [c_uint; 2]) -> Result<(), Errno> {
     on_descriptor(c"fchown", fd, || {
         #[cfg(target_os = "linux")]
@@ -190,7 +190,7 @@ pub(crate) extern "C" fn fchown(fd: c_int, uid: c_uint, gid: c_uint) -> c_int {
     set.reply()
 }
 
-/// Sets times; `times` is null for now.
+/// Sets times; null `times` mean now.
 fn set_times(
     call: &CStr,
     dirfd: c_int,
@@ -219,11 +219,11 @@ fn set_times_of_descriptor(call: &CStr, fd: c_int, times: TimesPointer) -> Resul
     on_descriptor(call, fd, || sys::futimens(fd, times))
 }
 
-/// Two times of the program's, in whatever unit, as `timespec`s of the shim's.
+/// Two times of the program in any unit, as the library's own `timespec`s.
 pub(super) struct Times([libc::timespec; 2]);
 
 impl Times {
-    /// From an array of two `timeval`s, or none for now.
+    /// Reads an array of two `timeval`s. A null array gives none, which means now.
     ///
     /// # Errors
     /// `EFAULT`, or `EINVAL` for microseconds out of range.
@@ -248,7 +248,7 @@ impl Times {
         Ok(Some(Self([read(0)?, read(1)?])))
     }
 
-    /// From a `utimbuf`, or none for now.
+    /// Reads a `utimbuf`. A null pointer gives none, which means now.
     ///
     /// # Errors
     /// `EFAULT`.
@@ -285,7 +285,7 @@ pub(crate) extern "C" fn utimensat(
     flags: c_int,
 ) -> c_int {
     if path.is_null() {
-        // glibc checks; musl lets the kernel take it for futimens(3).
+        // glibc checks this; musl leaves it to the kernel, which takes it for futimens(3).
         #[cfg(target_os = "linux")]
         if !libc_functions::is_glibc() {
             return futimens(dirfd, times);

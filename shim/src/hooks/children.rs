@@ -1,4 +1,4 @@
-//! Children: fork(2), daemon(3), and clone(2) with what is shared.
+//! Hooks that create child processes: fork(2), daemon(3), and clone(2) with its sharing flags.
 
 use core::ffi::{CStr, c_int, c_long, c_void};
 
@@ -28,7 +28,7 @@ extern "C" fn fork() -> libc::pid_t {
     child
 }
 
-/// daemon(3) changes the directory inside libc; who comes back is the child.
+/// daemon(3) changes the directory inside libc. It returns in the child.
 #[unsafe(no_mangle)]
 extern "C" fn daemon(stay: c_int, keep: c_int) -> c_int {
     let Some(original) = DAEMON.address() else { return Err::<c_int, _>(Errno::EACCES).reply() };
@@ -43,7 +43,7 @@ extern "C" fn daemon(stay: c_int, keep: c_int) -> c_int {
     result
 }
 
-/// The child would see other trees, or another `/proc/self`, than the policy is about.
+/// With these flags, the child would see other trees, or another `/proc/self`, than the policy covers.
 const REFUSED: u64 = flag(libc::CLONE_NEWUSER) | flag(libc::CLONE_NEWNS) | flag(libc::CLONE_NEWPID);
 const SHARES_DIRECTORY: u64 = flag(libc::CLONE_FS);
 const SHARES_MEMORY: u64 = flag(libc::CLONE_VM);
@@ -52,10 +52,10 @@ const fn flag(flag: c_int) -> u64 {
     flag.cast_unsigned() as u64
 }
 
-/// Prepares for a child made with `flags`.
+/// Prepares for creating a child with `flags`.
 ///
 /// # Errors
-/// `EPERM` where it would get namespaces of its own.
+/// `EPERM` if it would get namespaces of its own.
 fn prepare(call: &CStr, flags: u64) -> Result<(), Errno> {
     if flags & REFUSED != 0 {
         let image = session::image()?;
@@ -63,13 +63,14 @@ fn prepare(call: &CStr, flags: u64) -> Result<(), Errno> {
     }
     let shared = flags & (SHARES_DIRECTORY | SHARES_MEMORY);
     if shared == SHARES_DIRECTORY || shared == SHARES_MEMORY {
-        // What one of the two remembers need not be where the other is, and nobody says until when.
+        // Two processes would share one cache without sharing the directory, or the reverse. The end of that is
+        // unknown.
         remembered::suspend();
     }
     Ok(())
 }
 
-/// Prepares for the raw call `number`, if it is one that makes a child.
+/// Prepares for the raw call `number`, if it creates a child.
 ///
 /// # Errors
 /// As [`prepare`].
@@ -84,7 +85,7 @@ pub(super) fn prepare_raw(number: c_long, first: usize, second: usize) -> Result
             let arguments = core::ptr::with_exposed_provenance::<u64>(first);
             let last = first.wrapping_add(size_of::<u64>().wrapping_sub(1));
             if second < size_of::<u64>() || memory::check(first).and(memory::check(last)).is_err() {
-                // The kernel refuses it.
+                // The kernel rejects it.
                 return Ok(());
             }
             // SAFETY: the first and the last byte were just found readable.
@@ -110,7 +111,7 @@ extern "C" fn choose_clone(_start: *const c_void, _stack: *const c_void, flags: 
     }
 }
 
-/// What a refused call returns, `errno` being set.
+/// The result of a denied call. `errno` is already set.
 extern "C" fn refused() -> c_int {
     -1
 }

@@ -1,5 +1,5 @@
-//! Files that the environment names for libc to read, and that libc would quote, search or run:
-//! where one is not granted, the variable is forgotten, and libc goes on without.
+//! Guards for functions that read files named by the environment, and quote, search or run them. If a file is not
+//! granted, the guard removes the variable, and libc goes on without it.
 
 use core::ffi::{CStr, c_char};
 
@@ -61,7 +61,7 @@ guards! {
     getdate(): file(b"DATEMSK=") => null;
     getdate_r(): file(b"DATEMSK=") => minus_one;
 
-    // What it says of a library there is run.
+    // The files there name libraries, which libc runs.
     iconv_open(): list(b"GCONV_PATH=") => minus_one;
     __gconv_open(): list(b"GCONV_PATH=") => minus_one;
 
@@ -69,14 +69,13 @@ guards! {
     __open_catalog(name: *const c_char): catalogue(name) => minus_one;
 }
 
-/// The files of the resolver: host.conf(5), whose bad lines are quoted in messages, and the aliases
-/// of hostname(7).
+/// The resolver's files: host.conf(5), whose bad lines appear in messages, and the aliases of hostname(7).
 fn resolver() -> Result<(), Errno> {
     file(b"RESOLV_HOST_CONF=")?;
     file(b"HOSTALIASES=")
 }
 
-/// A variable that names one file.
+/// Guards a variable that names one file.
 fn file(name: &[u8]) -> Result<(), Errno> {
     let Some(path) = search::value(name)? else { return Ok(()) };
     if readable(path).is_err() {
@@ -85,7 +84,7 @@ fn file(name: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// A variable that lists directories, with colons between them.
+/// Guards a variable that lists directories, separated by colons.
 fn list(name: &[u8]) -> Result<(), Errno> {
     let Some(list) = search::value(name)? else { return Ok(()) };
     let mut reader = Reader::new();
@@ -109,7 +108,7 @@ fn readable(path: *const c_char) -> Result<(), Errno> {
     if memory::first_byte(path)? == 0 { Ok(()) } else { granted(CALL, path, Capabilities::READ) }
 }
 
-/// A message catalogue, searched for unless its name has a slash (catopen(3)).
+/// A message catalogue. libc searches for it unless its name has a slash (catopen(3)).
 fn catalogue(name: *const c_char) -> Result<(), Errno> {
     if Reader::new().contains(name, b'/')? {
         granted(c"catopen", name, Capabilities::READ)

@@ -1,4 +1,4 @@
-//! Files of the system that libc opens by itself: those with secrets, and those that it writes.
+//! Guards for system files that libc opens by itself: files with secrets, and files that it writes.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -31,7 +31,7 @@ guards! {
     getsgnam(): readable(GROUP_SHADOW) => null;
     setsgent(): readable(GROUP_SHADOW) => zero;
 
-    // The forms of libc's own name service, by their second names. -1 is NSS_STATUS_UNAVAIL.
+    // The functions of libc's own name service, by their second names. -1 is `NSS_STATUS_UNAVAIL`.
     _nss_files_getspent_r(): readable(SHADOW) => minus_one;
     _nss_files_getspnam_r(): readable(SHADOW) => minus_one;
     _nss_files_setspent(): readable(SHADOW) => minus_one;
@@ -44,7 +44,7 @@ guards! {
     lckpwdf(): writable(PASSWORD_LOCK) => minus_one;
     sethostid(): writable(HOST_ID) => minus_one;
 
-    // A password that is not found.
+    // As if no password were found.
     ruserpass(): network_passwords() => zero;
     rexec(): network_passwords() => minus_one;
     rexec_af(): network_passwords() => minus_one;
@@ -53,7 +53,8 @@ guards! {
     mtrace(): allocation_trace() => zero;
 }
 
-/// The forms that put their answer where the caller says: nothing, and an error number.
+/// Guards for the reentrant functions, which store their result at the caller's address. A denial stores nothing there
+/// and returns an error number.
 macro_rules! reentrant {
     ($($name:ident($($argument:ident: $kind:ty),*), $result:ident: $path:expr => $refused:ident;)*) => {
         $(
@@ -77,10 +78,10 @@ reentrant! {
         GROUP_SHADOW => no_such_group;
 }
 
-/// Answers that there is no entry, and why.
+/// Reports that there is no entry, and why.
 fn no_entry(result: *mut usize) -> c_int {
     if memory::check(result.addr()).is_ok() {
-        // SAFETY: the caller's variable for the answer, found to be mapped.
+        // SAFETY: the caller's variable for the result, which was found to be mapped.
         unsafe { result.write(0) };
     }
     libc::EACCES
@@ -90,7 +91,7 @@ fn readable(path: &CStr) -> Result<(), Errno> {
     granted(c"open", path.as_ptr(), Capabilities::READ)
 }
 
-/// A file that libc opens to write, and makes if need be: it is opened here first.
+/// A file that libc opens for writing, and creates if needed. This guard opens it first.
 fn writable(path: &CStr) -> Result<(), Errno> {
     made(path.as_ptr(), 0o600)
 }
@@ -100,7 +101,7 @@ fn made(path: *const c_char, mode: u32) -> Result<(), Errno> {
     open_at(c"open", libc::AT_FDCWD, path, how).map(Fd::adopt).map(|_| ())
 }
 
-/// `~/.netrc`, in whatever directory the program calls its home.
+/// `~/.netrc` in the directory that the program calls its home.
 fn network_passwords() -> Result<(), Errno> {
     let Some(home) = search::value(b"HOME=")? else { return Ok(()) };
     let mut path = Far::<PathBuffer>::blank()?;
@@ -109,8 +110,8 @@ fn network_passwords() -> Result<(), Errno> {
     granted(c"ruserpass", path.c_str(0).as_ptr(), Capabilities::READ)
 }
 
-/// `gmon.out` in the working directory, made or written without following a link. Another name
-/// for it, which exec drops (`exec::environment`), is not taken from the program either.
+/// `gmon.out` in the working directory, created or written without following a symlink. The program cannot choose
+/// another name: exec drops the variable for it (`exec::environment`), and this removes it here, too.
 fn profile() -> Result<(), Errno> {
     const CALL: &CStr = c"_mcleanup";
     search::forget(b"GMON_OUT_PREFIX=")?;

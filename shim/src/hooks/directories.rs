@@ -1,4 +1,4 @@
-//! Listing directories and changing into them.
+//! Hooks that list directories and change into them.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -20,7 +20,7 @@ use crate::{session, working_directory};
 pub(super) const LISTING: c_int =
     libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC | libc::O_NONBLOCK;
 
-/// A directory opened for listing, if that may be.
+/// Opens a directory for listing if the policy allows it.
 pub(super) fn listing(call: &CStr, dirfd: c_int, path: *const c_char) -> Result<Fd, Errno> {
     open_at(call, dirfd, path, How::new(LISTING, 0)).map(Fd::adopt)
 }
@@ -33,7 +33,7 @@ pub(crate) extern "C" fn opendir(path: *const c_char) -> *mut c_void {
     }
 }
 
-/// The directory as a stream; null, with `errno` set, where there can be none.
+/// Wraps the directory in a stream. Returns null with `errno` set if that fails.
 pub(super) fn stream(directory: Fd) -> *mut c_void {
     let stream = libc_functions::jp_fdopendir(directory.raw());
     if !stream.is_null() {
@@ -72,7 +72,7 @@ type Glob = extern "C" fn(*const c_char, c_int, *const c_void, *mut GlobTable) -
 
 static GLOB: Original = Original::new(c"glob");
 
-/// glob(3): libc's own, listing directories through the hooks of this library.
+/// glob(3): calls libc's own, which lists directories through this library's hooks.
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(super) extern "C" fn glob(
     pattern: *const c_char,
@@ -87,11 +87,11 @@ pub(super) extern "C" fn glob(
         return original(pattern, flags, on_error, table);
     }
     if !has_known_table() {
-        // What that lists no hook sees. Another layer may.
+        // No hook sees what this lists. Another layer may.
         let is_held = session::image().is_ok_and(Image::holds_other_programs);
         return if is_held { original(pattern, flags, on_error, table) } else { ABORTED };
     }
-    // SAFETY: glob's caller passes a table of its own, as libc relies on too.
+    // SAFETY: the caller passes a table of its own, which libc relies on, too.
     let functions = unsafe { &mut *table };
     functions.open = opendir as *const c_void;
     functions.read = libc_functions::jp_readdir as *const c_void;

@@ -1,7 +1,7 @@
-//! The dynamic loader's interface: ways to libc's own functions past the hooks.
+//! Hooks for the dynamic loader's interface, which leads to libc's own functions past the hooks.
 //!
-//! glibc and musl take `RTLD_DEFAULT`, `RTLD_NEXT` and a library's search path from the address
-//! that these functions return to: where they answer it is by a tail jump.
+//! glibc and musl determine `RTLD_DEFAULT`, `RTLD_NEXT` and a library's search path from the return address. So hooks
+//! whose answer depends on it end in a tail jump to libc.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
@@ -23,7 +23,7 @@ static LIBC_DLOPEN: Original = Original::new(c"__libc_dlopen_mode");
 tail_jumps! {
     dlsym => choose_dlsym;
     dlvsym => choose_dlvsym;
-    /// `RTLD_DEEPBIND` would have the library find libc's functions before the hooks.
+    /// With `RTLD_DEEPBIND`, the library would find libc's functions before the hooks.
     dlopen => choose_dlopen, "and esi, -9", "and w1, w1, #0xfffffff7";
     dlmopen => choose_dlmopen, "and edx, -9", "and w2, w2, #0xfffffff7";
     __libc_dlopen_mode => choose_libc_dlopen, "and esi, -9", "and w1, w1, #0xfffffff7";
@@ -31,17 +31,17 @@ tail_jumps! {
 
 const _: () = assert!(libc::RTLD_DEEPBIND == 8, "what the adjustments above clear");
 
-/// Where to go on, or where there is nothing to go on with.
+/// The address of libc's function, or of `absent` if libc lacks it.
 fn or_absent(original: &Original) -> usize {
     original.address().unwrap_or_else(|| (absent as *const ()).expose_provenance())
 }
 
-/// A function that this libc has not: no symbol, no library.
+/// Replaces a function that this libc lacks: no symbol, no library.
 extern "C" fn absent() -> *mut c_void {
     core::ptr::null_mut()
 }
 
-/// Whether `handle` names one library, and not a search that depends on the caller.
+/// Whether `handle` names one library, rather than a search that depends on the caller.
 fn is_explicit(handle: *mut c_void) -> bool {
     handle != libc::RTLD_DEFAULT && handle != libc::RTLD_NEXT
 }
@@ -81,7 +81,7 @@ extern "C" fn versioned_symbol(
     hooked(name, original(handle, name, version))
 }
 
-/// The hook in front of `answer`, if that is what it stands in front of.
+/// Replaces `answer` by the hook for it, if there is one.
 fn hooked(name: *const c_char, answer: *mut c_void) -> *mut c_void {
     if answer.is_null() {
         return answer;
@@ -96,13 +96,12 @@ fn hooked(name: *const c_char, answer: *mut c_void) -> *mut c_void {
     }
 }
 
-/// Whether the library `name` may be loaded. What it names is read; a name without a slash is
-/// searched for by the loader, in directories that were settled when the program started or that
-/// the libraries themselves name. libc opens the library once more by name, so that its path stays
-/// what `$ORIGIN` and dladdr(3) say.
+/// Whether the library `name` may be loaded, which takes read access. The loader searches for a name without a slash
+/// itself. It uses directories that were fixed at the program's start or that the libraries name. libc opens the
+/// library again by name, so that `$ORIGIN` and dladdr(3) keep showing its path.
 ///
 /// # Errors
-/// `EACCES` or `ENOENT` where the policy refuses; the kernel's.
+/// `EACCES` or `ENOENT` if the policy denies it; the kernel's errors.
 fn loadable(call: &CStr, name: *const c_char) -> Result<(), Errno> {
     if name.is_null() {
         return Ok(());
@@ -112,13 +111,13 @@ fn loadable(call: &CStr, name: *const c_char) -> Result<(), Errno> {
         return Ok(());
     }
     if reader.contains(name, b'$')? {
-        // The loader puts the directory of whoever calls in there.
+        // The loader replaces this by the caller's directory.
         return Err(refuse(call, c"$ORIGIN".as_ptr()));
     }
     granted(call, name, Capabilities::READ)
 }
 
-/// Where to go on with a library that may be loaded.
+/// The address that continues loading the library, if it may be loaded.
 fn load(call: &CStr, name: *const c_char, original: &Original) -> usize {
     match loadable(call, name) {
         Ok(()) => or_absent(original),
@@ -133,12 +132,12 @@ extern "C" fn choose_dlopen(name: *const c_char) -> usize {
     load(c"dlopen", name, &DLOPEN)
 }
 
-/// What `dlopen` was inside glibc before 2.34.
+/// The `dlopen` inside glibc before 2.34.
 extern "C" fn choose_libc_dlopen(name: *const c_char) -> usize {
     load(c"dlopen", name, &LIBC_DLOPEN)
 }
 
-/// dlmopen(3): in a namespace of its own a library would get a libc without hooks.
+/// dlmopen(3): in a namespace of its own, a library would get a libc without hooks.
 extern "C" fn choose_dlmopen(namespace: c_long, name: *const c_char) -> usize {
     if namespace == c_long::from(libc::LM_ID_BASE) {
         load(c"dlmopen", name, &DLMOPEN)
@@ -158,7 +157,7 @@ extern "C" fn refuse_library() -> *mut c_void {
 
 type Open = extern "C" fn(*const c_char, c_int) -> *mut c_void;
 
-/// Has libc say in dlerror(3) that no library has the name `message`; `errno` stays as it is.
+/// Makes dlerror(3) report that no library is named `message`. Keeps `errno`.
 fn fail(message: &CStr) -> *mut c_void {
     let errno = Errno::last();
     let Some(original) = DLOPEN.address() else { return core::ptr::null_mut() };

@@ -1,4 +1,4 @@
-//! Making, moving and removing directory entries. None of them follows a link at the end.
+//! Hooks that create, move and delete directory entries. None of them follows a symlink at the end of a path.
 
 use core::cell::OnceCell;
 use core::ffi::{CStr, c_char, c_int, c_uint};
@@ -35,11 +35,11 @@ impl Argument {
     }
 }
 
-/// Pins the directory of an entry, has `judge` decide, and lets `act` do it there. `said` is the answer
-/// for `.`, `..` and the root, which cannot be made or removed.
+/// Pins the directory of an entry, asks `judge`, and calls `act` there. `said` is the error for `.`, `..` and the root,
+/// which cannot be created or deleted.
 ///
 /// # Errors
-/// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
+/// The kernel's; `EACCES` or `ENOENT` if the policy denies it.
 fn on_entry(
     call: &CStr,
     argument: Argument,
@@ -70,14 +70,14 @@ fn on_entry(
     }
 }
 
-/// The answer for a path that names no entry: `said`, if there is the directory that it begins with.
+/// The error for a path that names no entry: `said` if the directory before the dots exists.
 #[cold]
 #[inline(never)]
 pub(super) fn no_entry(image: &Image<'_>, call: &CStr, spelling: &Spelling, said: Errno) -> Errno {
     find_before_dots(image, call, spelling).err().unwrap_or(said)
 }
 
-/// Looks for what a path leads to without the `.` or `..` at its end, which the kernel does before it looks at these.
+/// Looks up the path without its final `.` or `..`, because the kernel does that before it examines these.
 fn find_before_dots(image: &Image<'_>, call: &CStr, spelling: &Spelling) -> Result<(), Errno> {
     let (dirfd, path) = spelling.as_spelled();
     let path = path.to_bytes();
@@ -89,7 +89,7 @@ fn find_before_dots(image: &Image<'_>, call: &CStr, spelling: &Spelling) -> Resu
     let mut directory = Far::<Spelling>::blank()?;
     directory.read_own(dirfd, text.as_bytes())?;
     let held = resolve::pin_judged_far(image, call, &mut directory, 0, decide::metadata)?;
-    // Only who may search it finds anything there.
+    // The lookup fails, as the kernel's would, if the caller may not search the directory.
     #[cfg(target_os = "linux")]
     sys::find(held.raw(), c".")?;
     #[cfg(target_os = "macos")]
@@ -97,12 +97,12 @@ fn find_before_dots(image: &Image<'_>, call: &CStr, spelling: &Spelling) -> Resu
     Ok(())
 }
 
-/// What cannot be made is there already.
+/// The error for creating `.`, `..` or the root, which always exist.
 const fn exists_already(_: &Spelling) -> Errno {
     Errno::EEXIST
 }
 
-/// Refuses what the spelling of one end of a call keeps from everybody.
+/// Denies access that the spelling of one end of a call rules out for everybody.
 pub(super) fn refuse_by_spelling(
     image: &Image<'_>,
     call: &CStr,
@@ -112,25 +112,25 @@ pub(super) fn refuse_by_spelling(
     report::settle(image, decide::kept_by_spelling(image, end, judge), Subject::of(call, end))
 }
 
-/// Tools make every directory above the one they want: they need to hear of those that exist.
+/// Tools create every directory above the one they want, so they must learn which of them exist.
 fn is_making_what_exists(image: &Image<'_>, verdict: Verdict, entry: &Entry<'_>) -> bool {
     matches!(verdict, Verdict::Deny(denial)
         if existing::is_told(image, &entry.request(), &denial) && exists(entry))
 }
 
-/// Nobody is asked about what is not there. Should it come to be there now, it stays.
+/// Nobody is prompted about a missing entry. If it appears meanwhile, it stays.
 fn is_removing_what_is_missing(image: &Image<'_>, verdict: Verdict, entry: &Entry<'_>) -> bool {
     matches!(verdict, Verdict::Deny(denial)
         if denial.missing == Capabilities::DELETE && is_told_missing(image, entry, &denial))
 }
 
-/// Whether who is to be asked about something that takes `entry` hears instead that it is missing.
+/// Whether the caller learns that `entry` is missing, instead of a prompt about its removal.
 pub(super) fn is_told_missing(image: &Image<'_>, entry: &Entry<'_>, denial: &Denial) -> bool {
     existing::is_told_missing(image, &entry.request(), denial) && find(entry) == Err(Errno::ENOENT)
 }
 
-/// An entry in a directory that does not exist: the verdict of its spelling goes first. Whoever learns is to see
-/// what was asked for, and sees calls alone: then the answer is that of `again`, which is to make it.
+/// The outcome for an entry in a missing directory. The verdict on its spelling comes first. In a learning run the
+/// supervisor must see the call, so `again` makes it and its outcome counts.
 #[cold]
 pub(super) fn nowhere(
     image: &Image<'_>,
@@ -144,7 +144,7 @@ pub(super) fn nowhere(
     if image.is_learned_from() { again() } else { Err(errno) }
 }
 
-/// Has `act` done by the path that the program gave.
+/// Calls `act` with the path as the program spelled it.
 #[cold]
 #[inline(never)]
 pub(super) fn as_spelled(
@@ -161,10 +161,10 @@ pub(super) fn may_create(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     decide::access(image, request, Capabilities::CREATE)
 }
 
-/// Makes an entry by `act`.
+/// Creates an entry with `act`.
 ///
 /// # Errors
-/// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
+/// The kernel's; `EACCES` or `ENOENT` if the policy denies it.
 #[cfg(target_os = "macos")]
 pub(super) fn create(
     call: &CStr,
@@ -177,14 +177,14 @@ pub(super) fn create(
 /// mkdir(2).
 ///
 /// # Errors
-/// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
+/// The kernel's; `EACCES` or `ENOENT` if the policy denies it.
 pub(crate) fn make_directory(call: &CStr, at: Argument, mode: c_uint) -> Result<(), Errno> {
     on_entry(call, at, exists_already, decide::make_directory, |dirfd, name| {
         sys::mkdirat(dirfd, name, set_id::of_new(mode))
     })
 }
 
-/// What a mkdir of this mode is called where it is refused.
+/// The name under which a denied mkdir of this mode is reported.
 const fn told(call: &CStr, mode: c_uint) -> &CStr {
     if is_private_directory(mode) { PRIVATE_DIRECTORY } else { call }
 }
@@ -196,21 +196,21 @@ pub(super) fn make_node(
     device: dev_t,
 ) -> Result<(), Errno> {
     let kind = mode & c_uint::from(libc::S_IFMT);
-    // A device node is a way around every path; 0:0 is the mark of overlay filesystems.
+    // A device node bypasses every path. 0:0 marks a deleted file in overlay filesystems.
     if (kind == c_uint::from(libc::S_IFCHR) && device != 0) || kind == c_uint::from(libc::S_IFBLK) {
         return Err(refuse_device(call, at));
     }
     make_plain_node(call, at, mode, device)
 }
 
-#[inline(never)] // a refusal needs none of its stack
+#[inline(never)] // keeps its stack out of a denial
 fn make_plain_node(call: &CStr, at: Argument, mode: c_uint, device: dev_t) -> Result<(), Errno> {
     on_entry(call, at, exists_already, may_create, |dirfd, name| {
         sys::mknodat(dirfd, name, set_id::of_new(mode), device)
     })
 }
 
-/// Reports it, by the path as it is spelled.
+/// Reports the denial, by the path as it is spelled.
 #[cold]
 #[inline(never)]
 fn refuse_device(call: &CStr, at: Argument) -> Errno {
@@ -234,7 +234,7 @@ fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> Result<(), 
     })
 }
 
-/// What a symlink is to hold, copied once: the kernel gets what was judged. Nothing where that is no path.
+/// The target of a new symlink, copied once, so that the kernel gets the judged text. Empty if it is not a path.
 #[cold]
 #[inline(never)]
 fn text_of(target: *const c_char, copied: &OnceCell<Far<PathBuffer>>) -> &[u8] {
@@ -268,7 +268,7 @@ fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<(), Errno> {
     outcome
 }
 
-/// link(2): the object that gets a second name is held, so that none other can take its place.
+/// link(2): pins the object that gets a second name, so that no other can take its place.
 fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<(), Errno> {
     if flags & !(sys::EMPTY_PATH | libc::AT_SYMLINK_FOLLOW) != 0 {
         return Err(Errno::EINVAL);
@@ -291,7 +291,7 @@ fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<
     link_object(image, call, old, new, |dirfd, name| sys::link(&held, dirfd, name))
 }
 
-/// Holds an object that is to get another name.
+/// Pins an object that should get another name.
 #[inline(never)]
 fn hold(
     image: &Image<'_>,
@@ -352,8 +352,8 @@ fn link_object(
     act(entry.dirfd(), entry.name())
 }
 
-/// Refuses what is hidden, as it must look absent, to go where something is that stays: the kernel looks for it
-/// before it says that.
+/// Denies a move or link of a hidden source if the target exists and stays. A hidden source must look absent, and the
+/// kernel looks for it before it reports the target.
 pub(super) fn refuse_hidden(
     image: &Image<'_>,
     call: &CStr,
@@ -362,8 +362,8 @@ pub(super) fn refuse_hidden(
     report::settle(image, decide::metadata(image, source), Subject::of(call, source))
 }
 
-/// Reports a refusal about the one of two paths that it is about, with the other beside it; or asks a
-/// person, about both if `also` is wanted at the other.
+/// Reports a denial about one of two paths, with the other beside it. If a prompt is possible, it covers both if `also`
+/// is needed at the other path.
 pub(super) fn settle_pair(
     image: &Image<'_>,
     call: &CStr,
@@ -377,12 +377,12 @@ pub(super) fn settle_pair(
     report::settle_pair(image, denial, subject, Other { path: other.path, wanted: also })
 }
 
-/// Whether an entry of that name exists, be it a dangling link.
+/// Whether an entry of that name exists, even as a dangling symlink.
 pub(super) fn exists(entry: &Entry<'_>) -> bool {
     find(entry).is_ok()
 }
 
-/// Looks for an entry, and not for what a link there leads to, as the kernel does where a slash is behind the name.
+/// Looks up an entry. Like the kernel, ignores a trailing slash and does not follow a symlink.
 fn find(entry: &Entry<'_>) -> Result<(), Errno> {
     if entry.wants_directory() { find_bare(entry) } else { sys::find(entry.dirfd(), entry.name()) }
 }
@@ -477,7 +477,7 @@ pub(crate) extern "C" fn rmdir(path: *const c_char) -> c_int {
     remove_entry(c"rmdir", Argument::here(path), libc::AT_REMOVEDIR).reply()
 }
 
-/// remove(3): `unlink`, and `rmdir` where that finds a directory.
+/// remove(3): `unlink`, then `rmdir` if the entry is a directory.
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(super) extern "C" fn remove(path: *const c_char) -> c_int {
     let at = Argument::here(path);

@@ -1,4 +1,4 @@
-//! The `exec` family.
+//! Hooks for the `exec` family.
 
 use core::ffi::{c_char, c_int};
 
@@ -27,7 +27,7 @@ pub(super) extern "C" fn execvp(file: *const c_char, argv: Strings) -> c_int {
     }))
 }
 
-/// execl(3) with its arguments in a list: `c/variadic.c` collects them.
+/// execl(3). `c/variadic.c` collects its arguments in a list.
 #[unsafe(no_mangle)]
 pub(super) extern "C" fn jp_execl(path: *const c_char, argv: Strings) -> c_int {
     reply(exec::execute(c"execl", libc::AT_FDCWD, path, argv, search::environ(), 0))

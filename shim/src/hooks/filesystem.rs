@@ -1,4 +1,4 @@
-//! What a name tells of its filesystem: metadata, free but in hidden areas (R6).
+//! Hooks for facts about a path's filesystem. They count as metadata, allowed except in hidden areas (R6).
 
 use core::ffi::{c_char, c_int, c_void};
 

@@ -1,5 +1,5 @@
-//! `fts_open(3)`: libc's own walk opens directories inside libc, where nothing is judged any more.
-//! So it may only start where everything below is granted.
+//! Hook for `fts_open(3)`. libc's walk opens directories inside libc, where no hook judges them. So a walk may start
+//! only if everything below is granted.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -17,7 +17,7 @@ use crate::sys::next::Original;
 use crate::sys::process::Strings;
 use crate::{memory, remembered, resolve, session, sys};
 
-/// Options (fts.h): links that the caller names are followed; all are; the working directory stays.
+/// Options (fts.h): follow symlinks that the caller names, follow all symlinks, keep the working directory.
 const NAMED: c_int = 1;
 const LOGICAL: c_int = 2;
 const STAY: c_int = 4;
@@ -47,7 +47,7 @@ pub(super) fn open(
         judge(image, path, options)?;
     }
     if options & (STAY | LOGICAL) == 0 {
-        // The walk changes the directory, call by call, until nobody knows when.
+        // The walk changes the directory from call to call, and nothing shows when it ends.
         remembered::suspend();
     }
     // SAFETY: the address is that of libc's function of this name and type.
@@ -64,7 +64,7 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
     let follow = if options & (NAMED | LOGICAL) == 0 { libc::O_NOFOLLOW } else { 0 };
     let start = match resolve::pin(&spelling, follow, &mut place) {
         Ok(start) => start,
-        // The walk says that it is not there.
+        // The walk reports that it does not exist.
         Err(Errno::ENOENT) => return Ok(()),
         Err(errno) if is_unreached(&spelling, errno) => return Ok(()),
         Err(errno) => return Err(errno),
@@ -76,13 +76,13 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
         return report::settle(image, decide::metadata(image, &request), subject);
     }
     report::settle(image, decide::access(image, &request, READ), subject)?;
-    // Links that it follows lead anywhere.
+    // A walk that follows symlinks may reach anything.
     let everywhere = Request::by_route(b"/", request.route);
     let walked = if options & LOGICAL == 0 { &request } else { &everywhere };
     report::settle(image, decide::beneath(image, walked, READ), subject)
 }
 
-/// Whether the kernel does not get to the entry either, and says the same: then the walk does, of this one.
+/// Whether the kernel fails at this entry with the same error. Then the walk reports it for this entry.
 fn is_unreached(spelling: &Spelling, why: Errno) -> bool {
     let (dirfd, path) = spelling.as_spelled();
     matches!(why, Errno::ELOOP | Errno::ENOTDIR) && sys::find(dirfd, path) == Err(why)

@@ -1,5 +1,5 @@
-//! Guards: for a function of libc's that opens files inside libc, where no hook sees it. What it
-//! will open is judged first; then everything is left to libc, or nothing is done.
+//! Guards for libc functions that open files inside libc, where no hook sees it. A guard judges the file first. Then
+//! libc's own function runs, or nothing happens.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -10,8 +10,8 @@ use crate::hooks::object;
 use crate::sys;
 use crate::sys::next::Original;
 
-/// Exports functions that ask `$judge` and go on in libc's own of the same name, or else in
-/// `$refused`, a function that only answers.
+/// Exports functions that evaluate `$judge`. If allowed, they continue in libc's own function of the same name;
+/// otherwise in `$refused`, which only returns a value.
 macro_rules! guards {
     ($($name:ident($($argument:ident: $kind:ty),*): $judge:expr => $refused:expr;)*) => {$(
         const _: () = {
@@ -29,7 +29,7 @@ macro_rules! guards {
 }
 pub(super) use guards;
 
-/// The name of a function, of a text that ends with a NUL.
+/// The name of a function, from a text that ends with a NUL.
 pub(super) const fn c_name(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(name) => name,
@@ -37,7 +37,7 @@ pub(super) const fn c_name(text: &'static str) -> &'static CStr {
     }
 }
 
-/// Where to go on: libc's own function, or `refused` with `errno` set.
+/// The address to continue at: libc's own function, or `refused` with `errno` set.
 pub(super) fn onward(judged: Result<(), Errno>, original: &Original, refused: *const ()) -> usize {
     match judged.and_then(|()| original.address().ok_or(Errno::ENOSYS)) {
         Ok(address) => address,
@@ -48,26 +48,26 @@ pub(super) fn onward(judged: Result<(), Errno>, original: &Original, refused: *c
     }
 }
 
-/// The answer null.
+/// Returns null.
 pub(super) extern "C" fn null() -> *mut c_void {
     core::ptr::null_mut()
 }
 
-/// The answer zero, or none at all.
+/// Returns zero, for a function with or without a result.
 pub(super) extern "C" fn zero() -> c_int {
     0
 }
 
-/// The answer -1, of a number or as a handle.
+/// Returns -1, as a number or a handle.
 pub(super) extern "C" fn minus_one() -> isize {
     -1
 }
 
-/// Whether `need` is granted on what `path` leads to; where there is nothing, libc will find that
-/// too.
+/// Whether `need` is granted on the object that `path` leads to. A missing object is fine, because libc will not find
+/// it either.
 ///
 /// # Errors
-/// `EACCES` or `ENOENT` where the policy refuses; the kernel's.
+/// `EACCES` or `ENOENT` if the policy denies it; the kernel's errors.
 pub(super) fn granted(call: &CStr, path: *const c_char, need: Capabilities) -> Result<(), Errno> {
     match object::for_libc(call, path, need) {
         Err(Errno::ENOENT) if is_absent(path) => Ok(()),
@@ -75,7 +75,7 @@ pub(super) fn granted(call: &CStr, path: *const c_char, need: Capabilities) -> R
     }
 }
 
-/// Whether there is nothing at `path`, which was found readable.
+/// Whether nothing is at `path`, which was found readable.
 fn is_absent(path: *const c_char) -> bool {
     let flags = libc::O_PATH | libc::O_CLOEXEC;
     let arguments =

@@ -1,5 +1,5 @@
-//! inotify(7): events name the entries of a directory and tell what is done with a file, so that
-//! watching is reading.
+//! Hook for inotify(7). Events name the entries of a directory and report uses of a file, so watching counts as
+//! reading.
 
 use core::ffi::{c_char, c_int};
 
@@ -16,7 +16,7 @@ fn watch(fd: c_int, path: *const c_char, mask: u32) -> Result<c_int, Errno> {
     let read = Capabilities::READ;
     let object = object::at_path(c"inotify_add_watch", libc::AT_FDCWD, path, stop, read)?;
     let link = DescriptorLink::new(object.raw());
-    // The link to the descriptor is followed, to what may itself be a link.
+    // The kernel must follow the descriptor's link. Its target may be a symlink itself.
     let mask = (mask & !libc::IN_DONT_FOLLOW) as usize;
     let path = link.as_c_str().as_ptr().expose_provenance();
     let watch = sys::judged(libc::SYS_inotify_add_watch, [word(fd), path, mask, 0, 0])?;

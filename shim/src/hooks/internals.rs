@@ -1,5 +1,5 @@
-//! Parts of libc that it exports for its own libraries, and RPC by unix socket: no program of today
-//! calls them, and what they open is not judged inside.
+//! Denials for functions that libc exports for its own libraries, and for RPC by Unix socket. No program of today calls
+//! them, and nothing judges the files that they open.
 
 use core::ffi::{c_char, c_void};
 
@@ -34,7 +34,7 @@ guards! {
     pidfd_getfd(): within_the_run() => minus_one;
 }
 
-/// With the transport `unix` the host is the path of a socket.
+/// With the transport `unix`, the host is the path of a socket.
 fn by_network(transport: *const c_char) -> Result<(), Errno> {
     for (offset, &byte) in b"unix\0".iter().enumerate() {
         if memory::first_byte(transport.wrapping_add(offset))? != byte {
@@ -44,14 +44,14 @@ fn by_network(transport: *const c_char) -> Result<(), Errno> {
     Err(refuse(c"clnt_create", EVERYWHERE))
 }
 
-/// What libc's name service reads its files with.
+/// libc's name service reads its files with this function.
 #[unsafe(no_mangle)]
 extern "C" fn __nss_files_fopen(path: *const c_char) -> *mut c_void {
     streams::open_stream(c"fopen", path, c"rce".as_ptr()).reply()
 }
 
-/// `pidfd_getfd(2)` takes a descriptor from another process, which no policy was asked about; the layers behind the
-/// library keep those outside of the run out of reach.
+/// `pidfd_getfd(2)` takes a descriptor from another process, and no policy judged that descriptor. The layers behind
+/// the library keep descriptors from outside the run out of reach.
 fn within_the_run() -> Result<(), Errno> {
     if session::image()?.holds_other_programs() {
         return Ok(());

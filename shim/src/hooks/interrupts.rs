@@ -1,4 +1,4 @@
-//! SIGINT and SIGQUIT while a shell is waited for (system(3)): ignored as long as any thread waits for one.
+//! Ignores SIGINT and SIGQUIT as long as any thread waits for a shell (system(3)). Used by `system`.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
@@ -8,19 +8,19 @@ use crate::sys::process::{self, Disposition, Signals, signal_set};
 
 const SIGNALS: [c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
 
-/// How many shells are waited for.
+/// How many shells threads wait for.
 static WAITING: AtomicU32 = AtomicU32::new(0);
 
-/// What the program had said of each signal before the first of them.
+/// The program's own dispositions from before the first wait.
 static BEFORE: [Kept; 2] = [const { Kept([const { AtomicU64::new(0) }; 4]) }; 2];
 
-/// The process one of whose threads changes these, or zero.
+/// The process that has a thread changing these, or zero.
 static TURN: AtomicI32 = AtomicI32::new(0);
 
-/// So often a thread that changes them is waited for: they are a few system calls.
+/// How often to wait for a thread that changes them. Each change takes a few system calls.
 const TRIES: u32 = 1 << 16;
 
-/// A disposition, its words.
+/// The words of a disposition.
 struct Kept([AtomicU64; 4]);
 
 impl Kept {
@@ -35,7 +35,7 @@ impl Kept {
     }
 }
 
-/// Ignores both signals for as long as this, or another one, lives.
+/// Ignores both signals as long as this value, or another one, lives.
 pub(super) struct Ignored(());
 
 impl Ignored {
@@ -51,7 +51,7 @@ impl Ignored {
         Self(())
     }
 
-    /// The signals that the shell is to start with the default action of: those that the program did not ignore.
+    /// The signals that the shell must start with the default action: those that the program did not ignore.
     #[expect(clippy::unused_self, reason = "what is kept is known while one of these lives")]
     pub(super) fn to_default(&self) -> Signals {
         let signals = SIGNALS.into_iter().zip(&BEFORE);
@@ -59,7 +59,7 @@ impl Ignored {
         asked.fold(0, |set, (signal, _)| set | signal_set(signal))
     }
 
-    /// As dropping it, where no destructor runs.
+    /// Like dropping it, for places where no destructor runs.
     #[expect(clippy::unused_self, reason = "it ends this one")]
     pub(super) fn end(&self) {
         in_turn(|| {
@@ -78,7 +78,8 @@ impl Drop for Ignored {
     }
 }
 
-/// Acts while no other thread does. What stands in [`TURN`] after a fork is the turn of a thread that is not there.
+/// Calls `act` while no other thread does. After a fork, [`TURN`] may name a thread that does not exist in this
+/// process.
 fn in_turn(act: impl FnOnce()) {
     let here = sys::getpid();
     let free = |holder| (holder != here).then_some(here);

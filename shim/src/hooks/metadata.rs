@@ -1,5 +1,5 @@
-//! Looking at names: `stat`, `access`, `readlink`, `realpath`. Metadata is free (R6); only names in
-//! a hidden area look absent, by a lexical test and nothing more.
+//! Hooks for metadata: `stat`, `access`, `readlink`, `realpath`. Metadata is allowed (R6). Only names in a hidden area
+//! look absent, and a lexical test alone decides that.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -14,11 +14,10 @@ use crate::report::{self, Subject};
 use crate::sys::next::Original;
 use crate::{memory, session, sys, working_directory};
 
-/// `ENOENT` for a name in a hidden area. A name that cannot be read is left to the kernel, which
-/// says why.
+/// Denies a name in a hidden area. If the name cannot be read, the kernel reports why.
 ///
 /// # Errors
-/// `ENOENT`; `EACCES` without a policy.
+/// `ENOENT` for a hidden name; `EACCES` without a policy.
 pub(crate) fn visible(dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
     let image = session::image()?;
     let Ok(path) = Text::at(path) else { return Ok(()) };
@@ -38,7 +37,7 @@ pub(crate) fn visible(dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
     }
 }
 
-/// What is hidden looks absent; where something is there, that is put on record.
+/// The error for a hidden name. If an object exists there, this records the denial.
 #[cold]
 #[inline(never)]
 fn absent(image: &Image<'_>, denial: Denial, spelling: &Spelling) -> Errno {
@@ -48,7 +47,7 @@ fn absent(image: &Image<'_>, denial: Denial, spelling: &Spelling) -> Errno {
     Errno::ENOENT
 }
 
-/// Whether the path is relative and never climbs, so that it cannot leave the directory by name.
+/// Whether the path is relative and never goes up, so that it cannot leave the directory by name.
 fn stays_below(path: Text) -> bool {
     let mut copy = PathBuffer::new();
     path.first() != b'/'

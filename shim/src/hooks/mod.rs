@@ -1,5 +1,5 @@
-//! The entry points, a file for each kind. Each is two statements: do the mediated operation,
-//! reply as libc does.
+//! The entry points, with one file for each kind. Each has two statements: perform the mediated operation, and reply as
+//! libc does.
 
 pub(crate) mod attributes;
 pub(crate) mod directories;
@@ -18,7 +18,7 @@ pub(crate) mod streams;
 pub(crate) mod temporary;
 pub(crate) mod walk;
 
-// What only the libraries and the kernel of Linux have.
+// Hooks for functions and calls that only Linux has.
 #[cfg(target_os = "linux")]
 mod accounting;
 #[cfg(target_os = "linux")]
@@ -68,6 +68,6 @@ mod words;
 #[cfg(target_os = "linux")]
 pub(crate) mod xattrs;
 
-// What only libSystem has, and the table by which dyld finds the hooks.
+// Hooks for functions that only libSystem has, and the table in which dyld finds all hooks.
 #[cfg(target_os = "macos")]
 mod macos;

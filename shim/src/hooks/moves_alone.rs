@@ -1,5 +1,5 @@
-//! Moving what takes nothing along: by link(2) and unlink(2), which the kernel refuses for a directory whatever stood
-//! under a name when it was judged.
+//! Moves an object that must not be a directory, with link(2) and unlink(2). The kernel refuses both for a directory,
+//! even if the name was something else when it was judged.
 
 use core::ffi::{CStr, c_int, c_uint};
 
@@ -9,32 +9,32 @@ use crate::buffer::Buffer;
 use crate::errno::Errno;
 use crate::sys::{self, process};
 
-/// No error of the system's: it is a directory. To report that from here takes stack.
+/// Marks a directory. Not an error of the system: reporting from here would take stack.
 pub(super) const STAYS: Errno = Errno(0);
 
-/// No error of these calls: it is a symlink, and must not go either.
+/// Marks a symlink, which must not move either. These calls never return this error themselves.
 pub(super) const LENDS: Errno = Errno::ELOOP;
 
-/// The two names of a move, in directories that are held.
+/// The two names of a move, in pinned directories.
 pub(super) struct Names<'a> {
     pub(super) old: (c_int, &'a CStr),
     pub(super) new: (c_int, &'a CStr),
 }
 
-/// How often a destination is removed that others make again meanwhile.
+/// How often to remove a destination that others recreate meanwhile.
 const ATTEMPTS: usize = 8;
 
-/// As rename(2) with flags of [`sys::rename`], of what is no directory: not in one step, so that other threads may see
-/// both names for a moment, or no destination where one is replaced.
+/// Like rename(2) with flags of [`sys::rename`], except for directories. This takes several steps, so other threads may
+/// briefly see both names, or no destination while one is being replaced.
 ///
 /// # Errors
-/// [`STAYS`], [`LENDS`]; else the kernel's, `EXDEV` where it makes no such link, or a destination may not be replaced,
-/// upon which programs copy. With an error the destination is what it was.
+/// [`STAYS`], [`LENDS`], or the kernel's. `EXDEV`, after which programs copy, if the kernel cannot create such a link,
+/// or if the destination may not be replaced. Checks before a replacement should keep the destination on an error.
 #[cold]
 #[inline(never)]
 pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, way: Way) -> Result<(), Errno> {
     let Names { old: (old_dir, old), new: (new_dir, new) } = *names;
-    // A whiteout takes the place of what goes in one step only.
+    // Only a single step can put a whiteout in the place of the source.
     if flags & !sys::RENAME_NOREPLACE != 0 {
         return Err(STAYS);
     }
@@ -54,7 +54,7 @@ pub(super) fn move_alone(names: &Names<'_>, flags: c_uint, way: Way) -> Result<(
         linked = link(names.old, names.new, way.movable);
     }
     linked.map_err(|errno| without_link(names, errno))?;
-    // What others put there meanwhile is theirs.
+    // If others put something there meanwhile, it is theirs.
     if sys::look(old_dir, old).is_ok_and(|found| sys::identity(&found) != before) {
         return Ok(());
     }
@@ -73,8 +73,7 @@ fn link(from: (c_int, &CStr), to: (c_int, &CStr), movable: Movable) -> Result<()
     }
 }
 
-/// Removes what is at the destination, once it is sure that the rest can be done; whether that is another file than the
-/// one that is to go there.
+/// Removes the destination once the rest is sure to succeed. Returns false if it is the same file as the source.
 fn make_way(names: &Names<'_>, way: Way) -> Result<bool, Errno> {
     let Names { old: (old_dir, old), new: (new_dir, new) } = *names;
     if sys::is_directory(old_dir, old) {
@@ -99,10 +98,10 @@ fn make_way(names: &Names<'_>, way: Way) -> Result<bool, Errno> {
     sys::unlinkat(new_dir, new, 0).map(|()| true)
 }
 
-/// Whether an entry of this directory can be removed later, as far as that is known before.
+/// Whether an entry of this directory can be removed later, as far as that can be known.
 ///
 /// # Errors
-/// The kernel's; `EXDEV` where a sticky directory may keep it: whoever copies finds out.
+/// The kernel's; `EXDEV` if a sticky directory may keep it. A copy then shows.
 #[inline(never)]
 fn demand_removable(directory: c_int, entry: &libc::stat) -> Result<(), Errno> {
     sys::faccessat(directory, c".".as_ptr(), libc::W_OK | libc::X_OK, 0)?;
@@ -113,7 +112,8 @@ fn demand_removable(directory: c_int, entry: &libc::stat) -> Result<(), Errno> {
     if is_sticky && !is_ours { Err(Errno::EXDEV) } else { Ok(()) }
 }
 
-/// Makes a link beside the destination, and removes it: the kernel may make none of this file, or on this file system.
+/// Creates a trial link beside the destination and removes it. The kernel may deny links to this file, or on this
+/// filesystem.
 #[inline(never)]
 fn try_link(names: &Names<'_>, movable: Movable) -> Result<(), Errno> {
     let directory = names.new.0;
@@ -129,7 +129,7 @@ fn try_link(names: &Names<'_>, movable: Movable) -> Result<(), Errno> {
     sys::unlinkat(directory, name.c_str(0), 0)
 }
 
-/// What it comes to that there is no link.
+/// The error for a move whose link failed.
 fn without_link(names: &Names<'_>, errno: Errno) -> Errno {
     let (dir, name) = names.old;
     match errno {

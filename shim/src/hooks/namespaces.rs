@@ -1,5 +1,5 @@
-//! Calls that change what paths mean for the process: refused, because every judgement would be
-//! about another tree.
+//! Hooks that deny calls which change the meaning of paths for the process. Afterwards every verdict would be about
+//! another tree.
 
 use core::ffi::{c_char, c_int, c_ulong, c_void};
 
@@ -33,14 +33,14 @@ pub(crate) extern "C" fn umount2(target: *const c_char, _flags: c_int) -> c_int 
     Err::<c_int, _>(refuse(c"umount2", target)).reply()
 }
 
-/// unshare(2), but for what gives the process a tree of its own.
+/// unshare(2), denied only for flags that give the process a tree of its own.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn unshare(flags: c_int) -> c_int {
     if flags & (libc::CLONE_NEWNS | libc::CLONE_NEWUSER | libc::CLONE_NEWPID) != 0 {
         return Err::<c_int, _>(refuse(c"unshare", EVERYWHERE)).reply();
     }
     if flags & libc::CLONE_FS != 0 {
-        // From here on each thread may be in another directory, and one memory remembers for all.
+        // From now on each thread may have its own working directory, but all share one cache.
         remembered::suspend();
     }
     sys::call(libc::SYS_unshare, [sys::word(flags), 0, 0, 0, 0, 0]).map(|_| ()).reply()

@@ -1,4 +1,4 @@
-//! What attribute calls share: the object of a path or descriptor, judged and held.
+//! Pins and judges the object of a path or descriptor. Used by the hooks for attributes.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -15,11 +15,11 @@ use crate::report::{self, Subject};
 use crate::sys::{self, Object};
 use crate::{resolve, session};
 
-/// Holds what `path` leads to, if `need` is granted on it; with `O_NOFOLLOW` in `flags` a link at
-/// the end itself.
+/// Pins the object that `path` leads to, if `need` is granted on it. With `O_NOFOLLOW` in `flags`, a symlink at the end
+/// is the object.
 ///
 /// # Errors
-/// As openat(2) with `O_PATH`; `EACCES` or `ENOENT` where the policy refuses.
+/// As openat(2) with `O_PATH`; `EACCES` or `ENOENT` if the policy denies it.
 pub(crate) fn at_path(
     call: &CStr,
     dirfd: c_int,
@@ -30,11 +30,11 @@ pub(crate) fn at_path(
     at_path_by(call, dirfd, path, flags, need, decide::access)
 }
 
-/// As [`at_path`], for the object to get another mode. Of a configuration of git a supervisor says which modes it may
-/// have: it judges each change of a mode, whoever did before.
+/// Like [`at_path`], for a change of mode. For git configuration files, a supervisor decides which modes are allowed.
+/// It judges each change of a mode, even if another layer has.
 ///
 /// # Errors
-/// As there.
+/// As [`at_path`].
 #[inline(never)]
 pub(super) fn for_mode(
     call: &CStr,
@@ -58,11 +58,11 @@ fn is_judged_later(image: &Image<'_>, request: &Request<'_>) -> bool {
     image.behind().supervisor && config_mode::is_kept_by_list_alone(image, request)
 }
 
-/// As [`at_path`], of what libc opens by itself then. Where the supervisor hears of that, and has a person asked who may
-/// allow it, nobody is asked before: that would be a second question. About what is sensitive the library alone asks.
+/// Like [`at_path`], for an object that libc then opens itself. If the supervisor sees that open and can show a prompt,
+/// the library shows none, to avoid a second one. Only the library prompts about sensitive objects.
 ///
 /// # Errors
-/// As there.
+/// As [`at_path`].
 #[cfg(target_os = "linux")]
 pub(super) fn for_libc(
     call: &CStr,
@@ -108,7 +108,8 @@ fn at_path_by(
     pinned
 }
 
-/// Has whoever learns see what was asked for where nothing is, unless it was refused: by a call that changes nothing.
+/// Shows a learning supervisor the request for a missing object, unless it was denied. Uses a call that changes
+/// nothing.
 #[cfg(target_os = "linux")]
 #[cold]
 #[inline(never)]
@@ -130,11 +131,10 @@ fn ask_for_update(
     let _ = sys::call(libc::SYS_fchownat, arguments);
 }
 
-/// Whether `need` is granted on the object of an open descriptor. Objects without a path are the
-/// program's own.
+/// Whether `need` is granted on the object of an open descriptor. Objects without a path are the program's own.
 ///
 /// # Errors
-/// `EBADF`; `EACCES` where the policy refuses.
+/// `EBADF`; `EACCES` if the policy denies it.
 pub(crate) fn at_descriptor(call: &CStr, fd: c_int, need: Capabilities) -> Result<(), Errno> {
     let image = session::image()?;
     let mut path = PathBuffer::new();

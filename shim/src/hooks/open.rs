@@ -1,4 +1,4 @@
-//! Opening files: the `open` family, and the mediated open that everything else is built on.
+//! Hooks for the `open` family, and the mediated open that all other opens use.
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
@@ -24,15 +24,15 @@ mod system;
 
 pub(crate) use system::open_spelled;
 
-/// An open as the program asked for it.
+/// The parameters of an open, as the program gave them.
 #[derive(Clone, Copy)]
 pub(crate) struct How {
     pub(crate) flags: c_int,
     pub(crate) mode: c_uint,
-    /// Resolve flags of openat2(2), on top of the shim's own.
+    /// Resolve flags of openat2(2), in addition to the library's own.
     #[cfg(target_os = "linux")]
     pub(crate) resolve: u64,
-    /// The thread may be cancelled where the open waits.
+    /// Whether the thread may be cancelled while the open waits.
     pub(crate) cancellable: bool,
 }
 
@@ -47,12 +47,12 @@ impl How {
         }
     }
 
-    /// As one of the calls that are cancellation points.
+    /// Marks the open as a cancellation point.
     pub(crate) const fn cancellable(self) -> Self {
         Self { cancellable: true, ..self }
     }
 
-    /// Makes the call in which the open waits for the other end of a fifo.
+    /// Makes the call that opens, which may wait for the other end of a fifo.
     fn wait<T>(self, call: impl FnOnce() -> T) -> T {
         if self.cancellable { cancellation::point(call) } else { call() }
     }
@@ -73,12 +73,12 @@ impl How {
         self.has(libc::O_CREAT | libc::O_EXCL)
     }
 
-    /// What an exclusive one is called where it is refused.
+    /// The name under which a denied exclusive open is reported.
     const fn told(self) -> &'static CStr {
         telling::exclusive(self.flags & libc::O_ACCMODE == libc::O_RDWR, self.mode)
     }
 
-    /// An open for reading, or to list, that neither makes nor changes anything.
+    /// Whether the open only reads or lists, and neither creates nor changes anything.
     #[cfg(target_os = "linux")]
     const fn only_reads(self) -> bool {
         const ELSE: c_int = libc::O_ACCMODE
@@ -89,12 +89,12 @@ impl How {
         self.flags & ELSE == libc::O_RDONLY && self.resolve == 0
     }
 
-    /// A link at the end of the path is not followed.
+    /// Whether a symlink at the end of the path is not followed.
     const fn stops_at_link(self) -> bool {
         self.flags & system::STOPS_AT_LINK != 0 || self.exclusive()
     }
 
-    /// Everything the open may need, whether or not the file exists.
+    /// All capabilities that the open may need, whether or not the file exists.
     #[cfg(target_os = "linux")]
     fn need(self) -> Capabilities {
         let access = self.flags & libc::O_ACCMODE;
@@ -105,9 +105,8 @@ impl How {
             .with_if(self.has(libc::O_CREAT), Capabilities::CREATE)
     }
 
-    /// What the policy says; a bare descriptor gives no access, so that it only must not
-    /// show what is hidden.
-    #[inline(never)] // what it needs of the stack must be gone before a refusal is told of
+    /// The policy's verdict. A bare descriptor gives no access, so it must only not reveal a hidden object.
+    #[inline(never)] // frees its stack before a denial is reported
     pub(super) fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
         if system::is_bare(self) {
             return match decide::metadata(image, request) {
@@ -125,7 +124,7 @@ impl How {
         decide::open(image, request, how)
     }
 
-    /// Whether the policy says anything but no.
+    /// Whether the policy allows the open in any case at all.
     fn judge_at_all(self, image: &Image<'_>, request: &Request<'_>) -> Verdict {
         match self.judge(image, request) {
             OpenVerdict::Deny(denial) => Verdict::Deny(denial),
@@ -133,10 +132,10 @@ impl How {
         }
     }
 
-    /// Judges, and deals with a denial.
+    /// Judges the open, and reports or prompts on a denial.
     ///
     /// # Errors
-    /// `EACCES` or `ENOENT` where the policy refuses.
+    /// `EACCES` or `ENOENT` if the policy denies it.
     pub(super) fn settle(
         self,
         image: &Image<'_>,
@@ -147,10 +146,10 @@ impl How {
     }
 }
 
-/// The mediated open.
+/// Opens a file if the policy allows it.
 ///
 /// # Errors
-/// As open(2); `EACCES` or `ENOENT` where the policy refuses.
+/// As open(2); `EACCES` or `ENOENT` if the policy denies it.
 pub(crate) fn open_at(
     call: &CStr,
     dirfd: c_int,
@@ -161,7 +160,7 @@ pub(crate) fn open_at(
     system::open_as_held(image, dirfd, path, how, || judge_and_open(image, call, dirfd, path, how))
 }
 
-#[inline(never)] // the common case needs none of its stack
+#[inline(never)] // keeps its stack out of the common case
 fn judge_and_open(
     image: &Image<'_>,
     call: &CStr,
@@ -181,15 +180,15 @@ fn judge_and_open(
 }
 
 enum Failure {
-    /// The errno to give.
+    /// The errno to return.
     Settled(Errno),
-    /// There is no such place; the spelling decides what the program may know.
+    /// The place does not exist. Its spelling decides what the program may learn.
     Nowhere(Errno),
 }
 
-/// A path that leads nowhere gets the verdict of the place where it would be, as far as its directory
-/// exists, and else of its spelling, so that a refusal tells nothing about what exists (spec §1, §4.1);
-/// but tools look for their files in every directory above the workspace, and there that something is
+/// The error for a path that leads nowhere. If its directory exists, the verdict is that of the canonical place;
+/// otherwise that of the spelling. So a denial reveals nothing about what exists (spec §1, §4.1). But tools look for
+/// their files in every directory above the workspace, where absence is no secret.
 /// absent is no secret.
 #[cold]
 fn nowhere(
@@ -208,7 +207,7 @@ fn nowhere(
         OpenVerdict::Deny(denial) => Some(denial),
         _ => None,
     });
-    // Nobody is asked about what is not there.
+    // Nobody is prompted about a missing object.
     match refusal.filter(|denial| !denial.ask) {
         Some(denial) if how.has(libc::O_CREAT) || !is_absent(denial, spelling, errno) => {
             report::denied(image, denial, Subject::new(call, spelling.lexical()))
@@ -217,8 +216,8 @@ fn nowhere(
     }
 }
 
-/// Whether the directory exists that something is missing in: then `spelling` is its canonical path and the name
-/// that is missing, beyond all links.
+/// Whether the directory of the missing object exists. Then `spelling` becomes its canonical path plus the missing
+/// name, with all symlinks followed.
 fn is_placed(image: &Image<'_>, spelling: &mut Spelling, how: How) -> bool {
     for _ in 0..LINK_BUDGET {
         let mut next = PathBuffer::new();
@@ -235,7 +234,7 @@ fn is_placed(image: &Image<'_>, spelling: &mut Spelling, how: How) -> bool {
     false
 }
 
-/// Whether the path leads nowhere because what everybody may see of it is absent.
+/// Whether the path leads nowhere because the part that everybody may see is absent.
 fn is_absent(denial: Denial, spelling: &mut Spelling, errno: Errno) -> bool {
     if errno != Errno::ENOENT || denial.visible == 0 {
         return false;
@@ -246,7 +245,7 @@ fn is_absent(denial: Denial, spelling: &mut Spelling, errno: Errno) -> bool {
     found.is_err_and(|errno| errno == Errno::ENOENT)
 }
 
-/// Opens a name at which no link is followed, as far as `verdict` allows.
+/// Opens a name without following a symlink at its end, as far as `verdict` allows.
 fn attempt(
     image: &Image<'_>,
     verdict: OpenVerdict,
@@ -270,21 +269,19 @@ fn attempt(
     }
 }
 
-/// `O_CREAT` never opens a directory (open(2), `EISDIR`), also where it had to be left out.
+/// `O_CREAT` never opens a directory (open(2), `EISDIR`), even if this open had to leave it out.
 fn refuse_directory(object: sys::Fd) -> Result<sys::Fd, Errno> {
     let kind = sys::fstat(object.raw())?.st_mode & libc::S_IFMT;
     if kind == libc::S_IFDIR { Err(Errno::EISDIR) } else { Ok(object) }
 }
 
-/// The descriptor under the number of the pin, which was the lowest free one: the one that the
-/// program must get (open(2)).
+/// Moves the descriptor to the pin's number. That was the lowest free one, which the program must get (open(2)).
 fn in_place_of(pin: sys::Fd, opened: &sys::Fd, how: How) -> Result<c_int, Errno> {
     sys::replace(&pin, opened, how.flags & libc::O_CLOEXEC)?;
     Ok(pin.into_raw())
 }
 
-/// Creates a file at the end of a path with links in it, the last of which may dangle. `why` is what
-/// keeps the path from leading anywhere.
+/// Creates a file at the end of a path with symlinks. The last one may dangle. `why` is the error that the path gave.
 #[inline(never)]
 fn create(
     image: &Image<'_>,
@@ -323,7 +320,7 @@ fn create(
     Err(Failure::Settled(Errno::ELOOP))
 }
 
-/// As [`in_place_of`], where a directory may have been held.
+/// Like [`in_place_of`], if a directory may be pinned.
 fn under_lowest(held: Option<sys::Fd>, fd: c_int, how: How) -> Result<c_int, Errno> {
     match held {
         Some(held) => in_place_of(held, &sys::Fd::adopt(fd), how),
@@ -331,7 +328,7 @@ fn under_lowest(held: Option<sys::Fd>, fd: c_int, how: How) -> Result<c_int, Err
     }
 }
 
-/// A file stands where only a new one would have been allowed.
+/// The error for an existing file where the policy allows only a new one.
 fn only_new(image: &Image<'_>, verdict: OpenVerdict, subject: Subject<'_>) -> Errno {
     match verdict {
         OpenVerdict::OnlyNew(denial) => report::denied(image, denial, subject),
@@ -339,10 +336,10 @@ fn only_new(image: &Image<'_>, verdict: OpenVerdict, subject: Subject<'_>) -> Er
     }
 }
 
-/// Whether the object of an open descriptor may be opened once more, differently.
+/// Whether the object of an open descriptor may be opened again with other flags.
 ///
 /// # Errors
-/// `EBADF`; `EACCES` or `ENOENT` where the policy refuses.
+/// `EBADF`; `EACCES` or `ENOENT` if the policy denies it.
 #[inline(never)]
 pub(crate) fn judge_reopen(call: &CStr, fd: c_int, how: How) -> Result<(), Errno> {
     let image = session::image()?;
@@ -361,7 +358,7 @@ pub(crate) fn judge_reopen(call: &CStr, fd: c_int, how: How) -> Result<(), Errno
     Ok(())
 }
 
-/// open(2), without its variable argument: the C entry points extract that.
+/// open(2), without its variable argument, which the C entry points extract.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn jp_open(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
     open_at(c"open", libc::AT_FDCWD, path, How::new(flags, mode).cancellable()).reply()

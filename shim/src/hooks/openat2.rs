@@ -1,5 +1,5 @@
-//! openat2(2), which libc has a function for since glibc 2.43: its resolve flags change what a path
-//! means, so that the kernel must say where it leads before the policy can judge.
+//! Hook for openat2(2), which glibc provides since 2.43. Its resolve flags change the meaning of a path, so the kernel
+//! must resolve the path before the policy can judge.
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
@@ -13,7 +13,7 @@ use crate::sys::{self, Fd};
 use crate::{memory, resolve};
 
 const CALL: &CStr = c"openat2";
-/// The size of `struct open_how` as the shim knows it, and the largest that the kernel takes.
+/// The size of `struct open_how` that the library knows, and the largest that the kernel accepts.
 const KNOWN_SIZE: usize = 24;
 const LARGEST: usize = 4096;
 
@@ -21,10 +21,10 @@ const LARGEST: usize = 4096;
 const NO_XDEV: u64 = 0x01;
 const CACHED: u64 = 0x20;
 
-/// Does openat2(2).
+/// Performs openat2(2).
 ///
 /// # Errors
-/// As openat2(2); `EACCES` or `ENOENT` where the policy refuses.
+/// As openat2(2); `EACCES` or `ENOENT` if the policy denies it.
 pub(crate) fn open(
     dirfd: c_int,
     path: *const c_char,
@@ -45,7 +45,7 @@ pub(crate) fn open(
     }
 }
 
-/// As openat(2) does.
+/// Opens like openat(2).
 #[inline(never)]
 fn open_plainly(dirfd: c_int, path: *const c_char, how: How) -> Result<c_int, Errno> {
     open_at(CALL, dirfd, path, how)
@@ -56,7 +56,7 @@ extern "C" fn openat2(dirfd: c_int, path: *const c_char, how: *const u64, size: 
     open(dirfd, path, how, size).reply()
 }
 
-/// Reads `struct open_how`, whose fields are 64-bit words.
+/// Reads `struct open_how`, which consists of 64-bit words.
 fn read(how: *const u64, size: usize) -> Result<How, Errno> {
     if size < KNOWN_SIZE {
         return Err(Errno::EINVAL);
@@ -65,7 +65,7 @@ fn read(how: *const u64, size: usize) -> Result<How, Errno> {
         return Err(Errno::E2BIG);
     }
     for offset in KNOWN_SIZE..size {
-        // What comes later must be zero: it asks for something unknown here.
+        // Later fields must be zero. Others request something unknown here.
         if memory::first_byte(how.cast::<c_char>().wrapping_add(offset))? != 0 {
             return Err(Errno::E2BIG);
         }
@@ -75,11 +75,11 @@ fn read(how: *const u64, size: usize) -> Result<How, Errno> {
     let mode = c_uint::try_from(mode).map_err(|_| Errno::EINVAL)?;
     let creates = flags & libc::O_CREAT != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE;
     let known = How::new(flags, mode);
-    // Unlike open(2) it refuses what it does not know, and a mode that means nothing.
+    // Unlike open(2), openat2 rejects unknown flags, and a mode without a meaning.
     if known.flags != flags & !libc::O_LARGEFILE || mode & !0o7777 != 0 || (!creates && mode != 0) {
         return Err(Errno::EINVAL);
     }
-    // What is not in memory yet cannot be made or emptied from there.
+    // A file that is not cached cannot be created or truncated with this flag.
     if resolve & CACHED != 0 && (creates || flags & libc::O_TRUNC != 0) {
         return Err(Errno(libc::EAGAIN));
     }
@@ -94,19 +94,19 @@ fn field(how: *const u64, index: usize) -> Result<u64, Errno> {
     Ok(unsafe { at.read_unaligned() })
 }
 
-/// The longest name, with a slash and its NUL.
+/// The longest name, with a slash and the NUL.
 const NAME: usize = 257;
 
 const PIN: c_int = libc::O_PATH | libc::O_CLOEXEC;
 
-/// Where the kernel arrived.
+/// The result of a resolution by the kernel.
 struct Resolved {
     held: Fd,
-    /// The name of what is to be opened or created in the directory that is held.
+    /// The name to open or create in the pinned directory.
     entry: Option<Far<Buffer<NAME>>>,
 }
 
-/// Lets the kernel resolve the path as asked.
+/// Has the kernel resolve the path as requested.
 #[inline(never)]
 fn resolve_as_asked(dirfd: c_int, path: *const c_char, how: How) -> Result<Resolved, Errno> {
     let mut text = PathBuffer::new();
@@ -119,8 +119,8 @@ fn resolve_as_asked(dirfd: c_int, path: *const c_char, how: How) -> Result<Resol
     Ok(Resolved { held, entry: None })
 }
 
-/// Finds the entry that is to be opened or created. A link there is followed by hand, by a path that the kernel is
-/// to resolve as asked from its beginning.
+/// Finds the entry to open or create. This function follows a symlink there itself, and has the kernel resolve the new
+/// path from its beginning as requested.
 fn resolve_entry(dirfd: c_int, text: &mut PathBuffer, how: How) -> Result<Resolved, Errno> {
     let exclusive = how.flags & libc::O_EXCL != 0;
     let stop = if exclusive { libc::O_NOFOLLOW } else { how.flags & libc::O_NOFOLLOW };
@@ -161,7 +161,7 @@ fn resolve_entry(dirfd: c_int, text: &mut PathBuffer, how: How) -> Result<Resolv
     Err(Errno::ELOOP)
 }
 
-/// Where the last component of a path begins, and where it ends.
+/// The start and end of the last component of a path.
 fn last(path: &[u8]) -> (usize, usize) {
     let behind = |at: usize| at.saturating_add(1);
     let end = path.iter().rposition(|&byte| byte != b'/').map_or(0, behind);
@@ -169,7 +169,7 @@ fn last(path: &[u8]) -> (usize, usize) {
     (name.iter().rposition(|&byte| byte == b'/').map_or(0, behind), end)
 }
 
-/// Opens an object that is held.
+/// Opens a pinned object.
 fn open_found(found: &Fd, how: How) -> Result<c_int, Errno> {
     let flags = how.flags & !libc::O_NOFOLLOW;
     let is_link = sys::fstat(found.raw())?.st_mode & libc::S_IFMT == libc::S_IFLNK;
@@ -184,7 +184,7 @@ fn open_found(found: &Fd, how: How) -> Result<c_int, Errno> {
     open_plainly(libc::AT_FDCWD, link.as_c_str().as_ptr(), how)
 }
 
-/// Opens a link itself, which has no name among the descriptors.
+/// Opens a symlink itself, which cannot be opened through its descriptor.
 #[inline(never)]
 fn open_link(link: &Fd, how: How) -> Result<c_int, Errno> {
     let mut place = Far::<PathBuffer>::blank()?;

@@ -1,4 +1,4 @@
-//! popen(3), and pclose(3) and fclose(3) of what it made: libc's own start the shell from inside libc.
+//! Hooks for popen(3), and for pclose(3) and fclose(3) of its streams. libc's popen would start the shell inside libc.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
@@ -12,25 +12,25 @@ use crate::sys::next::Original;
 use crate::sys::{self, Fd, process};
 use crate::{libc_functions, memory};
 
-/// How many streams may be open at a time.
+/// How many streams may be open at the same time.
 const ROOM: usize = 256;
-/// A place that is being filled or emptied: no stream has this address.
+/// Marks a place that is being filled or emptied. No stream has this address.
 const TAKEN: usize = 1;
 
-/// A stream and the shell at its other end. `stream` is zero where the place is free; whoever
-/// moves it to [`TAKEN`] owns the other two.
+/// A stream and the shell at its other end. `stream` is zero if the place is free. The thread that sets it to [`TAKEN`]
+/// owns the other two fields.
 struct Place {
     stream: AtomicUsize,
     fd: AtomicI32,
     pid: AtomicI32,
 }
 
-/// All zero, so that no process has to have a copy that never calls popen(3).
+/// All zeroes, so that processes which never call popen(3) need no copy.
 static STREAMS: [Place; ROOM] = [const {
     Place { stream: AtomicUsize::new(0), fd: AtomicI32::new(0), pid: AtomicI32::new(0) }
 }; ROOM];
 
-/// How many streams are open: who closes others need not look for them.
+/// How many streams are open. If none is, closing a stream skips the search.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 impl Place {
@@ -76,7 +76,7 @@ impl Mode {
 /// popen(3).
 ///
 /// # Errors
-/// As popen(3); those of the shell that could not be started.
+/// As popen(3), and the errors of starting the shell.
 pub(super) fn open(command: *const c_char, mode: *const c_char) -> Result<*mut c_void, Errno> {
     let mode = Mode::parse(mode)?;
     let place = STREAMS.iter().find(|place| place.claim(0)).ok_or(Errno::EMFILE)?;
@@ -95,7 +95,7 @@ pub(super) fn open(command: *const c_char, mode: *const c_char) -> Result<*mut c
     opened
 }
 
-/// Starts the shell: this end of the pipe, and the shell's pid.
+/// Starts the shell. Returns this end of the pipe and the shell's pid.
 fn start(command: *const c_char, mode: Mode) -> Result<(Fd, c_int), Errno> {
     let (read, write) = process::pipe()?;
     let (ours, theirs, standard) = if mode.reads {
@@ -121,7 +121,7 @@ fn start(command: *const c_char, mode: Mode) -> Result<(Fd, c_int), Errno> {
     Ok((ours, pid))
 }
 
-/// In the child: streams from earlier calls are not the shell's (POSIX).
+/// In the child, closes the streams of earlier calls, which the shell must not get (POSIX).
 fn close_streams(but: c_int) {
     for place in &STREAMS {
         let fd = place.fd.load(Ordering::Relaxed);
@@ -136,7 +136,7 @@ type Close = extern "C" fn(*mut c_void) -> c_int;
 static PCLOSE: Original = Original::new(c"pclose");
 static FCLOSE: Original = Original::new(c"fclose");
 
-/// Lets go of a stream that [`open`] made: the shell at its other end.
+/// Forgets a stream that [`open`] created. Returns its shell.
 fn let_go(stream: *mut c_void) -> Option<c_int> {
     let ours = !stream.is_null() && stream.addr() != TAKEN;
     let place = STREAMS.iter().find(|place| ours && place.claim(stream.addr()))?;
@@ -146,7 +146,7 @@ fn let_go(stream: *mut c_void) -> Option<c_int> {
     Some(pid)
 }
 
-/// Closes a stream by libc's own function.
+/// Closes a stream with libc's own function.
 fn close_by(original: &Original, stream: *mut c_void) -> Result<c_int, Errno> {
     let original = original.address().ok_or(Errno::EACCES)?;
     // SAFETY: the address is that of libc's function of this name, and all of them have this type.
@@ -154,17 +154,17 @@ fn close_by(original: &Original, stream: *mut c_void) -> Result<c_int, Errno> {
     Ok(original(stream))
 }
 
-/// Closes the stream, and waits for the shell.
+/// Closes the stream and waits for the shell.
 fn close(stream: *mut c_void) -> Result<c_int, Errno> {
     let Some(pid) = let_go(stream) else {
-        // Of a popen that came before the shim was there, or no such stream at all.
+        // It comes from a popen before the library was loaded, or is no such stream at all.
         return close_by(&PCLOSE, stream);
     };
     close_by(&FCLOSE, stream)?;
     process::wait(pid)
 }
 
-/// fclose(3) of any stream; of those of popen(3) glibc's waits for the shell, and musl's does not.
+/// fclose(3) of any stream. For a stream of popen(3), glibc's fclose waits for the shell, and musl's does not.
 fn close_any(stream: *mut c_void) -> Result<c_int, Errno> {
     let shell = if OPEN.load(Ordering::Relaxed) == 0 { None } else { let_go(stream) };
     let closed = close_by(&FCLOSE, stream)?;

@@ -1,10 +1,10 @@
-//! POSIX shared memory, semaphores and message queues by name.
+//! Hooks for POSIX shared memory, semaphores and message queues by name.
 //!
-//! Shared memory and semaphores are files in `/dev/shm`. Where that is granted whole they are there;
-//! otherwise the run has its own, in its temporary directory, so that programs which share memory
-//! among themselves work, and see nobody else's. A semaphore is made here and not by libc, which
-//! would go to `/dev/shm`. A message queue is one in the kernel, under a name that nothing can
-//! redirect: it is judged as the file that the queue is in `/dev/mqueue` (`mq_overview(7)`).
+//! Shared memory and semaphores are files in `/dev/shm`. If the policy grants that directory completely, they stay
+//! there. Otherwise the run has its own in its temporary directory. Programs of the run can then share memory with each
+//! other, and see nobody else's. The library creates semaphores itself, because libc would use `/dev/shm`. A message
+//! queue is an object of the kernel, and its name cannot be redirected. It is judged as its file in `/dev/mqueue`
+//! (`mq_overview(7)`).
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::mem::MaybeUninit;
@@ -24,18 +24,18 @@ use crate::{libc_functions, memory, session};
 
 const SHARED_MEMORY: &[u8] = b"/dev/shm";
 const QUEUES: &[u8] = b"/dev/mqueue/";
-/// What a run needs of `/dev/shm` to use it.
+/// The capabilities that a run needs to use `/dev/shm`.
 const EVERYTHING: Capabilities = Capabilities::READ.union(Capabilities::WRITE);
-/// The path of a file in the run's temporary directory, or in a shorter one.
+/// The path of a file in `/dev/shm` or the run's temporary directory.
 type Name = Buffer<512>;
 /// `NAME_MAX`.
 const LONGEST: usize = 255;
-/// The size of `sem_t`, of glibc and of musl; it is mapped in a page of its own.
+/// The size of `sem_t` in glibc and musl. Each is mapped in a page of its own.
 const SEMAPHORE: usize = 32;
-/// How many names of a semaphore in the making are tried.
+/// How many names to try for a semaphore while it is created.
 const ATTEMPTS: u32 = 1000;
 
-/// The name without the slashes before it.
+/// Copies the name without its leading slashes.
 ///
 /// # Errors
 /// `EINVAL` for an empty name or one with a slash inside; `ENAMETOOLONG`; `EFAULT`.
@@ -53,7 +53,7 @@ fn plain_name(name: *const c_char, to: &mut Name) -> Result<(), Errno> {
     to.push(plain)
 }
 
-/// The file of a name; `kind` keeps shared memory and semaphores apart.
+/// The file for a name. `kind` keeps shared memory and semaphores apart.
 fn file_of(
     image: &Image<'_>,
     name: *const c_char,
@@ -99,7 +99,7 @@ extern "C" fn sem_unlink(name: *const c_char) -> c_int {
     remove(name, SEMAPHORES).reply()
 }
 
-/// `sem_open(3)`, without its variable arguments: the C entry point extracts those.
+/// `sem_open(3)`, without its variable arguments, which the C entry point extracts.
 #[unsafe(no_mangle)]
 extern "C" fn jp_sem_open(
     name: *const c_char,
@@ -141,13 +141,13 @@ fn open_file(path: &Name, flags: c_int, mode: c_uint) -> Result<Fd, Errno> {
         .map(Fd::adopt)
 }
 
-/// Makes the semaphore under another name first: others must find it whole or not at all.
+/// Creates the semaphore under another name first. Others must find it complete or not at all.
 fn make_semaphore(path: &Name, mode: c_uint, value: c_uint) -> Result<*mut c_void, Errno> {
     let mut semaphore = MaybeUninit::<[u8; SEMAPHORE]>::zeroed();
     if libc_functions::jp_sem_init(semaphore.as_mut_ptr().cast(), value) != 0 {
         return Err(Errno::last());
     }
-    // SAFETY: all zeros before, and libc's semaphore now.
+    // SAFETY: all bytes were zeroed, and libc has written its semaphore.
     let bytes = unsafe { semaphore.assume_init() };
     for _ in 0..ATTEMPTS {
         let mut draft = Far::<Name>::blank()?;
@@ -192,14 +192,14 @@ fn map(file: &Fd) -> Result<*mut c_void, Errno> {
     sys::map(file.raw(), SEMAPHORE, protection).map(<*mut u8>::cast)
 }
 
-/// `sem_close(3)`: each was mapped by itself.
+/// `sem_close(3)`: each semaphore has a mapping of its own.
 #[unsafe(no_mangle)]
 extern "C" fn sem_close(semaphore: *mut c_void) -> c_int {
     let page = [semaphore.expose_provenance(), SEMAPHORE, 0, 0, 0, 0];
     sys::call(libc::SYS_munmap, page).map(|_| ()).reply()
 }
 
-/// The path of a queue, and what the policy says of it.
+/// The path of a queue and the policy's verdict on it.
 fn queue(
     call: &CStr,
     name: *const c_char,
@@ -213,7 +213,7 @@ fn queue(
     report::settle_open(image, &request, judge, Subject::new(call, to.as_bytes()))
 }
 
-/// The name as the kernel takes it.
+/// The name in the kernel's form.
 fn kernel_name(path: &Name) -> usize {
     path.c_str(QUEUES.len()).as_ptr().expose_provenance()
 }
@@ -242,8 +242,8 @@ fn open_queue(
         _ => (flags, None),
     };
     let attributes = attributes.expose_provenance();
-    // It says nothing of a judgement: Landlock would let the queue be made and then not opened. The supervisor,
-    // where there is one, does both.
+    // This call carries no mark of a judgement, because with it Landlock would allow creating the queue and then not
+    // opening it. A supervisor, if there is one, performs both.
     let arguments = [kernel_name(&path), word(flags), mode as usize, attributes, 0, 0];
     match (sys::call(libc::SYS_mq_open, arguments), otherwise) {
         (Err(errno), Some((other, denial))) if errno == other => {
@@ -254,7 +254,7 @@ fn open_queue(
     }
 }
 
-/// `mq_open(3)`, without its variable arguments.
+/// `mq_open(3)`. The C entry point extracts the variable arguments.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn jp_mq_open(
     name: *const c_char,
@@ -265,7 +265,7 @@ pub(crate) extern "C" fn jp_mq_open(
     open_queue(name, flags, mode, attributes).reply()
 }
 
-/// What `mq_open` is in a program built with `_FORTIFY_SOURCE`.
+/// `mq_open` in programs built with `_FORTIFY_SOURCE`.
 #[unsafe(no_mangle)]
 extern "C" fn __mq_open_2(name: *const c_char, flags: c_int) -> c_int {
     open_queue(name, flags, 0, core::ptr::null()).reply()

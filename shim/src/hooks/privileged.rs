@@ -1,5 +1,5 @@
-//! Calls of the superuser's on mounts, quotas, swap, file handles and the kernel's log: refused, because they change what
-//! paths mean or reach objects without one.
+//! Hooks that deny the superuser's calls on mounts, quotas, swap, file handles and the kernel's log. These calls change
+//! the meaning of paths, or reach objects without a path.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 

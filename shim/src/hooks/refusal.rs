@@ -1,4 +1,4 @@
-//! Refusing a call whole: what it does cannot be judged, or would change what paths mean.
+//! Denies a call completely, because it cannot be judged or would change the meaning of paths. Used by the hooks.
 
 use core::ffi::{CStr, c_char};
 
@@ -7,10 +7,10 @@ use crate::errno::Errno;
 use crate::report::{self, Reason, Subject};
 use crate::{memory, session};
 
-/// The path of a call that has none, or not as one argument.
+/// The reported path of a call that has none, or not as one argument.
 pub(super) const EVERYWHERE: *const c_char = c"/".as_ptr();
 
-/// Refuses, naming the path the program gave.
+/// Reports the denial with the path that the program gave.
 #[cold]
 pub(super) fn refuse(call: &CStr, path: *const c_char) -> Errno {
     let Ok(image) = session::image() else { return Errno::EACCES };

@@ -1,4 +1,4 @@
-//! Moving directory entries: both are held, and both are judged, before one takes the place of the other.
+//! Moves directory entries. Both ends are pinned and judged before one replaces the other. Used by the rename hooks.
 
 use core::cell::Cell;
 use core::ffi::{CStr, c_uint};
@@ -19,7 +19,7 @@ use crate::path::Spelling;
 use crate::resolve::{self, Entry};
 use crate::{session, sys, working_directory};
 
-/// rename(2), and with flags of [`sys::rename`] what the system has beside it.
+/// rename(2). With flags of [`sys::rename`], the system's other forms of it.
 pub(super) fn move_entry(
     call: &CStr,
     old: Argument,
@@ -30,7 +30,7 @@ pub(super) fn move_entry(
     move_by(session::image()?, call, old, new, flags)
 }
 
-/// As [`move_entry`], by this policy: to find that takes stack, too, and here is little left.
+/// Like [`move_entry`], with the policy given. Finding that takes stack, too, and little is left here.
 #[inline(never)]
 fn move_by(
     image: &Image<'_>,
@@ -64,7 +64,8 @@ fn move_by(
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let pair = (&asked.from, &asked.to);
     let ends = Held { source: &source, target: &target };
-    // The supervisor judges all of it, reads what would come to be there, and lets ordinary changes pass.
+    // The supervisor judges the whole move, reads the file that would become the configuration, and allows ordinary
+    // changes.
     let is_supervised = image.outer().is_none() && image.behind().supervisor;
     let names =
         Names { old: (source.dirfd(), source.name()), new: (target.dirfd(), target.name()) };
@@ -97,7 +98,7 @@ fn move_by(
     let (outcome, if_exists) = match plan {
         Plan::Go => (by_name(flags), None),
         Plan::OnlyNew(denial) => (by_name(flags | sys::RENAME_NOREPLACE), Some(denial)),
-        // The kernel's bounds may keep a destination that may only be replaced, and not removed. No person is asked twice.
+        // The kernel may protect a destination that the run may replace but not remove. Nobody is prompted twice.
         Plan::Alone(Alone { exists: None, .. })
             if is_supervised && flags == 0 && !was_asked.get() && ends.exists() =>
         {
@@ -129,7 +130,7 @@ fn move_by(
     }
 }
 
-/// Both ends of a move, held.
+/// Both ends of a move, pinned.
 struct Held<'a> {
     source: &'a Entry<'a>,
     target: &'a Entry<'a>,

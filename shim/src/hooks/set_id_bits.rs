@@ -1,5 +1,5 @@
-//! Denies set-user-ID and set-group-ID bits, and the attribute that stands for capabilities. Used by the hooks that change
-//! modes and attributes; `policy::set_id` decides.
+//! Denies set-user-ID and set-group-ID bits, and the attribute for capabilities. `policy::set_id` decides. Used by the
+//! hooks that change modes and attributes.
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
@@ -11,7 +11,7 @@ use crate::path::Spelling;
 use crate::report::{self, Reason, Subject};
 use crate::{resolve, session};
 
-/// Whether an object with this status may get `mode`.
+/// Checks whether an object with this status may get `mode`.
 #[cfg_attr(
     target_os = "linux",
     expect(clippy::useless_conversion, reason = "elsewhere it is shorter")
@@ -20,7 +20,7 @@ pub(super) fn check(status: libc::stat, mode: c_uint) -> Result<(), ()> {
     if set_id::may_become(status.st_mode.into(), mode) { Ok(()) } else { Err(()) }
 }
 
-/// Reports a denial on a path, as it is spelled.
+/// Reports a denial on a path as the program spelled it.
 #[cold]
 #[inline(never)]
 pub(super) fn refuse_at(call: &CStr, dirfd: c_int, path: *const c_char) -> Errno {
@@ -33,7 +33,7 @@ pub(super) fn refuse_at(call: &CStr, dirfd: c_int, path: *const c_char) -> Errno
     report::refused(image, Reason::SetId, Subject::new(call, spelling.lexical()))
 }
 
-/// Reports a denial on what a descriptor is open for.
+/// Reports a denial on a descriptor's object.
 #[cold]
 #[inline(never)]
 pub(super) fn refuse_on(call: &CStr, fd: c_int) -> Errno {

@@ -1,4 +1,4 @@
-//! Unix sockets by path: connecting needs read and update of the socket, binding creates it.
+//! Hooks for Unix sockets by path. Connecting needs read and update of the socket; binding creates it.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::offset_of;
@@ -18,13 +18,13 @@ use crate::report::{self, Subject};
 use crate::sys::{self, Object};
 use crate::{cancellation, memory, resolve, session};
 
-/// Where the path of a unix socket's address begins.
+/// Offset of the path in a Unix socket's address.
 const PATH_AT: usize = offset_of!(libc::sockaddr_un, sun_path);
 
 /// The path in an address, with its NUL.
 pub(super) type SocketPath = Buffer<{ size_of::<libc::sockaddr_un>() }>;
 
-/// A socket address of the program's.
+/// A socket address that the program passes.
 #[derive(Clone, Copy)]
 pub(super) struct Address {
     at: *const u8,
@@ -36,8 +36,8 @@ impl Address {
         Self { at: at.cast(), len: len as usize }
     }
 
-    /// The path of a unix socket, whatever the descriptor is of: what it says of itself may be another's answer, or of
-    /// another by the time of the call. `None` for any other address, which names no file.
+    /// The path of a Unix socket; `None` for any other address, which names no file. The descriptor's own type is not
+    /// consulted: another layer may give that answer, and the descriptor may be another socket by the time of the call.
     ///
     /// # Errors
     /// `EFAULT`.
@@ -49,7 +49,7 @@ impl Address {
         }
     }
 
-    /// The name of a unix socket, which begins with a NUL where it is no path.
+    /// The name of a Unix socket. It begins with a NUL if it is not a path.
     ///
     /// # Errors
     /// `EFAULT`.
@@ -58,8 +58,8 @@ impl Address {
         Ok(named.filter(|(family, _)| sys::is_unix(family)).map(|(_, name)| name))
     }
 
-    /// All of it, where it may be an address of a unix socket: those are longer than their family, and no longer than
-    /// that (`unix_validate_addr` in `net/unix/af_unix.c`).
+    /// The whole address, if it may belong to a Unix socket. Such an address is longer than its family and at most as
+    /// long as `sockaddr_un` (`unix_validate_addr` in `net/unix/af_unix.c`).
     ///
     /// # Errors
     /// `EFAULT`.
@@ -69,21 +69,22 @@ impl Address {
         }
         memory::check(self.at.addr())?;
         memory::check(self.at.addr().wrapping_add(self.len).wrapping_sub(1))?;
-        // SAFETY: the first and the last byte were just found readable, and an address is smaller
-        // than a page.
+        // SAFETY: the first and the last byte were just found readable, and an address is smaller than a page.
         Ok(Some(unsafe { core::slice::from_raw_parts(self.at, self.len) }))
     }
 }
 
-/// The same socket under a name that leads to exactly the object that was judged.
+/// Another name for the socket, which leads to exactly the judged object.
 struct Substitute {
     address: libc::sockaddr_un,
     _held: Object,
 }
 
 impl Substitute {
+    /// Judges and pins the socket at `path`.
+    ///
     /// # Errors
-    /// As connect(2); `EACCES` or `ENOENT` where the policy refuses.
+    /// As connect(2); `EACCES` or `ENOENT` if the policy denies it.
     fn of(call: &CStr, path: &SocketPath) -> Result<Self, Errno> {
         cancellation::point(|| ());
         let image = session::image()?;
@@ -101,8 +102,8 @@ impl Substitute {
     }
 }
 
-/// What the program is told where a call without a path failed. Landlock refuses servers outside of the run
-/// without a word, and with an errno of its own (spec R18).
+/// The errno for a failed call without a path. Landlock denies servers outside the run without a report, and with an
+/// errno of its own (spec R18).
 pub(super) fn told(call: &CStr, errno: Errno, address: Address) -> Errno {
     #[cfg(target_os = "linux")]
     if errno == Errno::EPERM
@@ -120,7 +121,7 @@ const SUBSTITUTE_LEN: usize = size_of::<libc::sockaddr_un>();
 /// connect(2).
 ///
 /// # Errors
-/// As connect(2); `EACCES` or `ENOENT` where the policy refuses.
+/// As connect(2); `EACCES` or `ENOENT` if the policy denies it.
 pub(super) fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
@@ -140,7 +141,7 @@ pub(crate) extern "C" fn connect(fd: c_int, address: *const c_void, len: libc::s
     connect_to(fd, Address::new(address, len)).reply()
 }
 
-/// The name that is bound stays the program's own: peers see it.
+/// Keeps the name that the program binds, because peers see it.
 fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_some() {
@@ -202,7 +203,7 @@ pub(crate) extern "C" fn sendto(
     send_to(fd, (bytes, count), flags, Address::new(address, len)).reply()
 }
 
-/// The header of a message of the program's.
+/// Reads the header of a message that the program passes.
 ///
 /// # Errors
 /// `EFAULT`.

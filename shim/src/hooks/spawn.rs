@@ -1,4 +1,4 @@
-//! `posix_spawn(3)` and `posix_spawnp(3)`, and their forms that tell a descriptor of the child.
+//! Hooks for `posix_spawn(3)` and `posix_spawnp(3)`, and their forms that return a descriptor of the child.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -12,7 +12,7 @@ use crate::sys::process::{self, Strings};
 /// The arguments of `posix_spawn(3)`.
 struct Request {
     call: &'static CStr,
-    /// Where the child's pid goes, or a descriptor of it.
+    /// Receives the child's pid, or a descriptor of it.
     to: *mut c_int,
     as_descriptor: bool,
     actions: *const c_void,
@@ -20,7 +20,7 @@ struct Request {
 }
 
 impl Request {
-    /// Starts what `execute` runs. Zero, or an error number: `errno` stays as it is.
+    /// Starts a child that calls `execute`. Returns zero or an error number, and keeps `errno`.
     fn spawn(&self, execute: &dyn Fn() -> Errno) -> c_int {
         match self.try_spawn(execute) {
             Ok(()) => 0,
@@ -37,7 +37,7 @@ impl Request {
         let pid = spawn::spawn(&Job { attributes, prepare: &prepare, execute })?;
         if !self.to.is_null() {
             let child = if self.as_descriptor { process::descriptor(pid)? } else { pid };
-            // SAFETY: the program's variable for the child, found to be mapped.
+            // SAFETY: the program's variable for the child, which was found to be mapped.
             unsafe { self.to.write(child) };
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! `FILE` streams: libc's own, on descriptors that were opened here.
+//! Hooks for `FILE` streams. They are libc's own streams, on descriptors that the library opened.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -12,7 +12,7 @@ use crate::{libc_functions, memory};
 /// The text of a mode, with room for a character set (`,ccs=NAME`).
 pub(super) type ModeText = Buffer<128>;
 
-/// What stands before the name of a character set.
+/// The text before the name of a character set.
 const CHARSET: &[u8] = b",ccs=";
 
 /// A mode string of fopen(3).
@@ -22,8 +22,10 @@ struct Mode {
 }
 
 impl Mode {
+    /// Parses a mode.
+    ///
     /// # Errors
-    /// `EFAULT`, or `EINVAL` where it begins with none of `r`, `w` and `a`; `ENAMETOOLONG`.
+    /// `EFAULT`; `ENAMETOOLONG`; `EINVAL` if it begins with none of `r`, `w` and `a`.
     fn read(mode: *const c_char) -> Result<Self, Errno> {
         let mut text = ModeText::new();
         memory::copy_path(mode, &mut text)?;
@@ -45,19 +47,19 @@ impl Mode {
         Ok(Self { text, flags })
     }
 
-    /// Whether it names a character set: only what opens a file by its path looks at that.
+    /// Whether it names a character set. libc considers that only when it opens a file by path.
     fn has_charset(&self) -> bool {
         self.text.as_bytes().windows(CHARSET.len()).any(|part| part == CHARSET)
     }
 
-    /// The same for what is there, which cannot be made: for the stand-in.
+    /// The mode without `x`, for opening the stand-in, which exists and cannot be created.
     fn of_stand_in(&self) -> ModeText {
         let mut text = ModeText::new();
         let (mut bytes, mut is_letter) = (self.text.as_bytes(), true);
         while let Some((byte, rest)) = bytes.split_first() {
             is_letter &= *byte != b',';
             if !is_letter || *byte != b'x' {
-                // It is no longer than that.
+                // The result is not longer than the original.
                 let _ = text.push(core::slice::from_ref(byte));
             }
             bytes = rest;
@@ -66,7 +68,7 @@ impl Mode {
     }
 }
 
-/// musl does not let a thread be cancelled here.
+/// musl does not allow cancelling a thread here.
 fn opening(flags: c_int) -> How {
     let how = How::new(flags, 0o666);
     if libc_functions::cancels_in_streams() { how.cancellable() } else { how }
@@ -75,7 +77,7 @@ fn opening(flags: c_int) -> How {
 /// fopen(3).
 ///
 /// # Errors
-/// As fopen(3); `EACCES` or `ENOENT` where the policy refuses.
+/// As fopen(3); `EACCES` or `ENOENT` if the policy denies it.
 pub(super) fn open_stream(
     call: &CStr,
     path: *const c_char,
@@ -98,8 +100,8 @@ type Open = extern "C" fn(*const c_char, *const c_char) -> *mut c_void;
 
 static FOPEN: Original = Original::new(c"fopen");
 
-/// A stream on `opened` with the character set of its mode; null, with libc's error, where there is none of that name.
-#[inline(never)] // the stack that it needs is no part of an ordinary open
+/// A stream on `opened` with the character set of its mode. Null, with libc's error, if there is no such set.
+#[inline(never)] // keeps its stack out of an ordinary open
 fn converting(opened: &Fd, wanted: &Mode) -> Result<*mut c_void, Errno> {
     let original = FOPEN.address().ok_or(Errno::EACCES)?;
     // SAFETY: the address is that of libc's function of this name and type.
@@ -120,12 +122,12 @@ type Reopen = extern "C" fn(*const c_char, *const c_char, *mut c_void) -> *mut c
 
 static FREOPEN: Original = Original::new(c"freopen");
 
-/// What libc opens for a stream that is to stand for something else: it may be opened in every mode, and neither waits
-/// nor changes.
+/// The file that libc opens for a stream that will get another descriptor. It opens in every mode, never waits and
+/// never changes.
 const STAND_IN: &CStr = c"/dev/null";
 
-/// freopen(3): the path is opened here, once, and put in the place of what libc opened. Where that fails libc must
-/// still close the stream, so it is given a name that does not exist.
+/// freopen(3): the library opens the path once, and replaces the descriptor of the file that libc opened. If opening
+/// fails, libc must still close the stream, so it gets a name that does not exist.
 fn reopen_stream(
     path: *const c_char,
     mode: *const c_char,
@@ -151,7 +153,7 @@ fn reopen_stream(
     }
 }
 
-/// What the stream is to stand for, and how; `None` where that is what it stands for already.
+/// The file that the stream should get, and its mode. `None` if the stream keeps its own.
 fn reopened(
     path: *const c_char,
     wanted: Mode,
@@ -163,13 +165,13 @@ fn reopened(
     }
     let fd = Fd::adopt(open_at(c"freopen", libc::AT_FDCWD, path, opening(wanted.flags))?);
     if wanted.flags & (libc::O_APPEND | libc::O_ACCMODE) == libc::O_APPEND | libc::O_WRONLY {
-        // As libc does; a pipe has no end to go to.
+        // As libc does. A pipe has no end to seek to.
         let _ = sys::seek_to_end(&fd);
     }
     Ok(Some((fd, wanted)))
 }
 
-/// Gives the stream `opened` under the number that it has.
+/// Puts `opened` under the stream's descriptor number.
 fn stand_for(stream: *mut c_void, opened: &Fd, wanted: &Mode) -> Result<(), Errno> {
     let stood = Fd::adopt(libc_functions::jp_fileno(stream));
     let replaced = sys::replace(&stood, opened, wanted.flags & libc::O_CLOEXEC);

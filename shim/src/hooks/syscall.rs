@@ -1,6 +1,5 @@
-//! libc's syscall(2): a number that names a mediated operation goes to the hook of the same
-//! meaning. Every other call is made here, by a leaf, so that those which return twice or on
-//! another stack work as they do in libc.
+//! Hook for libc's syscall(2). A number that names a mediated operation goes to the hook of the same meaning. A leaf
+//! function makes every other call, so that calls which return twice or on another stack work as in libc.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_uint};
@@ -16,9 +15,9 @@ use crate::hooks::{
 };
 use crate::session;
 
-/// The newest call of Linux that this table was made for. Later ones are not there for the program,
-/// nor are those of another word size, which have numbers far above. The kernel looks at the lower
-/// half of the number only: what has an upper half is no number either.
+/// The newest Linux call that this table covers. For the program, later calls do not exist. Neither do calls of another
+/// word size, which have much higher numbers. The kernel uses only the lower half of the number, so a number with an
+/// upper half is not valid either.
 const LAST_KNOWN: c_long = 469;
 
 /// The arguments of a system call.
@@ -52,7 +51,7 @@ impl Arguments {
     }
 }
 
-/// What a hook returns, as `syscall` does.
+/// Converts a hook's result to that of `syscall`.
 trait Outcome {
     fn outcome(self) -> c_long;
 }
@@ -75,7 +74,7 @@ impl Outcome for Errno {
     }
 }
 
-/// Pairs numbers with hooks; the test for a number and the call come from one list.
+/// Pairs numbers with hooks. The test for a number and the call come from one list.
 macro_rules! table {
     ($a:ident: $($number:pat => $hook:expr,)*) => {
         #[allow(clippy::unnested_or_patterns, reason = "a row may name several numbers")]
@@ -93,7 +92,7 @@ macro_rules! table {
     };
 }
 
-/// The calls that every processor has.
+/// Calls that exist on every processor.
 mod common {
     use core::ffi::{c_long, c_ulong};
 
@@ -189,8 +188,8 @@ mod common {
         libc::SYS_unshare => namespaces::unshare(a.int(0)),
         libc::SYS_setns => namespaces::setns(a.int(0), a.int(1)),
 
-        // What takes paths, acts for other threads, or reaches what others keep, and has no hook: to the program the kernel
-        // is an older one, so that it falls back on calls that have.
+        // Calls without a hook that take paths, act for other threads, or reach what others keep. They fail as on an
+        // older kernel, so that the program falls back on calls that have a hook.
         libc::SYS_io_uring_setup
         | libc::SYS_io_uring_enter
         | libc::SYS_io_uring_register
@@ -204,18 +203,18 @@ mod common {
     }
 }
 
-/// What nobody may do, and is told of. Asked about before the others.
+/// Calls that nobody may make, and that are reported. Checked before the other tables.
 mod refused {
     use core::ffi::c_long;
 
     use crate::hooks::refusal::{EVERYWHERE, refuse};
 
-    /// What the C library's headers do not name everywhere.
+    /// Numbers that the C library's headers do not define everywhere.
     const QUOTACTL_FD: c_long = 443;
     const OPEN_TREE_ATTR: c_long = 467;
     #[cfg(target_arch = "x86_64")]
     const USELIB: c_long = libc::SYS_uselib;
-    /// There is none.
+    /// This processor has no such call.
     #[cfg(target_arch = "aarch64")]
     const USELIB: c_long = -1;
 
@@ -243,7 +242,7 @@ mod refused {
     }
 }
 
-/// The older forms that only some processors have.
+/// Older forms of calls, which only some processors have.
 #[cfg(target_arch = "x86_64")]
 mod legacy {
     use super::{attributes, entries, linux, metadata, open};
@@ -274,7 +273,7 @@ mod legacy {
     }
 }
 
-/// There are none here.
+/// This processor has none.
 #[cfg(target_arch = "aarch64")]
 mod legacy {
     pub(super) const fn has(_: super::c_long) -> bool {
@@ -286,7 +285,7 @@ mod legacy {
     }
 }
 
-/// Makes the call by its hook, or refuses it.
+/// Makes the call by its hook, or denies it.
 extern "C" fn mediate(
     number: c_long,
     first: usize,
@@ -297,7 +296,7 @@ extern "C" fn mediate(
     sixth: usize,
 ) -> c_long {
     let arguments = Arguments([first, second, third, fourth, fifth, sixth]);
-    // Unlike the functions of the same meaning, syscall(2) is no cancellation point.
+    // Unlike the functions of the same meaning, syscall(2) is not a cancellation point.
     cancellation::without(|| {
         if !(0..=LAST_KNOWN).contains(&number) {
             Errno::ENOSYS.outcome()
@@ -308,27 +307,26 @@ extern "C" fn mediate(
         } else if legacy::has(number) {
             legacy::call(number, arguments)
         } else {
-            // A child with namespaces of its own (`prepare_raw`).
+            // It would create a child with namespaces of its own (`prepare_raw`).
             Errno::EPERM.outcome()
         }
     })
 }
 
-/// The kernel's negated error number, as libc reports it.
+/// Reports the kernel's negated error number as libc does.
 extern "C" fn failed(result: c_long) -> c_long {
     Errno(c_int::try_from(result.wrapping_neg()).unwrap_or(libc::EIO)).outcome()
 }
 
 tail_jumps! {
-    /// syscall(2). The arguments arrive as those of a function with seven integers, which is what
-    /// `mediate` is.
+    /// syscall(2). Its arguments arrive like those of a function with seven integers, and `mediate` is one.
     syscall => choose;
 }
 
-/// Where to go on: to the hooks, or to the kernel.
+/// The address to continue at: the hooks, or the kernel.
 extern "C" fn choose(number: c_long, first: usize, second: usize) -> usize {
     let mediated = if refused::has(number) {
-        // Layers behind the library answer as the kernel does, and tell of it as well.
+        // Layers behind the library answer as the kernel does, and report it as well.
         !session::image().is_ok_and(Image::holds_other_programs)
     } else {
         !(0..=LAST_KNOWN).contains(&number)
@@ -343,7 +341,7 @@ extern "C" fn choose(number: c_long, first: usize, second: usize) -> usize {
     }
 }
 
-/// The system call itself, with the arguments of syscall(2); the last one is on the stack.
+/// The system call itself, with the arguments of syscall(2). The last one is on the stack.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 extern "C" fn unmediated() {
@@ -366,7 +364,7 @@ extern "C" fn unmediated() {
     )
 }
 
-/// See the x86-64 form; here all arguments are in registers.
+/// Like the x86-64 form, but all arguments are in registers.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 extern "C" fn unmediated() {

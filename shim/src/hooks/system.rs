@@ -1,4 +1,4 @@
-//! system(3): libc's own starts the shell from inside libc.
+//! Hook for system(3). libc's own function would start the shell inside libc.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
@@ -11,10 +11,10 @@ use crate::spawn::attributes::Attributes;
 use crate::spawn::{self, Job};
 use crate::sys::process::{self, signal_set};
 
-/// The status of a shell that could not be run: as if it had exited with 127 (POSIX).
+/// The status of a shell that could not start, as if it had exited with 127 (POSIX).
 const NOT_RUN: c_int = 127 << 8;
 
-/// Runs `command` to its end: its status.
+/// Runs `command` to its end and returns its status.
 fn run(command: *const c_char) -> Result<c_int, Errno> {
     let ignored = Ignored::begin();
     let blocked = process::block(signal_set(libc::SIGCHLD))?;
@@ -40,17 +40,16 @@ fn run(command: *const c_char) -> Result<c_int, Errno> {
     status
 }
 
-/// A shell that is waited for, and what changed meanwhile.
+/// A shell that a thread waits for, and the state that changed meanwhile.
 struct Running<'a> {
     pid: c_int,
     ignored: &'a Ignored,
     blocked: process::Signals,
 }
 
-/// What becomes of a [`Running`] shell when the thread that waits for it is cancelled (system(3)
-/// of glibc).
+/// Ends a [`Running`] shell when the thread that waits for it is cancelled (system(3) of glibc).
 extern "C" fn abandon(running: *mut c_void) {
-    // SAFETY: the frame of `run` that it lives in has not ended.
+    // SAFETY: it lives in the frame of `run`, which has not ended.
     let running = unsafe { &*running.cast::<Running<'_>>() };
     process::kill(running.pid);
     let _ = process::wait(running.pid);
@@ -58,11 +57,11 @@ extern "C" fn abandon(running: *mut c_void) {
     process::set_blocked(running.blocked);
 }
 
-/// What system(3) returns.
+/// The result of system(3).
 pub(super) fn answer(command: *const c_char) -> c_int {
     cancellation::test();
     if command.is_null() {
-        // Whether there is a shell.
+        // The question is whether there is a shell.
         return c_int::from(run(c"exit 0".as_ptr()) == Ok(0));
     }
     run(command).reply()

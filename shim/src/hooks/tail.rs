@@ -1,9 +1,8 @@
-//! Entry points that must leave the program's own return address where libc looks for it: `dlsym`
-//! and its kin ask who calls them, `clone` returns twice.
+//! Entry points that must keep the program's return address where libc looks for it: `dlsym` and its relatives identify
+//! their caller by it, and `clone` returns twice.
 
-/// Exports naked functions. Each has `$choose`, called with all of its register arguments, say
-/// where to go on, and jumps there with the arguments as the program gave them, but for what
-/// `$adjust` does to them.
+/// Exports naked functions. Each calls `$choose` with all its register arguments to get an address. Then it jumps there
+/// with the program's arguments, changed only by `$adjust`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! tail_jumps {
     ($($(#[$about:meta])* $name:ident => $choose:ident $(, $adjust:literal, $_other:literal)?;)*) => {
@@ -37,7 +36,7 @@ macro_rules! tail_jumps {
     };
 }
 
-/// See the x86-64 form.
+/// As on x86-64.
 #[cfg(target_arch = "aarch64")]
 macro_rules! tail_jumps {
     ($($(#[$about:meta])* $name:ident => $choose:ident $(, $_other:literal, $adjust:literal)?;)*) => {

@@ -1,4 +1,4 @@
-//! Temporary files and directories with made-up names.
+//! Hooks for temporary files and directories with generated names.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -8,13 +8,13 @@ use crate::hooks::entries;
 use crate::hooks::open::{How, open_at};
 use crate::{memory, sys};
 
-/// How many letters are made up, and from what (mkstemp(3)).
+/// How many letters are generated, and from which alphabet (mkstemp(3)).
 const LETTERS: usize = 6;
 const ALPHABET: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-/// How many names are tried (`TMP_MAX` of glibc).
+/// How many names to try (`TMP_MAX` of glibc).
 const ATTEMPTS: u32 = 238_328;
 
-/// Where the six X of a template begin that has `suffix` bytes behind them.
+/// The index of the six X in a template that ends with `suffix` other bytes.
 #[inline(never)]
 fn place_of_letters(template: *const c_char, suffix: c_int) -> Result<usize, Errno> {
     let mut text = PathBuffer::new();
@@ -26,7 +26,7 @@ fn place_of_letters(template: *const c_char, suffix: c_int) -> Result<usize, Err
     if letters == Some(&[b'X'; LETTERS]) { Ok(start) } else { Err(Errno::EINVAL) }
 }
 
-/// Fills the six X of a template with made-up letters until `attempt` finds the name free.
+/// Replaces the six X of a template with generated letters until `attempt` finds the name free.
 pub(super) fn with_made_up_name<T>(
     template: *mut c_char,
     suffix: c_int,
@@ -39,7 +39,7 @@ pub(super) fn with_made_up_name<T>(
         for (offset, byte) in random.into_iter().enumerate() {
             let letter = letter(byte);
             let at = template.cast::<u8>().wrapping_add(start).wrapping_add(offset);
-            // SAFETY: the template is a writable string of the caller's, and this is one of its X.
+            // SAFETY: the template is the caller's writable string, and this is one of its X.
             unsafe { at.write(letter) };
         }
         match attempt(template) {
@@ -50,7 +50,7 @@ pub(super) fn with_made_up_name<T>(
     Err(Errno::EEXIST)
 }
 
-/// The letter of the alphabet that a random byte stands for.
+/// The letter of the alphabet for a random byte.
 fn letter(byte: u8) -> u8 {
     let place = usize::from(byte).checked_rem(ALPHABET.len()).unwrap_or(0);
     ALPHABET.get(place).copied().unwrap_or(b'x')

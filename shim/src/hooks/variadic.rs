@@ -1,6 +1,5 @@
-//! The exported names of the variadic functions. A C symbol of a linked archive is not exported
-//! from a cdylib, a naked Rust function is: each only jumps to its C half (`c/variadic.c`), with
-//! every argument where the caller put it.
+//! Exports the names of variadic functions. A cdylib does not export a C symbol of a linked archive, but it exports a
+//! naked Rust function. Each only jumps to its C half (`c/variadic.c`), with every argument where the caller put it.
 
 use core::arch::naked_asm;
 
@@ -43,7 +42,7 @@ macro_rules! variadic {
 variadic! {
     open => jp_variadic_open;
     open64 => jp_variadic_open;
-    // glibc exports these names too, the last two for its own libraries.
+    // glibc exports these names, too, and the last two only for its own libraries.
     __open => jp_variadic_open;
     __open64 => jp_variadic_open;
     __open_nocancel => jp_variadic_open;

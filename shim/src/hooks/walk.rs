@@ -1,8 +1,8 @@
-//! nftw(3) and ftw(3). libc's own opens directories inside libc; this one opens each mediated, and
-//! looks at entries through the descriptor of their directory.
+//! Hooks for nftw(3) and ftw(3). libc's walk would open directories inside libc. This one opens each with mediation,
+//! and examines entries relative to their directory's descriptor.
 //!
-//! `nopenfd` is not a limit here: a walk holds one descriptor for each level it is below its start,
-//! and goes [`DEEPEST`] levels down.
+//! It ignores the limit `nopenfd`. A walk holds one descriptor for each level below its start, and descends at most
+//! [`DEEPEST`] levels.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::offset_of;
@@ -16,17 +16,17 @@ use crate::hooks::open::{How, open_at};
 use crate::sys::{self, Fd, ftw, process};
 use crate::{libc_functions, memory, working_directory};
 
-/// How far down a walk goes; each level takes stack.
+/// The deepest level of a walk. Each level takes stack.
 const DEEPEST: c_int = 512;
 
 /// Flags of nftw(3) (ftw.h).
 use ftw::{ACTIONS, CHANGE, DEPTH, MOUNT, PHYSICAL};
 
-/// glibc's: what the function returns says how to go on.
+/// glibc's return values by which the program's function controls the walk.
 const SKIP_SUBTREE: c_int = 2;
 const SKIP_SIBLINGS: c_int = 3;
 
-/// What an object is.
+/// The kind of an object.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     File,
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// ftw(3) knows only the first four.
+    /// Maps the kind to one of the first four, because ftw(3) knows no others.
     const fn plain(self) -> Self {
         match self {
             Self::Link => Self::File,
@@ -58,7 +58,7 @@ pub(super) struct Position {
     level: c_int,
 }
 
-/// The program's function; that of ftw(3) has no fourth argument, and leaves it where it is.
+/// The program's function. That of ftw(3) has no fourth argument and ignores it.
 pub(super) type Visit =
     extern "C" fn(*const c_char, *const libc::stat, c_int, *mut Position) -> c_int;
 
@@ -69,12 +69,12 @@ struct Walk {
     plain: bool,
     path: Far<PathBuffer>,
     position: Position,
-    /// The working directory that the start is relative to.
+    /// The working directory at the start, which the starting path is relative to.
     from: c_int,
     device: libc::dev_t,
 }
 
-/// A directory being walked, and those above it.
+/// A directory being walked. Linked to those above it.
 struct Level<'a> {
     above: Option<&'a Self>,
     fd: c_int,
@@ -82,7 +82,7 @@ struct Level<'a> {
 }
 
 impl Level<'_> {
-    /// Whether `stat` is of this directory or one above.
+    /// Whether `stat` belongs to this directory or one above.
     fn contains(&self, stat: &libc::stat) -> bool {
         let mut level = Some(self);
         while let Some(here) = level {
@@ -95,7 +95,7 @@ impl Level<'_> {
     }
 }
 
-/// A stream that is closed when dropped.
+/// A stream that is closed on drop.
 struct Stream(*mut c_void);
 
 impl Drop for Stream {
@@ -105,7 +105,7 @@ impl Drop for Stream {
 }
 
 impl Stream {
-    /// The next name; null at the end.
+    /// The next name, or null at the end.
     fn next(&self) -> Result<*const c_char, Errno> {
         let before = Errno::last();
         Errno(0).set();
@@ -123,7 +123,7 @@ fn enter(fd: c_int) -> Result<(), Errno> {
     working_directory::change(|| process::change_directory_to(fd))
 }
 
-/// Puts what fstatat(2) says into `to`.
+/// Stores the result of fstatat(2) in `to`.
 #[inline(never)]
 fn look_at(
     dirfd: c_int,
@@ -161,7 +161,7 @@ impl Walk {
         (self.visit)(self.path.c_str(0).as_ptr(), stat, number, &raw mut self.position)
     }
 
-    /// What the entry `name` of `dirfd` is; `stat` gets the rest.
+    /// The kind of the entry `name` in `dirfd`. Stores its status in `stat`.
     fn classify(
         &self,
         dirfd: c_int,
@@ -191,12 +191,12 @@ impl Walk {
         }
     }
 
-    /// Visits what `path` leads to, the name of which begins at `name_at`.
+    /// Visits the object at `path`, whose name begins at `name_at`.
     fn object(&mut self, above: Option<&Level<'_>>, name_at: usize) -> Result<c_int, Errno> {
-        // The start is named by the whole path.
+        // The start is looked up by its whole path.
         let (dirfd, name_at) = above.map_or((self.from, 0), |level| (level.fd, name_at));
         let name = self.path.c_str(name_at).as_ptr();
-        // SAFETY: a structure of integers.
+        // SAFETY: the structure consists of integers, and zero is valid for each.
         let mut stat: libc::stat = unsafe { core::mem::zeroed() };
         let kind = self.classify(dirfd, name, above.is_none(), &mut stat)?;
         if above.is_none() {
@@ -278,7 +278,7 @@ impl Walk {
         }
     }
 
-    /// Visits the start and what is below it.
+    /// Visits the start and everything below it.
     fn run(&mut self, start: *const c_char) -> Result<c_int, Errno> {
         memory::copy_path(start, &mut self.path)?;
         while self.path.len() > 1 && self.path.as_bytes().last() == Some(&b'/') {
@@ -303,7 +303,7 @@ impl Walk {
         back.map(|()| result)
     }
 
-    /// Changes into the directory of the start.
+    /// Changes to the directory of the start.
     fn enter_parent(&self, base: usize) -> Result<(), Errno> {
         let mut parent = Far::<PathBuffer>::blank()?;
         parent.push(self.path.as_bytes().get(..base).unwrap_or(&[]))?;
@@ -322,7 +322,7 @@ fn walk(
     flags: c_int,
     plain: bool,
 ) -> Result<c_int, Errno> {
-    // musl has not the others, and takes no notice of them.
+    // musl does not have the other flags and ignores them.
     #[cfg(target_os = "linux")]
     let flags = if libc_functions::is_glibc() { flags } else { flags & (PHYSICAL | MOUNT | DEPTH) };
     if flags & !(PHYSICAL | MOUNT | CHANGE | DEPTH | ACTIONS) != 0 {

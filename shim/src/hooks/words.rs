@@ -1,5 +1,5 @@
-//! wordexp(3): libc's own, which runs a shell and lists directories from inside libc. Commands need a layer that
-//! holds the shell as it does programs that the library is not in.
+//! Hook for wordexp(3). libc's own function runs a shell and lists directories inside libc. So command substitution
+//! needs another layer that confines the shell, as it confines programs without the library.
 
 use core::ffi::{c_char, c_int};
 
@@ -35,20 +35,20 @@ struct Words {
     offset: usize,
 }
 
-/// wordexp(3). What was found in a directory that may not be read is given back to nobody.
+/// wordexp(3). Words found in an unreadable directory are discarded.
 #[unsafe(no_mangle)]
 extern "C" fn wordexp(text: *const c_char, to: *mut Words, flags: c_int) -> c_int {
     let (Some(expand), Some(free)) = (WORDEXP.address(), WORDFREE.address()) else {
         return NO_SPACE;
     };
-    // libc starts the shell past the library, which another layer must see then.
+    // libc starts the shell past the library, so another layer must see it.
     let is_held = session::image().is_ok_and(Image::holds_other_programs);
     if !is_held && !libc_functions::is_glibc() {
-        // musl's own has a shell do all of it.
+        // musl uses a shell for everything.
         return NO_SPACE;
     }
     let refused = if is_held { 0 } else { NO_COMMANDS };
-    // SAFETY: the addresses are those of libc's functions of these names and types.
+    // SAFETY: these are the addresses of libc's functions of these names and types.
     let expand = unsafe { core::mem::transmute::<usize, Expand>(expand) };
     // SAFETY: as above.
     let free = unsafe { core::mem::transmute::<usize, Free>(free) };
@@ -67,7 +67,7 @@ extern "C" fn wordexp(text: *const c_char, to: *mut Words, flags: c_int) -> c_in
     NO_SPACE
 }
 
-/// Whether the text has the signs of a pattern in it. glibc takes none from a variable's value.
+/// Whether the text contains pattern characters. glibc does not expand patterns in a variable's value.
 fn has_pattern(text: *const c_char) -> Result<bool, Errno> {
     let mut reader = Reader::new();
     Ok(reader.contains(text, b'*')?
@@ -75,7 +75,7 @@ fn has_pattern(text: *const c_char) -> Result<bool, Errno> {
         || reader.contains(text, b'[')?)
 }
 
-/// Whether the word is what a tilde stands for, which nothing was listed for.
+/// Whether the word is the expansion of a tilde, which needs no listing.
 #[inline(never)]
 fn is_home(word: *const c_char) -> Result<bool, Errno> {
     let Some(home) = search::value(b"HOME=")? else { return Ok(false) };
@@ -84,10 +84,10 @@ fn is_home(word: *const c_char) -> Result<bool, Errno> {
     Reader::new().equals(word, text.as_bytes())
 }
 
-/// Whether each word is in a directory that may be listed.
+/// Checks that each word is in a directory that the program may list.
 ///
 /// # Errors
-/// `EACCES` or `ENOENT` where one is not.
+/// `EACCES` or `ENOENT` if one is not.
 fn all_readable(list: Strings, count: usize) -> Result<(), Errno> {
     let mut path = Far::<PathBuffer>::blank()?;
     for index in 0..count {

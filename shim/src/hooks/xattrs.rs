@@ -1,5 +1,5 @@
-//! Extended attributes. What changes them needs `update`; those of the user's are content, and need
-//! `read` (spec §5.2).
+//! Hooks for extended attributes. Changes need `update`. Attributes in the `user` namespace are content, and reading
+//! them needs `read` (spec §5.2).
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
@@ -13,7 +13,7 @@ use crate::sys::{self, Fd, word};
 
 const UPDATE: Capabilities = Capabilities::UPDATE;
 
-/// Makes a call that takes a path, on exactly the object held.
+/// Makes a call that takes a path, on exactly the pinned object.
 fn through_link(
     object: &Fd,
     act: impl FnOnce(usize) -> Result<usize, Errno>,
@@ -22,14 +22,14 @@ fn through_link(
     act(link.as_c_str().as_ptr().expose_provenance())
 }
 
-/// Makes a call on a descriptor, if its object may be updated.
+/// Makes a call on a descriptor if its object may be updated.
 fn on_descriptor(call: &CStr, fd: c_int, number: c_long, args: [usize; 5]) -> Result<(), Errno> {
     object::at_descriptor(call, fd, UPDATE)?;
     sys::judged(number, args).map(|_| ())
 }
 
-/// What a call on an extended attribute of that name needs: attributes of the user's are content,
-/// the others describe the file.
+/// The capabilities that reading an extended attribute needs. Attributes in the `user` namespace are content; others
+/// describe the file.
 #[inline(never)]
 fn need_to_read(name: *const c_char) -> Result<Option<Capabilities>, Errno> {
     let mut text = crate::buffer::PathBuffer::new();
@@ -37,7 +37,7 @@ fn need_to_read(name: *const c_char) -> Result<Option<Capabilities>, Errno> {
     Ok(text.as_bytes().starts_with(b"user.").then_some(Capabilities::READ))
 }
 
-/// Whether an attribute gives a program capabilities.
+/// Whether an attribute grants capabilities to a program.
 #[inline(never)]
 fn gives_capabilities(name: *const c_char) -> Result<bool, Errno> {
     let mut text = crate::buffer::PathBuffer::new();

@@ -1,4 +1,4 @@
-//! Paths that are walked from the root, which openat2(2) does without following a link.
+//! Methods for paths that openat2(2) walks from the root without following a symlink.
 
 use core::ffi::{CStr, c_int};
 
@@ -8,7 +8,7 @@ use crate::errno::Errno;
 use crate::far::Far;
 use crate::places::{self, REMOVED};
 
-/// Paths of directories are seldom longer, and stacks may be small.
+/// Most paths of directories are shorter, and stacks may be small.
 const SHORT: usize = 256;
 
 impl Spelling {
@@ -17,15 +17,14 @@ impl Spelling {
         self.tail > 0 && self.dirfd != libc::AT_FDCWD
     }
 
-    /// All of the path, from the root. What it is relative to may be replaced meanwhile, by `chdir`
-    /// or `dup2` in another thread: only where no link is followed does the kernel arrive from here
-    /// at what was judged.
+    /// The whole path, from the root. Another thread may meanwhile replace the directory that it is relative to
+    /// (`chdir`, `dup2`). So the kernel reaches the judged object from here only if it follows no symlink.
     pub(crate) fn rooted(&self) -> (c_int, &CStr) {
         (libc::AT_FDCWD, self.text.c_str(0))
     }
 
-    /// Whether `errno`, the kernel's answer from the root, may not be the one to what the program
-    /// meant: the directory it is relative to was moved, or cannot be reached by its path.
+    /// Whether `errno`, the kernel's error for the path from the root, may be wrong for the program's own spelling. The
+    /// starting directory may have moved, or may be unreachable by its path.
     #[cold]
     pub(crate) fn is_elsewhere(&self, errno: Errno) -> bool {
         match errno {
@@ -35,7 +34,7 @@ impl Spelling {
         }
     }
 
-    /// Whether the directory that the path is relative to still is where it was.
+    /// Whether the directory that the path is relative to is still at its place.
     #[inline(never)]
     fn stands(&self) -> bool {
         if self.text.as_bytes().get(..self.tail).is_some_and(|path| path.ends_with(REMOVED)) {
@@ -47,15 +46,15 @@ impl Spelling {
         Far::<PathBuffer>::blank().is_ok_and(|mut place| self.is_at(&mut place))
     }
 
-    /// As [`Self::stands`]; `place` has room for that directory.
+    /// Like [`Self::stands`]. `place` must have room for that directory's path.
     fn is_at<const N: usize>(&self, place: &mut Buffer<N>) -> bool {
         places::ask(self.dirfd, place).is_ok()
             && place.push_separator().is_ok()
             && self.text.as_bytes().get(..self.tail) == Some(place.as_bytes())
     }
 
-    /// Where the path ends of a directory beneath which the kernel may be kept: that to which the
-    /// spelling is relative, or the working directory if an absolute spelling is below that.
+    /// The end of the path of a directory that the kernel can be confined to. It is the directory that the spelling is
+    /// relative to, or the working directory if an absolute spelling is below that.
     pub(crate) fn directory_end(&self) -> Option<usize> {
         let text = self.text.as_bytes();
         if self.tail > 1 && self.tail < text.len() {

@@ -1,4 +1,4 @@
-//! Pinning by `O_PATH`: the kernel does the walking, and `/proc/self/fd` tells where it ended.
+//! Pins with `O_PATH`: the kernel resolves the path, and `/proc/self/fd` tells where it ended.
 
 use core::ffi::{CStr, c_int};
 
@@ -14,21 +14,21 @@ use crate::places::{self, REMOVED};
 use crate::report::{self, Reason, Subject};
 use crate::sys::{self, Fd, Object};
 
-/// Where no link lies on the way, a spelling from a directory whose path is known is canonical.
+/// A spelling is canonical if no symlink is on the way and its starting directory's path is known.
 pub(super) const TRUSTS_SPELLING: bool = true;
 
-/// Whether a `/proc/self/fd` text names an object that has no path.
+/// Whether a text of `/proc/self/fd` names an object without a path.
 pub(crate) fn is_anonymous(text: &[u8]) -> bool {
     [&b"pipe:["[..], b"socket:[", b"anon_inode:", b"/memfd:", b"mnt:[", b"net:[", b"pid:["]
         .iter()
         .any(|prefix| text.starts_with(prefix))
 }
 
-/// Pins what `spelling` leads to; with `O_NOFOLLOW` in `flags` a link at the end itself. Its
-/// canonical path goes to `path`, or `pipe:[…]` and the like for an object without one.
+/// Pins the object that `spelling` leads to; with `O_NOFOLLOW` in `flags`, a symlink at the end itself. Stores its
+/// canonical path in `path`, or text such as `pipe:[…]` for an object without one.
 ///
 /// # Errors
-/// The kernel's, for a path that leads nowhere; `EACCES` where the place cannot be told.
+/// The kernel's for a path that leads nowhere; `EACCES` if the place is unknown.
 pub(crate) fn pin(
     spelling: &Spelling,
     flags: c_int,
@@ -41,14 +41,14 @@ pub(crate) fn pin(
     Ok(looked_up_again(dirfd, spelled, flags).unwrap_or(fd))
 }
 
-/// What a path leads to by now, in the build that `tests/race` must find wanting: one that judges an
-/// object and then uses its name. The product holds what it judged.
+/// Looks the path up again, in a build that `tests/race` must find faulty: it judges an object and then uses its name.
+/// The product keeps the object that it judged.
 fn looked_up_again(dirfd: c_int, path: &CStr, flags: c_int) -> Option<Fd> {
     if cfg!(feature = "unpinned") { sys::openat(dirfd, path, flags, 0).ok() } else { None }
 }
 
-/// Pins what `spelling` leads to if no link is on the way; `None` where one is, or the kernel cannot
-/// tell.
+/// Pins the object that `spelling` leads to if no symlink is on the way. `None` if there is one, or if the kernel
+/// cannot tell.
 pub(crate) fn pin_without_links(
     spelling: &Spelling,
     flags: c_int,
@@ -62,8 +62,8 @@ pub(crate) fn pin_without_links(
     }
 }
 
-/// Opens the held object of which `status` is told. Its path is the quicker way where that leads to it: the
-/// names in `/proc` are made when a process uses the first of them, and taken down when it ends.
+/// Opens the pinned object with this `status`. Uses its path if that leads to it, which is faster: the kernel creates a
+/// process's names in `/proc` at their first use, and removes them when the process ends.
 ///
 /// # Errors
 /// As open(2).
@@ -84,7 +84,7 @@ pub(crate) fn open_held(
     }
 }
 
-/// Puts the canonical path of a held object into `to`.
+/// Stores the canonical path of a pinned object in `to`.
 ///
 /// # Errors
 /// As [`locate`].
@@ -92,11 +92,11 @@ pub(crate) fn place_of(object: &Object, to: &mut PathBuffer) -> Result<(), Errno
     locate(object.raw(), to)
 }
 
-/// Puts the canonical path of an open descriptor into `to`, as the policy names it: without the
-/// kernel's mark on a removed file, and with `/proc/self` for the process itself.
+/// Stores the canonical path of an open descriptor in `to`, in the policy's form: without the kernel's mark on a
+/// removed file, and with `/proc/self` for the process itself.
 ///
 /// # Errors
-/// `EBADF`, or `EACCES` where the place cannot be told.
+/// `EBADF`, or `EACCES` if the place is unknown.
 pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     places::of_descriptor(fd, to)?;
     if is_anonymous(to.as_bytes()) {
@@ -111,8 +111,8 @@ pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     own_process(to)
 }
 
-/// Respells a path that leads nowhere from where the last directory on its way is that exists; whether a link was
-/// on that way. Elsewhere, and where nobody is to learn that the directory exists, it loses its `..`.
+/// Respells a path that leads nowhere from its last existing directory, if a symlink is on the way there. Returns
+/// whether it did. Otherwise, or if the program may not learn that the directory exists, only removes each `..`.
 #[cold]
 #[inline(never)]
 pub(crate) fn place_absent(image: &Image<'_>, spelling: &mut Spelling) -> bool {
@@ -136,7 +136,7 @@ fn respell_from_last(image: &Image<'_>, spelling: &mut Spelling) -> Result<bool,
     Ok(true)
 }
 
-/// The last directory on the way that exists, and where its path ends.
+/// The last existing directory on the way, and the end of its path.
 fn last_directory(spelling: &mut Spelling) -> Result<(usize, Fd), Errno> {
     let mut end = spelling.lexical().len();
     loop {
@@ -156,8 +156,8 @@ fn last_directory(spelling: &mut Spelling) -> Result<(usize, Fd), Errno> {
     }
 }
 
-/// Whether the path is to the memory of a process, whose directory's path ends at `end`, that this
-/// one traces: a debugger, which has that memory by `ptrace(2)` already.
+/// Whether the path is the memory of a process that this one traces. `end` is the end of that process's directory. Such
+/// a debugger already has access to the memory by `ptrace(2)`.
 fn is_memory_of_tracee(path: &[u8], end: usize) -> bool {
     path.ends_with(b"/mem") && path.get(..end).is_some_and(|process| traced(process) == Ok(true))
 }
@@ -168,7 +168,7 @@ fn traced(process: &[u8]) -> Result<bool, Errno> {
     name.push(process)?;
     name.push(b"/status")?;
     let file = sys::open_canonical(name.c_str(0), libc::O_RDONLY | libc::O_CLOEXEC)?;
-    // The line is among the first.
+    // The line is one of the first.
     let mut text = [0; 512];
     let length = sys::read(file.raw(), &mut text)?;
     let text = text.get(..length).unwrap_or_default();
@@ -176,19 +176,19 @@ fn traced(process: &[u8]) -> Result<bool, Errno> {
     let number = line.and_then(|at| text.get(at.saturating_add(TRACER.len())..));
     let number = number.unwrap_or_default();
     let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // A thread traces, and is known by its number in this process.
+    // The tracer is a thread. Its number identifies it in this process.
     name.clear();
     name.push(b"/proc/self/task/")?;
     name.push(number.get(..digits).unwrap_or_default())?;
     Ok(digits > 0 && sys::openat(libc::AT_FDCWD, name.c_str(0), DIRECTORY, 0).is_ok())
 }
 
-/// `/proc/PID/…` of this very process is `/proc/self/…` to the policy.
+/// Rewrites this process's own `/proc/PID/…` to `/proc/self/…`, the policy's form.
 fn own_process(path: &mut PathBuffer) -> Result<(), Errno> {
     const PROC: &[u8] = b"/proc/";
     let Some(rest) = path.as_bytes().strip_prefix(PROC) else { return Ok(()) };
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // Not getpid(2): the process may count in another pid namespace than this /proc does.
+    // Not getpid(2), because this `/proc` may belong to another PID namespace than the process.
     let mut own = Buffer::<16>::new();
     own.fill(|bytes, room| sys::readlinkat(libc::AT_FDCWD, c"/proc/self", bytes, room))?;
     let is_own = rest.get(..digits) == Some(own.as_bytes());
@@ -198,8 +198,8 @@ fn own_process(path: &mut PathBuffer) -> Result<(), Errno> {
     path.replace_start(PROC.len().saturating_add(digits), b"/proc/self")
 }
 
-/// Refuses an object without a path unless the program holds it already: unless it was reached
-/// through the descriptors of this very process. Those of others are in `/proc` too.
+/// Denies an object without a path unless the program already has it, that is, reached it through this process's own
+/// descriptors. `/proc` also shows those of other processes.
 ///
 /// # Errors
 /// `EACCES`.
@@ -228,11 +228,11 @@ pub(crate) fn require_own(
 
 const DIRECTORY: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
 
-/// Holds the directory of the entry whose name begins at `name_at`; where links lie on the way the
-/// entry is respelled from where they lead, of which `before` is told.
+/// Pins the directory of the entry whose name begins at `name_at`. If symlinks are on the way, first calls `before`,
+/// and then respells the entry from the place that they lead to.
 ///
 /// # Errors
-/// The kernel's, and those of `before`; `EACCES` where the place cannot be told.
+/// The kernel's, and those of `before`; `EACCES` if the place is unknown.
 pub(super) fn hold_directory(
     spelling: &mut Spelling,
     name_at: usize,
@@ -244,7 +244,7 @@ pub(super) fn hold_directory(
     })
 }
 
-/// The common case: no link on the way, so that the spelling is the canonical path.
+/// Pins in the common case: no symlink is on the way, so the spelling is the canonical path.
 fn pin_parent(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
     if !spelling.is_lexical() {
         return Err(Errno::ELOOP);
@@ -252,7 +252,7 @@ fn pin_parent(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
     pin_from_root(spelling, name_at)
 }
 
-/// Pins the directory that the path up to `end` names, if no link is on the way.
+/// Pins the directory named by the path up to `end`, if no symlink is on the way.
 ///
 /// # Errors
 /// As openat2(2).
@@ -263,7 +263,7 @@ pub(crate) fn pin_from_root(spelling: &mut Spelling, end: usize) -> Result<Fd, E
     })
 }
 
-/// Lets the kernel follow the links, asks where it arrived, and spells the entry from there.
+/// Has the kernel follow the symlinks, asks where it arrived, and respells the entry from there.
 #[inline(never)]
 fn pin_parent_through_links(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
     let (dirfd, start) = (spelling.dirfd(), spelling.tail());

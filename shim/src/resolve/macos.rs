@@ -1,8 +1,8 @@
-//! Pinning by the directory: `F_GETPATH` (fcntl(2)) tells where that is, in the case and normal form
-//! of the volume and by way of firmlinks; the last component is looked at there, link by link.
+//! Pins an object by its directory. `F_GETPATH` (fcntl(2)) tells the directory's path in the case and normal form of
+//! the volume, and through firmlinks. The last component is then examined there, symlink by symlink.
 //!
-//! No spelling is trusted, even where no link lies on its way: volumes take names in another case
-//! for the same, and `/System/Volumes/Data` leads to what `/` shows.
+//! No spelling is trusted, even without a symlink on its way. Volumes ignore the case of names, and
+//! `/System/Volumes/Data` leads to the same objects as `/`.
 
 use core::ffi::{CStr, c_int};
 
@@ -17,20 +17,20 @@ use crate::sys::{self, ANONYMOUS, Fd, NAME, Object};
 
 pub(super) const TRUSTS_SPELLING: bool = false;
 
-/// Whether a text of [`locate`] stands for an object that has no path.
+/// Whether a text of [`locate`] stands for an object without a path.
 pub(crate) fn is_anonymous(text: &[u8]) -> bool {
     text == ANONYMOUS
 }
 
-/// Puts the canonical path of an open descriptor into `to`.
+/// Stores the canonical path of an open descriptor in `to`.
 ///
 /// # Errors
-/// `EBADF`, or `EACCES` where the place cannot be told.
+/// `EBADF`, or `EACCES` if the place is unknown.
 pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     places::of_descriptor(fd, to)
 }
 
-/// Opens the held object.
+/// Opens the pinned object.
 ///
 /// # Errors
 /// As open(2).
@@ -43,7 +43,7 @@ pub(crate) fn open_held(
     sys::reopen(object, flags)
 }
 
-/// Puts the canonical path of a held object into `to`.
+/// Stores the canonical path of a pinned object in `to`.
 ///
 /// # Errors
 /// As [`locate`].
@@ -51,16 +51,16 @@ pub(crate) fn place_of(object: &Object, to: &mut PathBuffer) -> Result<(), Errno
     object.place(to)
 }
 
-/// Takes the `..` out of a path that leads nowhere: it is judged as it is spelled.
+/// Removes the `..` from a path that leads nowhere. It is judged by its spelling.
 pub(crate) fn place_absent(_image: &Image<'_>, spelling: &mut Spelling) -> bool {
     spelling.collapse();
     false
 }
 
-/// Here a descriptor of another process has no name: an object without a path is the program's own.
+/// Always allows: descriptors of other processes have no names here, so an object without a path is the program's own.
 ///
 /// # Errors
-/// None.
+/// None occur.
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it may be refused")]
 pub(crate) const fn require_own(
     _image: &Image<'_>,
@@ -70,11 +70,11 @@ pub(crate) const fn require_own(
     Ok(())
 }
 
-/// Pins what `spelling` leads to; with `O_NOFOLLOW` in `flags` a link at the end itself. Its
-/// canonical path goes to `path`.
+/// Pins the object that `spelling` leads to; with `O_NOFOLLOW` in `flags`, a symlink at the end itself. Stores its
+/// canonical path in `path`.
 ///
 /// # Errors
-/// The kernel's, for a path that leads nowhere; `EACCES` where the place cannot be told.
+/// The kernel's for a path that leads nowhere; `EACCES` if the place is unknown.
 pub(crate) fn pin(
     spelling: &Spelling,
     flags: c_int,
@@ -118,8 +118,8 @@ pub(crate) fn pin(
     Err(Errno::ELOOP)
 }
 
-/// Pins a directory itself: the root, `.` and `..`, or one whose own path may be another than that
-/// of its parent and its name, as with firmlinks.
+/// Pins a directory itself. It is the root, `.` or `..`, or a directory whose own path may differ from its parent's
+/// path plus its name, as with firmlinks.
 fn pin_directory(way: &Spelling, path: &mut PathBuffer) -> Result<Object, Errno> {
     let (dirfd, spelled) = way.as_spelled();
     let flags = sys::HOLD_DIRECTORY | libc::O_NOFOLLOW;
@@ -130,12 +130,11 @@ fn pin_directory(way: &Spelling, path: &mut PathBuffer) -> Result<Object, Errno>
     Ok(Object { directory, name })
 }
 
-/// Holds the directory of the entry whose name begins at `name_at`, and respells the entry from
-/// there, by the name that the directory has for it if it exists, and without a slash behind it; of
-/// which `before` is told.
+/// Pins the directory of the entry whose name begins at `name_at`. Calls `before`, and then respells the entry from
+/// there. If the entry exists, it gets the directory's own name for it. It loses a trailing slash.
 ///
 /// # Errors
-/// The kernel's, and those of `before`; `EACCES` where the place cannot be told.
+/// The kernel's, and those of `before`; `EACCES` if the place is unknown.
 pub(super) fn hold_directory(
     spelling: &mut Spelling,
     name_at: usize,
@@ -153,14 +152,14 @@ pub(super) fn hold_directory(
     let mut known = Buffer::<NAME>::new();
     let told = sys::true_name(fd.raw(), name.c_str(0), &mut known);
     let (given, known) = (name.as_bytes(), known.as_bytes());
-    // Of a file with several names another one may be told.
+    // For a file with several names, the system may tell another one.
     let same = known.eq_ignore_ascii_case(given) || !given.is_ascii();
     spelling.rename(if told.is_ok() && same { known } else { given })?;
     Ok(fd)
 }
 
-/// Refuses an entry that has a slash behind it and is no directory: the kernel would follow a link
-/// there, so the slash is not shown to it.
+/// Fails for an entry with a trailing slash that is not a directory. The kernel does not get the slash, because it
+/// would follow a symlink there.
 ///
 /// # Errors
 /// `ENOTDIR`.

@@ -1,6 +1,6 @@
-//! The file actions of `posix_spawn(3)`, done with mediated primitives.
+//! Performs the file actions of `posix_spawn(3)` with mediated primitives. Used by the spawn hooks.
 //!
-//! How libc keeps them is private to each, and has been the same since glibc 2.29 and musl 1.1.24:
+//! Each libc stores them in a private format, unchanged since glibc 2.29 and musl 1.1.24:
 //! `sysdeps/unix/sysv/linux/spawni.c`, `posix/spawn_int.h`; `src/process/fdop.h`.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -10,7 +10,7 @@ use crate::hooks::{metadata, open};
 use crate::libc_functions;
 use crate::sys::{self, process};
 
-/// One thing to do in the child.
+/// One action in the child.
 #[derive(Clone, Copy)]
 enum Action {
     Close(c_int),
@@ -22,7 +22,7 @@ enum Action {
     TakeTerminal(c_int),
 }
 
-/// `posix_spawn_file_actions_t`: glibc counts an array, musl has only the pointer.
+/// `posix_spawn_file_actions_t`. glibc counts an array; musl has only the pointer.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct FileActions {
@@ -31,20 +31,20 @@ struct FileActions {
     actions: *const c_void,
 }
 
-/// `struct __spawn_action` of glibc: a tag and the arguments of the longest action.
+/// glibc's `struct __spawn_action`: a tag and the arguments of the longest action.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct GlibcAction {
     tag: c_int,
     /// A descriptor, or the first half of a path.
     first: Word,
-    /// A descriptor (next to the first), or a path.
+    /// A path. If `first` is a descriptor, another descriptor may stand beside it.
     path: *const c_char,
     flags: c_int,
     mode: c_uint,
 }
 
-/// Two numbers, or a pointer in their place.
+/// Two numbers, or a pointer in the same place.
 #[derive(Clone, Copy)]
 #[repr(C)]
 union Word {
@@ -52,7 +52,7 @@ union Word {
     path: *const c_char,
 }
 
-/// `struct fdop` of musl, before the path that it ends in. The list begins with the last action.
+/// musl's `struct fdop`, without the path at its end. The list begins with the last action.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct MuslAction {
@@ -66,15 +66,15 @@ struct MuslAction {
     path: [c_char; 0],
 }
 
-/// Does the program's file actions; null for none.
+/// Performs the program's file actions. Null means none.
 ///
 /// # Errors
-/// The first failure: the kernel's, or the policy's.
+/// The first failure, from the kernel or the policy.
 pub(crate) fn perform(call: &CStr, actions: *const c_void) -> Result<(), Errno> {
     if actions.is_null() {
         return Ok(());
     }
-    // SAFETY: the program's object, initialised by libc, as libc itself relies on.
+    // SAFETY: the program's object, which libc initialised. libc itself relies on that, too.
     let actions: FileActions = unsafe { actions.cast::<FileActions>().read() };
     if libc_functions::is_glibc() {
         perform_glibc(call, &actions)
@@ -95,12 +95,14 @@ fn perform_glibc(call: &CStr, actions: &FileActions) -> Result<(), Errno> {
 }
 
 impl GlibcAction {
+    /// Decodes the action.
+    ///
     /// # Errors
-    /// `EACCES` for an action that is not known here.
+    /// `EACCES` for an unknown action.
     fn decode(&self) -> Result<Action, Errno> {
-        // SAFETY: any bytes are two numbers; libc cleared or wrote all of them that matter.
+        // SAFETY: any bytes are valid as two numbers. libc has cleared or written those that matter.
         let [fd, other] = unsafe { self.first.numbers };
-        // SAFETY: any bytes are an address; only the actions with a path follow it.
+        // SAFETY: any bytes are valid as an address. Only actions with a path dereference it.
         let first_path = unsafe { self.first.path };
         Ok(match self.tag {
             0 => Action::Close(fd),
@@ -139,8 +141,10 @@ fn perform_musl(call: &CStr, actions: &FileActions) -> Result<(), Errno> {
 }
 
 impl MuslAction {
+    /// Decodes the action.
+    ///
     /// # Errors
-    /// `EACCES` for an action that is not known here.
+    /// `EACCES` for an unknown action.
     fn decode(&self, path: *const c_char) -> Result<Action, Errno> {
         let fd = self.fd;
         Ok(match self.command {
@@ -158,7 +162,7 @@ impl Action {
     fn perform(self, call: &CStr) -> Result<(), Errno> {
         match self {
             Self::Close(fd) => {
-                // A descriptor that is not open is no error (`posix_spawn_file_actions_addclose`).
+                // Closing a descriptor that is not open is not an error (`posix_spawn_file_actions_addclose`).
                 sys::close(fd);
                 Ok(())
             }
@@ -175,7 +179,7 @@ impl Action {
     }
 }
 
-/// Opens a file as descriptor `fd`, which is closed first if it is open.
+/// Opens a file as descriptor `fd`. Closes `fd` first if it is open.
 fn open_as(
     call: &CStr,
     fd: c_int,

@@ -1,4 +1,4 @@
-//! The attributes of `posix_spawn(3)`.
+//! Reads and applies the attributes of `posix_spawn(3)`. Used by the spawn hooks.
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
@@ -12,7 +12,7 @@ const SET_DEFAULTS: c_int = libc::POSIX_SPAWN_SETSIGDEF as c_int;
 const SET_MASK: c_int = libc::POSIX_SPAWN_SETSIGMASK as c_int;
 const SET_PRIORITY: c_int = libc::POSIX_SPAWN_SETSCHEDPARAM as c_int;
 const SET_POLICY: c_int = libc::POSIX_SPAWN_SETSCHEDULER as c_int;
-/// `POSIX_SPAWN_USEVFORK`: has no effect any more.
+/// `POSIX_SPAWN_USEVFORK`, which no longer has an effect.
 const USE_VFORK: c_int = 0x40;
 /// `POSIX_SPAWN_SETSID`.
 const SET_SESSION: c_int = 0x80;
@@ -25,7 +25,7 @@ const KNOWN: c_int = RESET_IDS
     | USE_VFORK
     | SET_SESSION;
 
-/// What libc keeps in `posix_spawnattr_t`; the same as `struct jp_attributes` in `c/process.c`.
+/// The contents of libc's `posix_spawnattr_t`. Same layout as `struct jp_attributes` in `c/process.c`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Attributes {
@@ -42,31 +42,31 @@ unsafe extern "C" {
 }
 
 impl Attributes {
-    /// No attributes at all.
+    /// No attributes.
     pub(crate) const NONE: Self =
         Self { defaults: 0, mask: 0, flags: 0, group: 0, policy: 0, priority: 0 };
 
-    /// These signals get their default action, those are blocked.
+    /// Attributes that reset `defaults` to their default action and block `mask`.
     pub(crate) const fn of_signals(defaults: Signals, mask: Signals) -> Self {
         Self { defaults, mask, flags: SET_DEFAULTS | SET_MASK, ..Self::NONE }
     }
 
-    /// Reads a `posix_spawnattr_t`; null for none.
+    /// Reads a `posix_spawnattr_t`. Null means none.
     ///
     /// # Errors
-    /// `EINVAL` for what is not known here; libc's own.
+    /// `EINVAL` for an unknown flag; libc's own errors.
     pub(crate) fn read(from: *const c_void) -> Result<Self, Errno> {
         if from.is_null() {
             return Ok(Self::NONE);
         }
         let mut attributes = MaybeUninit::new(Self::NONE);
-        // SAFETY: `from` is the program's attributes object, as libc itself relies on.
+        // SAFETY: `from` is the program's attributes object. libc itself relies on that, too.
         match unsafe { jp_attributes(from, attributes.as_mut_ptr()) } {
             0 => {}
             error if error > 0 => return Err(Errno(error)),
             _ => return Err(Errno::EACCES),
         }
-        // SAFETY: it was initialised from the start.
+        // SAFETY: it was initialised at its creation.
         let attributes = unsafe { attributes.assume_init() };
         if attributes.flags & !KNOWN == 0 { Ok(attributes) } else { Err(Errno::EINVAL) }
     }
@@ -75,17 +75,17 @@ impl Attributes {
         self.flags & flag != 0
     }
 
-    /// The signals to give their default action.
+    /// The signals to reset to their default action.
     pub(crate) const fn defaulted(&self) -> Signals {
         if self.has(SET_DEFAULTS) { self.defaults } else { 0 }
     }
 
-    /// The signals that the program starts with blocked, where that is given.
+    /// The signals that the program starts with blocked, if specified.
     pub(crate) const fn blocked(&self) -> Option<Signals> {
         if self.has(SET_MASK) { Some(self.mask) } else { None }
     }
 
-    /// Applies the others to the calling process, in the order of POSIX.
+    /// Applies the other attributes to the calling process, in the order of POSIX.
     ///
     /// # Errors
     /// The kernel's.

@@ -1,7 +1,7 @@
-//! Starting a program as a child: what `posix_spawn(3)`, system(3) and popen(3) share.
+//! Starts a program as a child. Used by the hooks for `posix_spawn(3)`, system(3) and popen(3).
 //!
-//! glibc's own opens the files of the file actions inside libc, where no hook sees it. The child
-//! shares the parent's memory until it runs the program, and so keeps to what exec keeps to.
+//! glibc's own functions would open the files of file actions inside libc, where no hook sees it. The child shares the
+//! parent's memory until it runs the program, so it follows the same restrictions as exec.
 
 pub(crate) mod actions;
 pub(crate) mod attributes;
@@ -15,44 +15,44 @@ use crate::sys::process::{self, Disposition, Memory, Signals, signal_set};
 use crate::sys::vfork::{vfork, vfork_without_handlers};
 use attributes::Attributes;
 
-/// The size of the child's stack, in words: enough for a few paths and an environment.
+/// The size of the child's stack in words, enough for a few paths and an environment.
 const STACK: usize = 8192;
 const ALL_SIGNALS: Signals = Signals::MAX;
 const LAST_SIGNAL: c_int = 64;
-/// What a child exits with that could not run its program; nobody sees it.
+/// The exit status of a child that could not run its program. Nobody sees it.
 const NOT_RUN: c_int = 127;
 
-/// A child to be started.
+/// A child to start.
 pub(crate) struct Job<'a> {
     pub(crate) attributes: Attributes,
-    /// What the child does to its descriptors and directory.
+    /// Prepares the child's descriptors and directory.
     pub(crate) prepare: &'a dyn Fn() -> Result<(), Errno>,
-    /// Runs the program; returns only with an error.
+    /// Runs the program. Returns only on error.
     pub(crate) execute: &'a dyn Fn() -> Errno,
 }
 
-/// The job, as the child sees it.
+/// The job, and the state that it shares with the child.
 struct Shared<'a> {
     job: &'a Job<'a>,
     /// The signals that the caller has blocked.
     blocked: Signals,
-    /// The child has handlers of the program's for signals.
+    /// Whether the child has inherited the program's signal handlers.
     has_handlers: bool,
-    /// The child's error, zero for none.
+    /// The child's error, or zero.
     error: AtomicI32,
 }
 
-/// Starts the child and waits until it runs its program: its pid.
+/// Starts the child and waits until it runs its program. Returns its pid.
 ///
 /// # Errors
-/// What kept the program from running, be it in the child.
+/// The reason why the program did not run, even if it occurred in the child.
 pub(crate) fn spawn(job: &Job<'_>) -> Result<c_int, Errno> {
     let stack = Memory::new(STACK)?;
     let blocked = process::block(ALL_SIGNALS)?;
     let mut shared = Shared { job, blocked, has_handlers: false, error: AtomicI32::new(0) };
-    // The child may change its directory, and has the memory in which the parent's is remembered.
+    // The child may change its directory, and it shares the memory that stores the parent's.
     remembered::suspend();
-    // SAFETY: `child` writes only its own frames and the error; all signals are blocked.
+    // SAFETY: `child` writes only its own frames and the error, and all signals are blocked.
     let mut outcome = unsafe { vfork_without_handlers(child, (&raw const shared).cast(), &stack) };
     if let Err(Errno::ENOSYS | Errno::EINVAL | Errno::EPERM) = outcome {
         shared.has_handlers = true;
@@ -72,10 +72,10 @@ pub(crate) fn spawn(job: &Job<'_>) -> Result<c_int, Errno> {
 }
 
 extern "C" fn child(shared: *const c_void) -> ! {
-    // SAFETY: `spawn` passes its own `Shared`, which outlives the child's use of its memory.
+    // SAFETY: `spawn` passes its own `Shared`, which outlives the child's use of that memory.
     let shared: &Shared<'_> = unsafe { &*shared.cast() };
     let errno = run(shared);
-    // Whatever went wrong must not look like success.
+    // A failure must never look like success.
     shared.error.store(if errno.0 == 0 { libc::EACCES } else { errno.0 }, Ordering::Release);
     process::exit(NOT_RUN)
 }
@@ -91,15 +91,15 @@ fn run(shared: &Shared<'_>) -> Errno {
     (shared.job.execute)()
 }
 
-/// Gives every signal that the program handles, and those in `defaulted`, the default action
-/// before signals may arrive: a handler would run in the parent's memory.
+/// Resets the signals in `defaulted`, and those with a handler, before any signal can arrive. A handler would run in
+/// the parent's memory.
 fn reset_handlers(defaulted: Signals, has_handlers: bool) {
     let is_handled = |signal| {
         has_handlers && process::disposition(signal).is_ok_and(|current| current.is_handler())
     };
     for signal in 1..=LAST_SIGNAL {
         if defaulted & signal_set(signal) != 0 || is_handled(signal) {
-            // It fails for SIGKILL and SIGSTOP, which have no other action.
+            // This fails for SIGKILL and SIGSTOP, which have no other action.
             let _ = process::set_disposition(signal, &Disposition::DEFAULT);
         }
     }

@@ -1,11 +1,11 @@
-//! The environment as the loader hands it to a constructor.
+//! Reads variables from the environment that the loader gives a constructor. Used by `startup`.
 
 use core::ffi::{CStr, c_char};
 
 /// The value of a variable in `environment`; `name` ends in `=`.
 ///
 /// # Safety
-/// `environment` must be an array of strings that ends with a null pointer; both live as long as the
+/// `environment` must be an array of strings that ends with a null pointer. Array and strings must live as long as the
 /// process.
 pub(super) unsafe fn variable(
     environment: *const *const c_char,
@@ -13,7 +13,7 @@ pub(super) unsafe fn variable(
 ) -> Option<&'static [u8]> {
     let mut at = environment;
     loop {
-        // SAFETY: the array ends with a null pointer, which has not been passed.
+        // SAFETY: the array ends with a null pointer, and this is not past it.
         let text = unsafe { at.read() };
         if text.is_null() {
             return None;

@@ -1,15 +1,15 @@
-//! Descriptors that are closed when dropped.
+//! A descriptor type that closes when dropped.
 
 use core::ffi::c_int;
 
 use super::close;
 
-/// A descriptor of the shim's own, closed when dropped.
+/// A descriptor of the library's own, closed when dropped.
 #[derive(Debug)]
 pub(crate) struct Fd(c_int);
 
 impl Fd {
-    /// Takes over a descriptor that nobody else closes.
+    /// Takes over a descriptor that no other code closes.
     pub(crate) const fn adopt(fd: c_int) -> Self {
         Self(fd)
     }
@@ -18,7 +18,7 @@ impl Fd {
         self.0
     }
 
-    /// Gives the descriptor away, to the program.
+    /// Gives the descriptor to the program, without closing it.
     pub(crate) const fn into_raw(self) -> c_int {
         let fd = self.0;
         core::mem::forget(self);

@@ -1,4 +1,4 @@
-//! What differs between operating systems, under the same names for each.
+//! Code that differs between operating systems, under the same names for each.
 
 mod environment;
 mod fd;

@@ -1,4 +1,4 @@
-//! The workspace on disk. Everything goes through descriptors of what was judged.
+//! The workspace on disk. Every operation uses a descriptor of the object that was checked.
 
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -10,17 +10,17 @@ use jp_confine_policy::pin::HeldRoot;
 
 use super::{ProjectFiles, Standing};
 
-/// So much of a file is read at once; more of those that are larger.
+/// Size of the first read of a file. Larger files take further reads.
 const SMALL: usize = 8 << 10;
 
-/// The files where the paths say they are.
+/// Files at the places that the paths name.
 #[derive(Debug)]
 pub struct OnDisk {
     root: HeldRoot,
 }
 
 impl OnDisk {
-    /// Those of the workspace at `root`, which is held from now on.
+    /// The files of the workspace at `root`, which stays pinned from now on.
     ///
     /// # Errors
     /// Where it cannot be opened.
@@ -28,7 +28,7 @@ impl OnDisk {
         Ok(Self { root: root.hold()? })
     }
 
-    /// The directory that is held.
+    /// The pinned directory.
     ///
     /// # Errors
     /// Where there are too many descriptors.

@@ -10,7 +10,7 @@ use jp_confine_policy::granted::{Going, Granted};
 
 use super::{ProjectFiles, Standing};
 
-/// Files in memory, below the root of a workspace that is imagined. There are no links.
+/// Files in memory, below the root of an imagined workspace. There are no symlinks.
 #[derive(Debug)]
 pub struct InMemory {
     nodes: RefCell<BTreeMap<PathBuf, Node>>,
@@ -23,13 +23,13 @@ enum Node {
 }
 
 impl InMemory {
-    /// An empty project at `root`, the canonical root of its workspace.
+    /// An empty project whose workspace has the canonical root `root`.
     #[must_use]
     pub fn new(root: &Path) -> Self {
         Self { nodes: RefCell::new(BTreeMap::from([(root.to_owned(), Node::Dir)])) }
     }
 
-    /// Puts a file at `path`, absolute, and the directories it needs.
+    /// Adds a file at the absolute `path`, with the directories above it.
     #[must_use]
     pub fn with(self, path: &Path, contents: &[u8]) -> Self {
         let mut nodes = self.nodes.borrow_mut();
@@ -41,10 +41,10 @@ impl InMemory {
         self
     }
 
-    /// What stands at a path, or why a path like that has no meaning.
+    /// The node at a path. Fails where a file stands above the path.
     fn node(&self, path: &Path) -> io::Result<Option<Node>> {
         let nodes = self.nodes.borrow();
-        // What is above a node are directories.
+        // The nodes above any node are directories.
         let nearest = path.ancestors().skip(1).find_map(|dir| nodes.get(dir));
         if matches!(nearest, Some(Node::File(_))) {
             return Err(ErrorKind::NotADirectory.into());
@@ -52,7 +52,7 @@ impl InMemory {
         Ok(nodes.get(path).cloned())
     }
 
-    /// Where something new can come to be.
+    /// Fails unless something new can be created at `path`.
     fn vacant(&self, path: &Path) -> io::Result<()> {
         if self.node(path)?.is_some() {
             return Err(ErrorKind::AlreadyExists.into());
@@ -71,7 +71,7 @@ impl InMemory {
         }
     }
 
-    /// Whether there is a file whose contents may be replaced.
+    /// Fails unless there is a file whose contents may be replaced.
     fn replaceable(&self, file: &Granted) -> io::Result<()> {
         demand(file, Capability::Update)?;
         self.file(file.path()).map(drop)
@@ -138,7 +138,7 @@ impl ProjectFiles for InMemory {
         Ok(())
     }
 
-    /// No directory goes, since nobody else changes what is here.
+    /// Ignores `going`: only files are renamed, and no other process changes the project.
     fn rename(&self, from: &Granted, to: &Granted, _: Going) -> io::Result<()> {
         demand(from, Capability::Delete)?;
         let contents = self.file(from.path())?;

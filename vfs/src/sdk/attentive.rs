@@ -1,4 +1,4 @@
-//! A pipe whose reader looks for more before it sleeps.
+//! A pipe reader that polls before it sleeps. Used by `sdk`.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::attention::Attention;
 
-/// Reads from a pipe, and looks for a short time before it waits. Where nothing comes in that time it sleeps.
+/// Reads from a pipe. It polls for a short time; if nothing arrives, it sleeps.
 #[derive(Debug)]
 pub struct Attentive<R> {
     pipe: R,
@@ -16,7 +16,7 @@ pub struct Attentive<R> {
 }
 
 impl<R> Attentive<R> {
-    /// A reader of `pipe`, which keeps nothing back that it has read.
+    /// A reader of `pipe`. It buffers nothing.
     pub fn new(pipe: R) -> Self {
         Self { pipe, attention: Attention::default() }
     }
@@ -25,7 +25,7 @@ impl<R> Attentive<R> {
 impl<R: Read + AsFd> Read for Attentive<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut pipes = [PollFd::from_borrowed_fd(self.pipe.as_fd(), PollFlags::IN)];
-        // Where that fails reading says why.
+        // If the poll fails, the read reports why.
         let _ = self.attention.look(&mut pipes, Duration::MAX);
         self.pipe.read(buffer)
     }

@@ -1,4 +1,4 @@
-//! The way out of a refusal about hosts or programs, in words for tools: a rule that does.
+//! Suggestions for denials about hosts and programs: a rule that would allow the request, worded for tools.
 
 use jp_confine_policy::commands::{self, Commands};
 use jp_confine_policy::coverage::Coverage;
@@ -6,8 +6,8 @@ use jp_confine_policy::net::{Net, NetRule};
 use serde_json::json;
 use url::Url;
 
-/// What would allow `url`, which `rules` do not: the rule that forbids it the other way round, or one more that
-/// was tried on the evaluator.
+/// Suggests how to allow `url`, which `rules` do not. It names the rule that denies it, to be reversed, or a new rule
+/// that was tried on the evaluator.
 pub(super) fn net(rules: &Net, url: &Url) -> String {
     if let Some(rule) = rules.deciding(url) {
         return format!(
@@ -29,10 +29,10 @@ pub(super) fn net(rules: &Net, url: &Url) -> String {
     }
 }
 
-/// What would allow `program` with `args`, which `rules` do not: these arguments and no others.
+/// Suggests how to allow `program` with exactly `args`, which `rules` do not.
 pub(super) fn command(rules: &Commands, program: &str, args: &[String]) -> String {
     let line = commands::pattern(args.iter().map(String::as_str), args.len());
-    // TOML reads strings and lists of JSON.
+    // TOML accepts JSON strings and lists.
     let (key, line) = (json!(program), json!(line));
     if rules.0.contains_key(program) {
         format!("To allow it, ask the user to add `{line}` to `args` in `[access.commands.{key}]`.")

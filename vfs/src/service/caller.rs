@@ -1,17 +1,17 @@
-//! The tool's side of a request that takes time.
+//! The tool's side of a request that takes time: may give up, or learn that a person was asked.
 
 use std::fmt;
 
-/// Who waits for an answer.
+/// The tool that waits for an answer.
 pub trait Caller: fmt::Debug {
-    /// Whether nobody waits any more. Returns soon, and may be called often.
+    /// Whether nobody waits any more. Returns quickly and may be called often.
     fn is_gone(&mut self) -> bool;
 
     /// Tells the tool that a person was asked.
     fn told_to_wait(&mut self, reason: &str);
 }
 
-/// Waits as long as it takes.
+/// A caller that waits as long as it takes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Patient;
 

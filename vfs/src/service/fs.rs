@@ -1,5 +1,5 @@
-//! The methods about files (spec §14.3). The policy comes before the disk: what is denied is denied in
-//! the same words whether it exists or not.
+//! The `fs` methods except `fs.grep` (spec §14.3). They check the policy before the disk: a denial has the same words
+//! whether the file exists or not.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -137,7 +137,7 @@ impl Service<'_> {
         Ok(Nothing {})
     }
 
-    /// Leave to use a path.
+    /// A grant to use a path.
     pub(super) fn leave(
         &mut self,
         path: &str,
@@ -149,7 +149,7 @@ impl Service<'_> {
         Ok(granted)
     }
 
-    /// What is in a file.
+    /// The contents of a file.
     pub(super) fn contents(&self, file: &Granted, path: &str) -> Result<Vec<u8>, Fault> {
         match self.look(file.path(), path)? {
             Some(Standing::File(size)) if size > self.limit => return Err(self.too_large(path)),
@@ -163,7 +163,7 @@ impl Service<'_> {
         if contents.len() as u64 > self.limit { Err(self.too_large(path)) } else { Ok(contents) }
     }
 
-    /// Leave to read a path and what is there, if that takes no question.
+    /// A grant to read a path and the kind of object there, if no prompt is needed.
     pub(super) fn readable(&self, path: &str) -> Option<(Granted, Kind)> {
         let place = self.gate.context.leave(path.as_bytes(), Capability::Read)?;
         let kind = match self.files.look(place.path()).ok()?? {
@@ -178,7 +178,7 @@ impl Service<'_> {
         self.files.look(place).map_err(|error| fault("look at", path, &error))
     }
 
-    /// What writing to a path would be: to update what exists, or to create it and what it stands in.
+    /// Judges a write to a path: an update if the file exists, else its creation and that of the directories above it.
     fn destination(&self, path: &str, op: Op) -> Destination {
         let check = |capability| self.gate.context.check_as(path.as_bytes(), capability, op);
         let (update, create) = (check(Capability::Update), check(Capability::Create));
@@ -190,7 +190,7 @@ impl Service<'_> {
         match place {
             Some(place) if !exists(&place) => {
                 let above: Vec<&Path> = place.ancestors().skip(1).collect();
-                // From the outermost on: to look for what stands deep in nothing takes long.
+                // From the outermost inwards: looking up a deep path whose upper directories are missing is slow.
                 let there = match above.first() {
                     Some(dir) if exists(dir) => above.len(),
                     _ => above.iter().rev().take_while(|dir| exists(dir)).count(),
@@ -200,12 +200,12 @@ impl Service<'_> {
                 Destination { dirs: missing.map(check).collect(), target: create }
             }
             Some(_) => Destination { dirs: Vec::new(), target: update },
-            // Whether it exists is not told.
+            // The answer must not reveal whether the path exists.
             None => Destination { dirs: Vec::new(), target: update.advising(Capability::Create) },
         }
     }
 
-    /// Leave for `others` and for all that a destination needs, with one question.
+    /// Grants for `others` and for everything that a destination needs, with one prompt.
     fn enter(
         &mut self,
         others: Vec<CheckResult>,
@@ -224,7 +224,7 @@ impl Service<'_> {
         }
     }
 
-    /// Makes the directories that are missing, the outermost first.
+    /// Creates the missing directories, outermost first.
     fn create_dirs(&self, destination: &mut GrantedDestination, path: &str) -> Result<(), Fault> {
         while let Some(dir) = destination.dirs.pop() {
             match self.files.create_dir(&dir) {
@@ -237,7 +237,7 @@ impl Service<'_> {
         Ok(())
     }
 
-    /// Directories are neither removed nor renamed.
+    /// Fails for directories, which are neither deleted nor renamed.
     fn demand_entry(&self, entry: &Granted, path: &str) -> Result<(), Fault> {
         match self.look(entry.path(), path)? {
             Some(Standing::Dir) => Err(Fault::params(format!("{path} is a directory"))),
@@ -252,20 +252,20 @@ impl Service<'_> {
     }
 }
 
-/// Where something is to be written.
+/// The target of a write.
 struct Destination {
-    /// Directories that are missing, the outermost last.
+    /// The missing directories, outermost last.
     dirs: Vec<CheckResult>,
     target: CheckResult,
 }
 
-/// The same, with leave.
+/// A destination whose checks have passed.
 struct GrantedDestination {
     dirs: Vec<Granted>,
     target: Granted,
 }
 
-/// A name in the directory at `path`.
+/// The path of `name` in the directory at `path`.
 pub(super) fn below(path: &str, name: &str) -> String {
     match path.trim_end_matches('/') {
         "" | "." => name.to_owned(),
@@ -277,21 +277,21 @@ pub(super) fn missing(path: &str) -> Fault {
     Fault::new(Code::NotFound, format!("{path} does not exist"))
 }
 
-/// What the tool is told where the files cannot be used as was judged.
+/// The fault for a file operation that failed after its check.
 fn fault(verb: &str, path: &str, error: &io::Error) -> Fault {
     let code = match error.kind() {
         ErrorKind::NotFound => Code::NotFound,
         ErrorKind::AlreadyExists => Code::Exists,
         ErrorKind::IsADirectory => Code::BadParams,
         ErrorKind::PermissionDenied | ErrorKind::NotADirectory => Code::Denied,
-        // A link has come in between.
+        // A symlink was put there in the meantime.
         _ if error.raw_os_error() == Some(LOOP) => Code::Denied,
         _ => Code::Internal,
     };
     Fault::new(code, format!("cannot {verb} {path}: {error}"))
 }
 
-/// The same of what cannot be renamed, with the way out where there is one.
+/// The fault for a failed rename, with a suggestion if there is one.
 fn not_renamed(from: &str, error: &io::Error) -> Fault {
     let mut fault = fault("rename", from, error);
     if error.kind() == ErrorKind::CrossesDevices {
@@ -305,7 +305,6 @@ fn not_renamed(from: &str, error: &io::Error) -> Fault {
     fault
 }
 
-/// `ELOOP`.
 const LOOP: i32 = rustix::io::Errno::LOOP.raw_os_error();
 
 #[cfg(test)]

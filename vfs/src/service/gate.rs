@@ -1,4 +1,4 @@
-//! Between a request and what it is about: the policy, and where nothing was written a person.
+//! Decides whether a request passes: by the policy, or by a person if no rule applies. Used by `service`.
 
 use std::collections::HashSet;
 
@@ -10,12 +10,12 @@ use super::caller::Caller;
 use crate::fault::Fault;
 use crate::person::{Answer, Person, Question};
 
-/// The policy and the person behind it.
+/// The policy and the person who may be prompted.
 #[derive(Debug)]
 pub(super) struct Gate<'a> {
     pub(super) context: Context<'a>,
     person: &'a mut dyn Person,
-    /// What was allowed for the session.
+    /// Prompts that the person allowed for the session.
     allowed: HashSet<Question>,
 }
 
@@ -24,18 +24,18 @@ impl<'a> Gate<'a> {
         Self { context: *context, person, allowed: HashSet::new() }
     }
 
-    /// Leave for all of `checks`, or for none: whatever is to be asked is asked at once (spec §9.5).
+    /// Grants all of `checks` or none. All prompts are shown at once (spec §9.5).
     pub(super) fn pass<const N: usize>(
         &mut self,
         checks: [CheckResult; N],
         caller: &mut dyn Caller,
     ) -> Result<[Granted; N], Fault> {
         let granted = self.pass_all(checks.into(), caller)?;
-        // One for each.
+        // There is one grant for each check.
         granted.try_into().map_err(|_| Fault::denied("the policy is not usable"))
     }
 
-    /// As [`Self::pass`], for any number.
+    /// Like [`Self::pass`], for any number of checks.
     pub(super) fn pass_all(
         &mut self,
         checks: Vec<CheckResult>,
@@ -52,14 +52,14 @@ impl<'a> Gate<'a> {
         checks.into_iter().map(|check| check.consented().map_err(Fault::denied)).collect()
     }
 
-    /// Whether a person may allow it, and there is one or one did.
+    /// Whether a person may allow it. Either one is there, or one has already allowed it for the session.
     pub(super) fn may_consent(&self, check: &CheckResult) -> bool {
         check.is_open_to_consent()
             && (self.person.is_there() || self.allowed.contains(&question(check)))
     }
 
-    /// Goes on where `coverage` allows it, or nothing was written and a person does; `question` and
-    /// `refusal` are about the same.
+    /// Passes if `coverage` allows it, or if no rule applies and a person allows it. `refusal` is the denial that
+    /// belongs to `question`.
     pub(super) fn pass_covered(
         &mut self,
         coverage: Coverage,
@@ -103,7 +103,7 @@ impl<'a> Gate<'a> {
     }
 }
 
-/// What a person is asked about a path.
+/// The prompt about a path.
 fn question(check: &CheckResult) -> Question {
     let place = check.resolved.as_ref().map(|path| path.display().to_string());
     let reason = match &check.rule {

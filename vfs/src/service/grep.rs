@@ -1,4 +1,4 @@
-//! `fs.grep`: ripgrep's engine over what may be read, bounded in time and memory.
+//! `fs.grep`: searches readable files with ripgrep's engine, bounded in time and memory.
 
 mod bounded;
 
@@ -21,35 +21,38 @@ use super::walk::{Reach, Visit, Watch};
 use crate::fault::{Code, Fault};
 use crate::method::{FileMatches, Found, GrepParams, Line};
 
-/// No reply has more lines: empty ones are nothing to the limit, and still take room.
+/// The most lines in a reply. Empty lines do not count towards the byte limit, and still take memory.
 const MOST_LINES: usize = 100_000;
 
 /// The longest pattern, in bytes.
 const LONGEST_PATTERN: usize = 16 * 1024;
 
-/// The most bytes that a compiled pattern takes, and that its states take while it is used.
+/// The most bytes of a compiled pattern, and of its states during a search.
 const COMPILED: usize = 1 << 20;
 const STATES: usize = 16 << 20;
 
-/// How deep groups and repetitions may nest.
+/// How deep groups and repetitions in a pattern may nest.
 const NESTING: u32 = 100;
 
-/// The most paths and extensions that one search names.
+/// The most paths and extensions in one search.
 const MOST_NAMES: usize = 10_000;
 
-/// Larger files are searched by a thread of their own, which can be given up.
+/// Larger files are searched in a thread of their own, which the service can abandon.
 const SMALL: usize = 16 * 1024;
 
-/// How many threads may search: one, and those that were given up and have not ended.
+/// How many threads may search: the current one, and abandoned ones that have not ended.
 const MOST_SEARCHES: usize = 4;
 
-/// How often it is looked whether somebody still waits.
+/// How often to check whether somebody still waits.
 const TICK: Duration = Duration::from_millis(20);
 
 impl Service<'_> {
-    /// Files are searched in the order of their paths, links below directories are not followed, and
-    /// binary files and those over the limit are passed over, as is what may not be read, and what the
-    /// project's ignore files name, unless it is asked for by its path.
+    /// Searches files in the order of their paths. It skips:
+    ///
+    /// - symlinks below directories
+    /// - binary files and files over the limit
+    /// - files that may not be read
+    /// - files that the project's ignore files name, unless the request names their path
     pub(super) fn grep(
         &mut self,
         params: &GrepParams,
@@ -85,7 +88,7 @@ impl Service<'_> {
     }
 }
 
-/// What is searched for, and how.
+/// A search and its options.
 struct Search<'a> {
     matcher: RegexMatcher,
     context: usize,
@@ -122,7 +125,7 @@ impl<'a> Search<'a> {
         self.extensions.is_none_or(|extensions| extensions.iter().any(is))
     }
 
-    /// The lines that are found, but no more than `most`; `searching` counts the threads that search.
+    /// The lines found in `contents`, at most `most`. The count of `searching` is the number of searching threads.
     fn lines(
         &mut self,
         contents: Vec<u8>,
@@ -139,7 +142,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// As [`Self::lines`], by a thread that is given up where nobody waits, or not any longer.
+    /// Like [`Self::lines`], in a thread that is abandoned once nobody waits or the time is up.
     fn lines_apart(
         &self,
         contents: Vec<u8>,
@@ -178,7 +181,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The lines of `contents` that are found, but no more than `most`, unless it `stops`.
+/// The lines found in `contents`, at most `most`. Fails once `stops` returns true.
 fn lines(
     matcher: &RegexMatcher,
     context: usize,
@@ -197,13 +200,13 @@ fn lines(
     Ok(lines.found)
 }
 
-/// Lines as they are found.
+/// Collects lines as they are found.
 struct Lines {
     found: Vec<Line>,
     most: usize,
 }
 
-/// Why a search failed.
+/// The reason why a search failed.
 struct Failed(String);
 
 impl SinkError for Failed {
@@ -213,7 +216,7 @@ impl SinkError for Failed {
 }
 
 impl Lines {
-    /// Adds a line; whether there is room for more.
+    /// Adds a line. Returns whether there is room for more.
     fn add(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) -> bool {
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let line = line.strip_suffix(b"\r").unwrap_or(line);

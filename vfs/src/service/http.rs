@@ -1,4 +1,4 @@
-//! `http.get` and `http.post` (spec §11.1, §14.3, §14.6): every hop is judged before it is made.
+//! `http.get` and `http.post` (spec §11.1, §14.3, §14.6). Every hop is checked before it is made.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -22,20 +22,20 @@ use crate::fault::{Code, Fault};
 use crate::method::{HttpParams, HttpReply};
 use crate::person::Question;
 
-/// How often it is looked whether somebody still waits.
+/// How often to check whether somebody still waits.
 const TICK: Duration = Duration::from_millis(20);
 
-/// For how long one hop may take (spec §14.5).
+/// Time limit of one hop (spec §14.5).
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How many requests may be under way: one, and those that were given up and have not ended.
+/// How many requests may be in progress: the current one, and abandoned ones that have not ended.
 const MOST: usize = 32;
 
-/// How often a server may send a request elsewhere.
+/// How many redirects one request may follow.
 const HOPS: usize = 10;
 
-/// Headers by which a request would go to another host than was judged, or end elsewhere than its sender
-/// thinks; they are for the client to set.
+/// Headers that only the client may set. They could send a request to another host than the checked one, or end it
+/// elsewhere than its sender expects.
 const OF_THE_CLIENT: [&str; 8] = [
     "host",
     "connection",
@@ -47,19 +47,19 @@ const OF_THE_CLIENT: [&str; 8] = [
     "upgrade",
 ];
 
-/// Headers that are for the host that they were sent to.
+/// Headers for the original host only.
 const OF_ONE_HOST: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
-/// The client. It follows no redirect, uses no proxy, and takes every status for an answer.
+/// The HTTP client. It follows no redirects, uses no proxy, and treats every status as an answer.
 #[derive(Debug)]
 pub(super) struct Http {
     agent: Agent,
-    /// Whoever makes a request has one more of this.
+    /// Each request in progress holds one clone, so the count tells how many there are.
     under_way: Arc<()>,
 }
 
 impl Http {
-    /// A client that goes nowhere that these rules forbid by its address.
+    /// Creates a client that connects to no address that `rules` deny.
     pub(super) fn new(rules: Net) -> Self {
         let config = Agent::config_builder()
             .max_redirects(0)
@@ -71,7 +71,7 @@ impl Http {
         Self { agent, under_way: Arc::default() }
     }
 
-    /// What one request under way holds until it ends.
+    /// A token that one request in progress holds until it ends.
     fn admit(&self) -> Result<Arc<()>, Fault> {
         if Arc::strong_count(&self.under_way) <= MOST {
             return Ok(Arc::clone(&self.under_way));
@@ -81,7 +81,7 @@ impl Http {
     }
 }
 
-/// A request on its way.
+/// One request of a chain of redirects.
 #[derive(Clone)]
 struct Hop {
     method: &'static str,
@@ -100,7 +100,7 @@ impl Service<'_> {
         let HttpParams { url, headers, body, encoding } = params;
         let url = Url::parse(&url).map_err(|error| Fault::params(format!("{url}: {error}")))?;
         let mut hop = Hop { method, url, headers: HeaderMap::new(), body: Vec::new() };
-        // Values of variables are for one host as cookies are, whatever header they are in.
+        // A variable's value is for one host, as cookies are, whichever header holds it.
         let mut private = OF_ONE_HOST.map(HeaderName::from_static).to_vec();
         for header in headers {
             let name = header_name(&header.name)?;
@@ -109,7 +109,7 @@ impl Service<'_> {
                 private.push(name.clone());
             }
             let value = HeaderValue::from_str(&value);
-            // The value may be secret: the error says nothing of it.
+            // The value may be secret, so the error does not quote it.
             let value = value.map_err(|_| {
                 Fault::params(format!("the header {name} has a value that cannot be sent"))
             })?;
@@ -131,7 +131,7 @@ impl Service<'_> {
         Err(Fault::new(Code::Internal, format!("more than {HOPS} redirects")))
     }
 
-    /// The value of a variable that may stand in headers. From now on it is a secret.
+    /// The value of a variable that headers may contain. From now on it is a secret.
     fn variable(&mut self, name: &str) -> Result<String, Fault> {
         use jp_confine_policy::coverage::Coverage;
         let is_granted = self.resources.net_env.judge(name) == Coverage::Allowed;
@@ -165,7 +165,7 @@ impl Service<'_> {
         self.gate.pass_covered(self.resources.net.judge(url), question, refusal, caller)
     }
 
-    /// Makes one request: the reply, and where it sends us.
+    /// Makes one request. Returns the reply and the redirect's target, if any.
     fn make(
         &mut self,
         hop: &Hop,
@@ -178,7 +178,7 @@ impl Service<'_> {
             drop(sender.send(exchange(&agent, sent, limit)));
             drop(under_way);
         };
-        // Whoever waits for nothing more leaves the thread to its time limit.
+        // When the caller gives up, the thread runs on until its time limit.
         Builder::new().name("http".into()).spawn(exchange).map_err(|error| {
             Fault::new(Code::Internal, format!("the request was not made: {error}"))
         })?;
@@ -205,7 +205,7 @@ impl Service<'_> {
 }
 
 impl Hop {
-    /// The request that a reply asks for (RFC 9110 §15.4).
+    /// The request that a redirect asks for (RFC 9110 §15.4).
     fn redirected(mut self, status: u16, url: Url, private: &[HeaderName]) -> Self {
         if url.origin() != self.url.origin() {
             for name in private {
@@ -221,7 +221,7 @@ impl Hop {
     }
 }
 
-/// Sends a request and takes in the reply.
+/// Sends a request and receives the reply.
 fn exchange(agent: &Agent, hop: Hop, limit: u64) -> Result<(Response<()>, Vec<u8>), Fault> {
     try_exchange(agent, hop, limit).map_err(|error| fault(&error))
 }
@@ -232,7 +232,7 @@ fn try_exchange(
     limit: u64,
 ) -> Result<(Response<()>, Vec<u8>), ureq::Error> {
     let mut url = hop.url;
-    // Not a part of the target; who wants to log in sends a header.
+    // User and password are not part of the target. A tool that wants to log in sends a header.
     let _ = url.set_username("").and_then(|()| url.set_password(None));
     url.set_fragment(None);
     let mut request = Request::builder().method(hop.method).uri(url.as_str());
@@ -248,7 +248,7 @@ fn try_exchange(
     Ok((Response::from_parts(head, ()), bytes))
 }
 
-/// Where a reply sends us.
+/// The URL that a reply redirects to.
 fn redirect(from: &Url, reply: &Response<()>) -> Option<Url> {
     let location = reply.headers().get(LOCATION)?.to_str().ok()?;
     let redirects = matches!(reply.status().as_u16(), 301 | 302 | 303 | 307 | 308);
@@ -266,7 +266,7 @@ fn header_name(name: &str) -> Result<HeaderName, Fault> {
 
 fn without_password(url: &Url) -> String {
     let mut url = url.clone();
-    // Where there can be none, there is none.
+    // This fails only for URLs that cannot have a password.
     let _ = url.set_password(None);
     url.into()
 }

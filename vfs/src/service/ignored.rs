@@ -1,5 +1,5 @@
-//! What a search passes over because files in the project say so, as ripgrep does: `.gitignore`, `.ignore`
-//! and `.rgignore`, and what a repository excludes for itself.
+//! Finds the files that a search skips because ignore files say so, as ripgrep does: `.gitignore`, `.ignore`,
+//! `.rgignore` and a repository's own exclude file. Used by `walk`.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -10,25 +10,25 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::Service;
 use super::fs::below;
 
-/// The files that say so, the most decisive first.
+/// The ignore files, highest precedence first.
 const FILES: [&str; 4] = [".rgignore", ".ignore", ".gitignore", ".git/info/exclude"];
 
-/// So many bytes count of the files of a directory and those above it: patterns take hundreds of times the room when
-/// they are ready.
+/// The most bytes of ignore files that count, for a directory and those above it together. Compiled patterns take
+/// hundreds of times as much memory.
 const MOST: usize = 256 << 10;
 
-/// What the files of a directory say, and those of the directories above it.
+/// The ignore files of a directory and of those above it.
 #[derive(Debug)]
 pub(super) struct Ignored {
     above: Option<Rc<Self>>,
     /// In the order of [`FILES`].
     said: [Option<Gitignore>; FILES.len()],
-    /// How many bytes they and those above have.
+    /// Total size in bytes of these files and those above.
     length: usize,
 }
 
 impl Ignored {
-    /// Whether what is at `path` below the directory is passed over.
+    /// Whether a search skips the object at `path` below the directory.
     pub(super) fn covers(self: &Rc<Self>, path: &str, is_dir: bool) -> bool {
         let place = place(path);
         for kind in 0..FILES.len() {
@@ -47,8 +47,8 @@ impl Ignored {
 }
 
 impl Service<'_> {
-    /// What is passed over in the directory at `path`, where `above` is what is above it. Files that may
-    /// not be read say nothing, nor do those that are too long.
+    /// The ignore files that apply in the directory at `path`; `above` are those above it. Ignore files that may not be
+    /// read or are too long have no effect.
     pub(super) fn ignored_in(&self, path: &str, above: Option<&Rc<Ignored>>) -> Rc<Ignored> {
         let mut length = above.map_or(0, |above| above.length);
         let said = FILES.map(|name| {
@@ -58,7 +58,7 @@ impl Service<'_> {
             length = length.checked_add(contents.len()).filter(|length| *length <= MOST)?;
             let mut builder = GitignoreBuilder::new(place(path));
             for line in String::from_utf8_lossy(&contents).lines() {
-                // As ripgrep does, a line that is no pattern is passed over.
+                // A line that is not a pattern is ignored, as in ripgrep.
                 let _ = builder.add_line(None, line);
             }
             builder.build().ok()
@@ -69,7 +69,7 @@ impl Service<'_> {
         }
     }
 
-    /// The same of the directories above `path`, from the root of the workspace on.
+    /// The ignore files that apply above `path`, from the workspace's root down.
     pub(super) fn ignored_above(&self, path: &str) -> Rc<Ignored> {
         let mut dir = ".".to_owned();
         let mut ignored = self.ignored_in(&dir, None);
@@ -83,7 +83,7 @@ impl Service<'_> {
     }
 }
 
-/// A path of the project as one that begins at its root.
+/// Turns a project path into an absolute one, with the project's root as `/`.
 fn place(path: &str) -> PathBuf {
     Path::new("/").join(path.trim_start_matches("./")).components().collect()
 }

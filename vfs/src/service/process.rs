@@ -1,4 +1,4 @@
-//! `process.run` (spec §11.3, §14.3): a program, run to its end where whoever made the service says.
+//! `process.run` (spec §11.3, §14.3): runs a program to its end, in the way that the service's creator configured.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read};
@@ -21,21 +21,21 @@ use crate::group::Group;
 use crate::method::{Ended, RunParams};
 use crate::person::Question;
 
-/// How often it is looked whether the program has ended, or nobody waits for it.
+/// How often to check whether the program has ended or nobody waits for it.
 const TICK: Duration = Duration::from_millis(10);
 
-/// For how long a program that nobody waits for may clean up.
+/// How long a program that nobody waits for may clean up.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How programs are started.
 #[derive(Debug, Clone)]
 pub struct Programs {
-    /// What holds programs to the policy: a program and its arguments, which the program to run and its
-    /// arguments are added to.
+    /// The command that confines programs: a program and its arguments. The program to run and its arguments are
+    /// appended.
     pub wrapper: Vec<OsString>,
-    /// The working directory, held: what it is called by then may lead elsewhere.
+    /// The working directory, pinned: by then its path may lead elsewhere.
     pub directory: Arc<OwnedFd>,
-    /// What every program has of the environment.
+    /// The environment that every program gets.
     pub environment: Vec<(OsString, OsString)>,
 }
 
@@ -84,8 +84,8 @@ impl Service<'_> {
         self.gate.pass_covered(coverage, question, refusal, caller)
     }
 
-    /// What the program is to have of the environment, by the rule about it and the rules about
-    /// variables. From now on the values of those that are secret by a rule or their name do not come back.
+    /// The variables that the program gets, by the rule about the program and the rules about variables. From now on,
+    /// values that are secret by a rule or by their name are removed from output.
     fn forwarded(&mut self, params: &RunParams) -> Vec<(String, String)> {
         let granted = self.resources.commands.envs(&params.program);
         let granted = Env::readable(granted).unwrap_or_default();
@@ -120,7 +120,7 @@ impl Programs {
     }
 }
 
-/// What a person is asked about: no other program with other arguments looks so.
+/// The command line that a prompt shows. No other program and arguments look the same.
 fn line(program: &str, args: &[String]) -> String {
     let words = std::iter::once(program).chain(args.iter().map(String::as_str));
     words.map(quoted).collect::<Vec<_>>().join(" ")
@@ -135,7 +135,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// How a program ended, and what it wrote.
+/// A program's exit status and output.
 struct Output {
     status: ExitStatus,
     stdout: Vec<u8>,
@@ -156,7 +156,7 @@ fn run(command: &mut Command, limit: u64, caller: &mut dyn Caller) -> Result<Out
         }
         thread::sleep(TICK);
     }
-    // Whoever is left of the group would keep the pipes open.
+    // Ends the rest of the group, which would keep the pipes open.
     let status = group.collect().map_err(|error| not_run(&error))?;
     let written = |reader: Option<JoinHandle<Vec<u8>>>| {
         let bytes = reader.and_then(|reader| reader.join().ok()).unwrap_or_default();
@@ -167,7 +167,7 @@ fn run(command: &mut Command, limit: u64, caller: &mut dyn Caller) -> Result<Out
     Ok(Output { status, stdout: written(stdout)?, stderr: written(stderr)? })
 }
 
-/// Reads a pipe to its end, and keeps what is within the limit and one byte more.
+/// Reads a pipe to its end, keeping at most one byte more than the limit.
 fn collect(mut pipe: impl Read + Send + 'static, limit: u64) -> io::Result<JoinHandle<Vec<u8>>> {
     thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();

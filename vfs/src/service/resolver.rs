@@ -1,5 +1,5 @@
-//! Where the hosts of requests are: looked up when a connection is made, and judged then, so that nothing is
-//! exchanged in between.
+//! Resolves the hosts of requests. The lookup happens when a connection is made, and its result is checked at once, so
+//! that nobody can change the address in between. Used by `http`.
 
 use std::net::SocketAddr;
 
@@ -9,11 +9,11 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// The system's own resolver, less the addresses that rules or the kind of address forbid.
+/// The system's resolver, without the addresses that rules deny or that are this machine's or its link's.
 #[derive(Debug)]
 pub(super) struct Judging(pub(super) Net);
 
-/// A name leads only where it may not.
+/// The error for a name that leads only to denied addresses.
 #[derive(Debug, thiserror::Error)]
 #[error("its name stands for an address that rules forbid, or for this machine or its link")]
 pub(super) struct Forbidden;

@@ -1,19 +1,19 @@
-//! Values that went somewhere on a tool's behalf and must not come back to it (spec §14.7).
+//! Removes secret values from text for tools: values that were used for a tool and must not return to it (spec §14.7).
 
 use std::cmp::Reverse;
 
 use memchr::memmem;
 
-/// What stands where a value stood.
+/// Replaces each value.
 const REDACTED: &[u8] = b"[REDACTED]";
 
-/// Shorter values are not left out: they are words of ordinary output, and to leave them out would tell them.
+/// Shortest value that is removed. Shorter ones are words of ordinary output, and removing them would reveal them.
 pub const SHORTEST: usize = 8;
 
-/// Words of names whose values are secret.
+/// Words in the names of secret variables.
 const WORDS: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY", "CREDENTIAL", "AUTH"];
 
-/// Whether the value of a variable of this name is secret, whatever rules say.
+/// Whether a variable of this name has a secret value, whatever rules say.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let mut words = name.split(|one: char| !one.is_ascii_alphanumeric());
@@ -24,12 +24,12 @@ pub fn is_secret_name(name: &str) -> bool {
     })
 }
 
-/// The values, the longest first. Their `Debug` form would be what is kept here.
+/// The values, longest first. There is no `Debug`, which would print them.
 #[derive(Default)]
 pub(super) struct Secrets(Vec<Vec<u8>>);
 
 impl Secrets {
-    /// Adds a value; a short one is none.
+    /// Adds a value. Short values are ignored.
     pub(super) fn add(&mut self, value: &str) {
         if value.len() >= SHORTEST && !self.0.iter().any(|known| known == value.as_bytes()) {
             self.0.push(value.as_bytes().to_owned());
@@ -37,7 +37,7 @@ impl Secrets {
         }
     }
 
-    /// `bytes` without the values, and how many were left out; encoded forms of them are not known.
+    /// Removes the values from `bytes` and counts the removals. Encoded forms of a value are not recognized.
     pub(super) fn scrub(&self, bytes: Vec<u8>) -> (Vec<u8>, u64) {
         let mut pieces = vec![Piece::Kept(&bytes[..])];
         for value in &self.0 {
@@ -54,13 +54,13 @@ impl Secrets {
         (pieces.into_iter().flat_map(text).collect(), count)
     }
 
-    /// The same of text. What was cut apart within a character is replaced.
+    /// Like [`Self::scrub`], for text. Characters that a removal cuts apart are replaced.
     pub(super) fn scrub_text(&self, text: String) -> String {
         String::from_utf8_lossy(&self.scrub(text.into_bytes()).0).into_owned()
     }
 }
 
-/// What was found of some bytes.
+/// A piece of the searched bytes.
 #[derive(Clone, Copy)]
 enum Piece<'a> {
     Kept(&'a [u8]),

@@ -1,11 +1,11 @@
-//! `${NAME}` in values of headers (spec §14.6).
+//! Expands `${NAME}` in header values (spec §14.6).
 
 use crate::fault::Fault;
 
-/// `text` with the `value` of each `NAME` for `${NAME}`; what comes in that way is left as it is.
+/// Replaces each `${NAME}` in `text` by its `value`. Inserted values are not expanded again.
 ///
 /// # Errors
-/// Those of `value`, and for a `${` without its `}`.
+/// Errors of `value`, and an error for a `${` without its `}`.
 pub(super) fn substitute(
     text: &str,
     mut value: impl FnMut(&str) -> Result<String, Fault>,

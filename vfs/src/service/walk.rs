@@ -1,5 +1,5 @@
-//! What a search goes through: directories in the order of their paths, links in them not followed, and what may not
-//! be read passed over, but for what may be read below.
+//! Walks the files for a search: directories in the order of their paths, without following symlinks in them. It skips
+//! objects that may not be read, but still enters directories with readable objects below. Used by `grep`.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -17,31 +17,33 @@ use crate::fault::{Code, Fault};
 use crate::files::Standing;
 use crate::method::Kind;
 
-/// What is still to be visited.
+/// The places still to visit.
 #[derive(Debug)]
 pub(super) struct Walk {
-    /// The next one last.
+    /// The next one is last.
     pending: Vec<Visit>,
 }
 
-/// A place on the way.
+/// A place on the walk.
 #[derive(Debug)]
 pub(super) struct Visit {
-    /// As the tool knows it.
+    /// The path as the tool knows it.
     pub(super) path: String,
     pub(super) reach: Reach,
     ignored: Option<Rc<Ignored>>,
 }
 
-/// For how long it goes on: until nobody waits any more, or it took too long.
+/// Decides how long a walk goes on: until nobody waits any more, or its time is up.
 pub(super) struct Watch<'c> {
     pub(super) caller: &'c mut dyn Caller,
     pub(super) until: Instant,
 }
 
 impl Watch<'_> {
+    /// Fails once the walk should end.
+    ///
     /// # Errors
-    /// [`Code::Cancelled`] or [`Code::Timeout`], once it is to end.
+    /// [`Code::Cancelled`] or [`Code::Timeout`].
     pub(super) fn check(&mut self) -> Result<(), Fault> {
         if self.caller.is_gone() {
             return Err(Fault::cancelled());
@@ -54,15 +56,15 @@ impl Watch<'_> {
     }
 }
 
-/// How many entries of a directory are looked at before it is asked whether to go on.
+/// How many entries of a directory are visited between two checks of the [`Watch`].
 const STRIDE: usize = 64;
 
-/// What can be done at a place.
+/// The access to a place.
 #[derive(Debug)]
 pub(super) enum Reach {
-    /// To read the file.
+    /// Read this file.
     File(Granted),
-    /// To look in the directory for what may be read.
+    /// Look in this directory for readable objects.
     Dir(Granted),
 }
 
@@ -74,7 +76,7 @@ impl Reach {
 }
 
 impl Service<'_> {
-    /// A walk through `paths`, which must be readable, or through the whole workspace, which need not.
+    /// A walk through `paths`, which must be readable. Without `paths` it covers the workspace, whose root need not be.
     pub(super) fn walk(
         &mut self,
         paths: Option<&[String]>,
@@ -88,7 +90,7 @@ impl Service<'_> {
         Ok(Walk { pending })
     }
 
-    /// The workspace, whether it may be listed or not.
+    /// The workspace's root, whether it may be listed or not.
     fn whole(&mut self, caller: &mut dyn Caller) -> Result<Option<Visit>, Fault> {
         let path = ".".to_owned();
         let check = self.gate.context.check_to_use(path.as_bytes(), Capability::Read);
@@ -126,7 +128,7 @@ impl Walk {
         self.pending.pop()
     }
 
-    /// Goes on with what is in the directory of `visit`.
+    /// Adds the entries of the directory at `visit` to the walk.
     pub(super) fn enter(
         &mut self,
         service: &Service<'_>,
@@ -151,7 +153,7 @@ impl Walk {
     }
 }
 
-/// What can be done at the absolute place `at`, unless it is a link.
+/// The access to the absolute place `at`. `None` for symlinks.
 fn reach(service: &Service<'_>, path: &str, at: &Path) -> Option<Reach> {
     match service.readable(path) {
         Some((granted, Kind::File)) => Some(Reach::File(granted)),

@@ -1,5 +1,5 @@
-//! The lines between host and tool. Nothing here waits for the one pipe while another could go on, so
-//! that full pipes hold up nobody.
+//! Sends and receives the lines between host and tool. No operation waits for one pipe while another is ready, so full
+//! pipes block nobody. Used by `session`.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -14,47 +14,47 @@ use crate::attention::Attention;
 use crate::fault::{Code, Fault};
 use crate::message::{self, Incoming, Malformed};
 
-/// How much is read at once.
+/// Size of one read.
 const CHUNK: usize = 64 * 1024;
 
 /// How many bytes of a tool's standard error are kept.
 const LAST_WORDS: usize = 8 * 1024;
 
-/// How many lines are read ahead, to see whether a request is abandoned.
+/// How many lines are read ahead to find a `cancel` for the current request.
 const AHEAD: usize = 16;
 
-/// The pipes of a tool; each is `None` once it has ended.
+/// A tool's pipes. Each is `None` once it has ended.
 #[derive(Debug)]
 pub(super) struct Channel {
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    /// What is still to be written, from `sent` on.
+    /// Bytes to write, from `sent` on.
     unsent: Vec<u8>,
     sent: usize,
-    /// Something was sent, and it was not waited since.
+    /// Something was sent, and nobody has waited for the answer since.
     has_spoken: bool,
     attention: Attention,
-    /// What was read, of which `taken` bytes are done with.
+    /// Bytes that were read. The first `taken` of them are done.
     unread: Vec<u8>,
     taken: usize,
-    /// Where it is read to first.
+    /// Buffer for each read.
     chunk: Box<[u8]>,
-    /// As far as there is no end of a line in it.
+    /// The bytes from `taken` up to this index contain no line end.
     looked_at: usize,
-    /// A line was longer than `longest`, and its rest is passed over.
+    /// A line exceeded `longest`, and its rest is skipped.
     is_skipping: bool,
     longest: usize,
     lines: VecDeque<Result<Incoming, Malformed>>,
     last_words: VecDeque<u8>,
 }
 
-/// What happened on the pipes.
+/// Activity on the pipes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
-    /// The tool took something that it was sent.
+    /// The tool read something that was sent.
     pub(super) written: bool,
-    /// It wrote something, be it no line.
+    /// The tool wrote something, even if not a line.
     pub(super) read: bool,
 }
 
@@ -98,8 +98,8 @@ impl Channel {
         self.write();
     }
 
-    /// The next line that the tool wrote. None before it has read what it was sent: there is one
-    /// request at a time.
+    /// The tool's next line. Returns none until the tool has read everything sent, because it has one request at a
+    /// time.
     pub(super) fn next_line(&mut self) -> Option<Result<Incoming, Malformed>> {
         if !self.unsent.is_empty() {
             return None;
@@ -112,7 +112,7 @@ impl Channel {
         self.stdout.is_none() && self.lines.is_empty() && !self.has_line()
     }
 
-    /// Whether the tool says that it does not want the answer to the request that it made.
+    /// Whether the tool has cancelled its request.
     pub(super) fn take_cancel(&mut self) -> bool {
         while self.lines.len() < AHEAD {
             match self.split_line() {
@@ -124,8 +124,8 @@ impl Channel {
         false
     }
 
-    /// Reads and writes what can be, after waiting for at most `timeout` until something can; what the
-    /// tool writes to its standard error goes to `diagnostics`.
+    /// Waits at most `timeout` until a pipe is ready, then reads and writes as much as possible. The tool's standard
+    /// error goes to `diagnostics`.
     pub(super) fn turn(
         &mut self,
         timeout: Duration,
@@ -155,7 +155,7 @@ impl Channel {
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
-        // It is the first, if it is there.
+        // If there is a standard error, it is the first pipe.
         let complains = waiting.first().is_some_and(|pipe| !pipe.revents().is_empty());
         let written = is_writing && self.write();
         let read = wants_more && self.read()?;
@@ -165,7 +165,7 @@ impl Channel {
         Ok(Progress { written, read })
     }
 
-    /// Passes over what a tool writes that has nothing more to say.
+    /// Discards the output of a tool that has nothing more to say.
     pub(super) fn drain(&mut self, diagnostics: &mut dyn Write) {
         if self.unsent.is_empty() {
             self.stdin = None;
@@ -175,13 +175,13 @@ impl Channel {
         self.lines.clear();
     }
 
-    /// The end of what the tool wrote to its standard error.
+    /// The end of the tool's standard error.
     pub(super) fn last_words(&self) -> String {
         let bytes: Vec<u8> = self.last_words.iter().copied().collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Not while there are lines that nobody took, however many the tool writes.
+    /// Whether to read more. However much the tool writes, no while too many lines or bytes wait.
     fn wants_more(&self) -> bool {
         self.unread.len() - self.taken <= self.longest
             && !(self.lines.len() >= AHEAD && self.has_line())
@@ -191,7 +191,7 @@ impl Channel {
         self.unread.iter().skip(self.taken).any(|byte| *byte == b'\n')
     }
 
-    /// Takes a line off what was read; blank ones do not count.
+    /// Takes a line from the bytes read. Skips blank lines.
     fn split_line(&mut self) -> Option<Result<Incoming, Malformed>> {
         loop {
             let fresh = self.unread.get(self.looked_at..).unwrap_or_default();
@@ -212,7 +212,7 @@ impl Channel {
         }
     }
 
-    /// A line beyond the limit is answered once, and passed over to its end.
+    /// Answers a line beyond the limit once, and skips it to its end.
     fn give_up_long_line(&mut self) -> Option<Result<Incoming, Malformed>> {
         if self.unread.len() - self.taken <= self.longest && !self.is_skipping {
             return None;
@@ -231,7 +231,7 @@ impl Channel {
 
     fn read(&mut self) -> io::Result<bool> {
         let Some(stdout) = &mut self.stdout else { return Ok(false) };
-        // Here and not line by line: there may be as many lines as bytes.
+        // Here and not for each line: there may be as many lines as bytes.
         self.unread.drain(..self.taken);
         self.looked_at -= self.taken;
         self.taken = 0;
@@ -247,8 +247,7 @@ impl Channel {
         Ok(false)
     }
 
-    /// Writes as much as the pipe takes. A tool that does not listen any more may still have something
-    /// to say.
+    /// Writes as much as the pipe accepts. If the tool no longer reads, it may still have something to say.
     fn write(&mut self) -> bool {
         let before = self.sent;
         let total = self.unsent.len();
@@ -272,7 +271,7 @@ impl Channel {
             Ok(0) => self.stderr = None,
             Ok(count) => {
                 let words = chunk.get(..count).unwrap_or_default();
-                // Whoever reads diagnostics may have had enough.
+                // The reader of the diagnostics may be gone.
                 let _ = diagnostics.write_all(words);
                 self.last_words.extend(words);
                 let surplus = self.last_words.len().saturating_sub(LAST_WORDS);
@@ -285,7 +284,7 @@ impl Channel {
     }
 }
 
-/// Whether the same call may work another time.
+/// Whether repeating the call may succeed.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
@@ -296,7 +295,7 @@ mod tests {
 
     use super::*;
 
-    /// What `script` writes, all of it read and nothing taken.
+    /// A channel that has read everything `script` writes, with no line taken.
     fn written_by(script: &str) -> Channel {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::piped());
@@ -310,7 +309,7 @@ mod tests {
         channel
     }
 
-    /// If each were moved out of the way by itself, this took minutes.
+    /// This took minutes when each line was removed from the buffer separately.
     #[test]
     fn there_may_be_as_many_lines_as_bytes() {
         let mut channel =

@@ -1,4 +1,4 @@
-//! What a tool that lives longer than one call is told (spec §14.9).
+//! Supplies input to a tool that lives longer than one call (spec §14.9). Used by `session` and `handles`.
 
 use std::fmt;
 
@@ -6,32 +6,32 @@ use serde_json::Value;
 
 use crate::message::Contents;
 
-/// What there is for a tool that has said where it is.
+/// The next input for a tool that has reported its state.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
-    /// This.
+    /// This input.
     Apply(Value),
-    /// Something, some time: [`Conversation::later`] will have it, and the tool may wait for that.
+    /// Input at some later time, which [`Conversation::later`] returns. The tool may wait for it.
     Later,
-    /// Nothing that is known of. A tool that waits for an answer is ended then.
+    /// No input is known. A tool that waits for an answer is then ended.
     Nothing,
 }
 
-/// Who goes on with such a tool.
+/// The source of input for such a tool.
 pub trait Conversation: fmt::Debug {
-    /// More for a tool that runs: data, in whatever form it takes.
+    /// More input for a running tool: data in any form that it accepts.
     fn running(&mut self, content: &Contents) -> Next;
 
     /// The answer to the tool's question.
     fn waiting(&mut self, content: &Contents, question: &Value) -> Next;
 
-    /// What has come in the meantime, for a tool that has said where it is. Does not wait.
+    /// Input that has arrived since the tool reported its state. Does not wait.
     fn later(&mut self) -> Option<Value> {
         None
     }
 }
 
-/// Has nothing more to say.
+/// A conversation without any input.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OneShot;
 

@@ -1,4 +1,4 @@
-//! One project on disk and in memory, under one policy, and the same requests to both.
+//! Runs the same requests, under one policy, against a project on disk and one in memory.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use jp_confine_vfs::person::{Nobody, Person};
 use jp_confine_vfs::service::{Patient, Service};
 use serde_json::{Value, json};
 
-/// What may be done where.
+/// The policy of most tests.
 pub(crate) const POLICY: &str = r#"{"access": {"fs": [
     {"path": ".", "read": true},
     {"path": "rw", "read": true, "write": true},
@@ -21,17 +21,17 @@ pub(crate) const POLICY: &str = r#"{"access": {"fs": [
     {"path": "rw/kept", "read": true}
 ]}}"#;
 
-/// A directory directly in `rw` may not go deeper, where what is `.env` in it would be open.
+/// A directory directly in `rw` may not move deeper: a `.env` in it would no longer be denied.
 pub(crate) const STAYING: &str = r#"{
     "access": {"fs": [{"path": ".", "read": true, "write": true}]},
     "file_policy": {"deny_paths": ["<workspace>/rw/*/.env"]}}"#;
 
-/// A symlink called `up` would lend the name `up/in/name`.
+/// A symlink called `up` would provide the name `up/in/name`.
 pub(crate) const LENDING: &str = r#"{
     "access": {"fs": [{"path": ".", "read": true, "write": true}]},
     "file_policy": {"deny_paths": ["<workspace>/up/in/name"]}}"#;
 
-/// What is there first.
+/// The files of a new project.
 pub(crate) const FILES: [(&str, &[u8]); 12] = [
     ("a.txt", b"spring\nsummer\nautumn\n"),
     ("none/secret.txt", b"spring secret\n"),
@@ -47,11 +47,11 @@ pub(crate) const FILES: [(&str, &[u8]); 12] = [
     ("empty/file", b""),
 ];
 
-/// Where a request is answered.
+/// A project that answers requests.
 pub(crate) struct Place {
     pub(crate) workspace: Workspace,
     pub(crate) files: Box<dyn ProjectFiles>,
-    /// Removed with the place.
+    /// Removes the directory when the place is dropped.
     folder: Option<tempfile::TempDir>,
 }
 
@@ -88,18 +88,18 @@ impl Place {
         self.workspace.root().as_path()
     }
 
-    /// The answer to a request: the result, or the number of the error.
+    /// The answer to a request: its result, or the number of its error.
     pub(crate) fn ask(&self, method: &str, params: &Value) -> Value {
         self.ask_with(&mut Nobody, method, params)
     }
 
-    /// The same with a person behind the service.
+    /// Like [`Self::ask`], with a person behind the service.
     pub(crate) fn ask_with(&self, person: &mut dyn Person, method: &str, params: &Value) -> Value {
         let mut service = self.service(person).with_limit(200);
         answer(&mut service, method, params)
     }
 
-    /// Every file there is, whatever the policy says of it: what reading it comes to.
+    /// The outcome of reading each file, whatever the policy of this place says about it.
     pub(crate) fn tree(&self) -> BTreeMap<String, Value> {
         let everything = json!({"access": {"fs": [{"path": ".", "read": true}]}});
         let policy = serde_json::from_value(everything).expect("a policy");
@@ -133,7 +133,7 @@ impl Place {
     }
 }
 
-/// What `service` answers.
+/// The answer of `service`: its result, or the number of its error.
 pub(crate) fn answer(service: &mut Service<'_>, method: &str, params: &Value) -> Value {
     match answer_in_full(service, method, params) {
         Ok(result) => result,
@@ -152,7 +152,7 @@ pub(crate) fn answer_in_full(
     Ok(serde_json::from_str(result.get()).expect("JSON"))
 }
 
-/// Asks both places the same, one request after the other; each answer is as expected.
+/// Sends the requests to both places, one after the other, and compares each answer.
 #[track_caller]
 pub(crate) fn rows(policy: &str, rows: &[(&str, Value, Value)]) {
     for place in [Place::on_disk(policy), Place::in_memory(policy)] {

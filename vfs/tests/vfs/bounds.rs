@@ -1,4 +1,4 @@
-//! What a request may take of time and memory, and what is no request.
+//! Limits on the time and memory of a request, and rejection of lines that are not requests.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::both::{POLICY, Place, answer, answer_in_full, rows};
 
 const PARAMS: i32 = -32602;
 
-/// A pattern that fits, and for which each byte of [`noise`] costs hundreds of steps.
+/// A pattern within the limits that takes hundreds of steps for each byte of [`noise`].
 const SLOW: &str = "(?-u)a[ab]{400}[c-z]";
 
-/// So many letters, `a` and `b` without any order.
+/// A disordered string of the letters `a` and `b`.
 fn noise(length: usize) -> String {
     let mut state = 1_u32;
     let mut next = || {
@@ -32,7 +32,7 @@ fn request(params: &Value) -> Request {
     request
 }
 
-/// A project with a large file, of one line and of many.
+/// A project with two large files: one has many lines, the other a single one.
 fn large() -> Place {
     let place = Place::on_disk(POLICY);
     let lines = (noise(799) + "\n").repeat(10_000);
@@ -86,7 +86,7 @@ fn a_search_that_takes_too_long_is_given_up() {
     }
 }
 
-/// Goes away after it was looked for so many times.
+/// A caller that gives up after this many checks.
 #[derive(Debug)]
 struct Impatient(u32);
 
@@ -109,7 +109,7 @@ fn a_search_that_nobody_waits_for_ends() {
     assert_eq!(answer.map_err(|fault| fault.code), Err(Code::Cancelled));
 }
 
-/// Large files are searched in parts: what is found is the same.
+/// Large files are searched in parts, with the same result.
 #[test]
 fn lines_are_found_wherever_they_are() {
     let place = Place::on_disk(POLICY);

@@ -1,4 +1,4 @@
-//! What only a disk has: links, pipes, names that are no text, and others who change it.
+//! Cases that only a disk has: symlinks, pipes, names that are not UTF-8, and other processes that change it.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
@@ -28,7 +28,7 @@ fn linked() -> Place {
     place
 }
 
-/// Who has its place is not the workspace that the tool was started in.
+/// A directory that replaces the workspace is not the workspace that the tool was started in.
 #[test]
 fn another_folder_in_the_place_of_the_workspace_is_left_alone() {
     let place = Place::on_disk(POLICY);
@@ -107,7 +107,7 @@ fn what_is_no_file_is_not_read() {
     assert_eq!(listing, json!({"entries": [{"path": "c.txt", "kind": "file"}]}));
 }
 
-/// A folder and a link to the outside take each other's place all the time.
+/// A directory and a symlink to the outside swap places all the time.
 #[test]
 fn a_race_gains_nothing() {
     let place = Place::on_disk(POLICY);
@@ -139,7 +139,7 @@ fn a_race_gains_nothing() {
     assert_eq!(std::fs::read(outside.join("file")).expect("a file"), b"secret");
 }
 
-/// A symlink would lend names that the policy denies to create.
+/// A symlink would provide names that the policy denies to create.
 #[test]
 fn no_symlink_is_renamed_to_a_name_above_a_denied_one() {
     let place = Place::on_disk(LENDING);
@@ -152,7 +152,8 @@ fn no_symlink_is_renamed_to_a_name_above_a_denied_one() {
     assert!(place.root().join("other").is_symlink() && place.root().join("up").is_file());
 }
 
-/// A file and a folder take each other's place all the time; the file is renamed to where the folder may not go.
+/// A file and a directory swap places all the time. The test renames the file to a place where the directory may not
+/// go.
 #[test]
 fn no_directory_goes_where_a_file_was_looked_at() {
     let place = Place::on_disk(STAYING);
@@ -175,7 +176,7 @@ fn no_directory_goes_where_a_file_was_looked_at() {
             if new.is_dir() {
                 break;
             }
-            // What was renamed goes back to the name that is free.
+            // Moves the renamed object back to the name that is free.
             let gone = [&file, &dir].into_iter().find(|path| !path.exists());
             renamed += usize::from(gone.is_some());
             let _ = match gone {

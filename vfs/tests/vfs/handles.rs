@@ -14,7 +14,7 @@ use crate::both::{POLICY, Place};
 /// Long enough on every machine.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Says where it is, adds what it is given to what it has, and asks before it stops.
+/// Reports its state, appends each input to its text, and asks before it stops.
 const ADDER: &str = r#"
     state() { printf '{"jsonrpc":"2.0","method":"state","params":%s}\n' "$1"; }
     given() { read -r line; line=${line#*'"input":"'}; line=${line%%'"'*}; }
@@ -36,7 +36,7 @@ fn serve(
         conversation,
         diagnostics: &mut Vec::new(),
         interrupted,
-        // A tool whose turn it is not has all the time there is.
+        // The limit does not apply to a tool that waits for the host.
         limits: Limits { idle: Duration::from_millis(300), grace: Duration::from_millis(100) },
     };
     let tool = ToolCall { name: "tool".to_owned(), ..ToolCall::default() };
@@ -63,7 +63,7 @@ fn several_tools_go_on_at_once() {
             let _ = handles.wait(id, LONG);
         }
         assert_eq!(handles.fetch(&one), Ok(running("ab")));
-        // Nothing is said for longer than a tool may be silent: it is not its turn.
+        // Longer than a tool may be silent, but this one waits for the host.
         std::thread::sleep(Duration::from_millis(400));
         handles.apply(&one, json!("end")).expect("applied");
         let (content, question) = (Contents::text("Sure?"), json!({"text": "stop?"}));

@@ -1,4 +1,4 @@
-//! What `fs.grep` passes over because files of the project say so.
+//! Files that `fs.grep` skips because ignore files of the project name them.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ const POLICY: &str = r#"{"access": {"fs": [
     {"path": "none"}
 ]}}"#;
 
-/// Writes `said`, and then looks for spring in `paths`: in these files, in that order, it is found.
+/// Writes `said`, then searches `paths` for "spring". It must be found in the files `expected`, in that order.
 #[track_caller]
 fn found(said: &[(&str, &str)], paths: &[&str], expected: &[&str]) {
     let write = |(path, text): &(&str, &str)| {
@@ -51,7 +51,7 @@ fn what_is_named_is_searched_under_what_is_said_above() {
     found(&[(".gitignore", "a.txt\n")], &["./rw"], &["./rw/b.rs", "./rw/seasons"]);
 }
 
-/// Patterns that are ready take much more room than those that are written.
+/// Compiled patterns take much more memory than their text.
 #[test]
 fn what_is_too_long_says_nothing() {
     let place = Place::in_memory(POLICY);
@@ -66,12 +66,12 @@ fn what_is_too_long_says_nothing() {
     assert_eq!(found("rw/.gitignore", 256 << 10), Some(0));
     assert_eq!(found("rw/.gitignore", (256 << 10) + 1), Some(1));
     assert_eq!(found("rw/.gitignore", 200 << 10), Some(0));
-    // What is said above counts, too.
+    // Ignore files above the directory count, too.
     assert_eq!(found(".ignore", 100 << 10), Some(0));
     assert_eq!(found(".ignore", 300 << 10), Some(0));
 }
 
-/// Else a search would tell what is in a file that may not be read.
+/// Otherwise a search would reveal the contents of a file that may not be read.
 #[test]
 fn what_may_not_be_read_says_nothing() {
     let hidden = r#"{"access": {"fs": [

@@ -1,4 +1,4 @@
-//! What tools are answered, wherever the files are.
+//! The answers that tools get, wherever the files are.
 
 mod both;
 mod bounds;

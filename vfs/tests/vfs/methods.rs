@@ -1,4 +1,4 @@
-//! The methods, row by row: a request, and its result or the number of its error.
+//! A table of requests for each method, each with its result or the number of its error.
 
 use serde_json::{Value, json};
 
@@ -125,7 +125,7 @@ fn look() {
     );
 }
 
-/// No file can be called so, whoever keeps the files, and whatever is missing on the way.
+/// No store can hold a file with such a name, whatever else on the path is missing.
 #[test]
 fn what_is_too_long_for_a_name_is_none() {
     let long = format!("rw/{}", "n".repeat(256));
@@ -156,13 +156,13 @@ fn what_is_too_long_for_a_name_is_none() {
             expected.push(("fs.exists", json!({ "path": path }), json!({"exists": false})));
             expected.push(("fs.write", write(path, "x"), json!({})));
         }
-        // What may not be deleted is denied before all else.
+        // The denial to delete comes before everything else.
         expected.retain(|(method, ..)| !path.starts_with("gone") || *method != "fs.write");
         rows(POLICY, &expected);
     }
 }
 
-/// However many are missing; what is above each is looked for once.
+/// The host looks only once for the directories above, however many are missing.
 #[test]
 fn many_directories_are_made_at_once() {
     let deep = format!("rw/{}f", "d/".repeat(600));
@@ -281,7 +281,7 @@ fn grep() {
             ("fs.grep", json!({"pattern": "a\nb"}), json!(PARAMS)),
         ],
     );
-    // What may be read below what may not.
+    // Readable files below unreadable directories.
     let policy = r#"{"access": {"fs": [
         {"path": "rw/sub", "read": true}, {"path": "none/secret.txt", "read": true},
         {"path": "gone/gone", "read": true}, {"path": "a.txt", "update": true}]}}"#;
@@ -302,7 +302,7 @@ fn grep() {
     rows(none, &[("fs.grep", everything, json!({"matches": []}))]);
 }
 
-/// Whatever withholds the directories that they are in.
+/// Readable files are found even if the directories above them are denied.
 #[test]
 fn grep_finds_what_may_be_read() {
     let rules = |rules: &str, tiers: &str| {
@@ -339,7 +339,7 @@ fn grep_finds_what_may_be_read() {
     }
 }
 
-/// Lines with nothing in them are little on disk, and much in a reply.
+/// Empty lines take little space on disk and much in a reply.
 #[test]
 fn a_reply_has_an_end_however_little_is_in_its_lines() {
     let place = Place::in_memory(POLICY);
@@ -359,10 +359,10 @@ fn a_reply_has_an_end_however_little_is_in_its_lines() {
     assert_eq!(found(10, u64::from(u32::MAX)), json!(10));
 }
 
-/// An oracle of existence would be one in words, too.
+/// Different words would reveal whether the file exists.
 #[test]
 fn what_is_denied_is_denied_in_the_same_words_whether_it_exists_or_not() {
-    // Where a rule denies it, and where none is about it and nobody can be asked.
+    // One policy has a rule that denies it. The other has no rule about it, and there is nobody to prompt.
     let uncovered = r#"{"access": {"fs": [{"path": "rw", "read": true, "write": true}]}}"#;
     let places = [POLICY, uncovered];
     for place in places.iter().flat_map(|it| [Place::on_disk(it), Place::in_memory(it)]) {
@@ -386,7 +386,7 @@ fn what_is_denied_is_denied_in_the_same_words_whether_it_exists_or_not() {
     }
 }
 
-/// What it takes to write there is told in one, since which of both it would be is not told.
+/// The suggestion covers both creating and updating, because naming only one would reveal whether the file exists.
 #[test]
 fn a_denied_write_is_advised_what_allows_it_whether_it_exists_or_not() {
     let policy = |rule: &str| {

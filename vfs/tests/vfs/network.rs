@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::both::{POLICY, Place, answer, answer_in_full};
 
-/// A server that says back what it is told, and sends `/to/PORT/PATH` elsewhere.
+/// A server that returns the request it receives, and redirects `/to/PORT/PATH`.
 struct Server {
     port: u16,
     heard: Arc<Mutex<Vec<String>>>,
@@ -73,7 +73,7 @@ fn more_headers_than_fit_are_refused() {
     assert_eq!(ask(&[1], "http.get", &params), json!(-32602));
 }
 
-/// What a service answers whose rules allow `ports`, but for `/private`.
+/// The answer of a service whose rules allow `ports`, except for `/private`.
 fn ask(ports: &[u16], method: &str, params: &Value) -> Value {
     let place = Place::on_disk(POLICY);
     let mut nobody = Nobody;
@@ -152,7 +152,7 @@ fn every_hop_is_judged() {
     assert_eq!(ask(&[first.port], "http.get", &circle)["status"], 404);
 }
 
-/// A name is judged as such, and again by where it leads when the connection is made.
+/// The policy judges a name, and judges its address again when the connection is made.
 #[test]
 fn a_name_leads_to_no_address_that_rules_forbid() {
     let server = Server::start();

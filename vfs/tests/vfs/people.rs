@@ -1,17 +1,17 @@
-//! What a person is asked, and what comes of the answers (spec §14.8).
+//! The prompts that a person gets, and the effects of the answers (spec §14.8).
 
 use jp_confine_vfs::person::{Answer, Person, Question};
 use serde_json::{Value, json};
 
 use crate::both::{Place, answer};
 
-/// Nothing is declared about most of the project.
+/// No rule applies to most of the project.
 const POLICY: &str = r#"{"access": {"fs": [
     {"path": "rw", "read": true},
     {"path": "rw/kept"}
 ]}, "file_policy": {"prompt_paths": ["<workspace>/rw/sub/**"]}}"#;
 
-/// Somebody who gives one answer, and what was asked.
+/// A person who always gives one answer, and the prompts so far.
 #[derive(Debug)]
 struct Somebody(Answer, Vec<Vec<String>>);
 

@@ -1,4 +1,4 @@
-//! `process.run`, with programs started by `env`: confining them is for the wrapper to do.
+//! `process.run`, with `env` as the wrapper. A real wrapper would confine the programs.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 use crate::both::{POLICY, Place, answer};
 
-/// Asks a service with these rules about variables and programs.
+/// Calls `ask` with a service that has these rules about variables and programs.
 fn with_service<T>(rules: &Value, ask: impl FnOnce(&mut Service<'_>) -> T) -> T {
     let place = Place::on_disk(POLICY);
     with_service_of(&place, rules, |service| {
-        // Something else gets the name of the workspace: programs run in the workspace.
+        // Another directory takes the workspace's name. Programs still run in the workspace.
         let elsewhere = place.root().with_file_name("elsewhere");
         std::fs::rename(place.root(), &elsewhere).expect("renamed");
         std::fs::create_dir(place.root()).expect("a folder");
@@ -25,7 +25,7 @@ fn with_service<T>(rules: &Value, ask: impl FnOnce(&mut Service<'_>) -> T) -> T 
     })
 }
 
-/// The same of a project that stays where it is.
+/// Like [`with_service`], for a project that stays in place.
 fn with_service_of<T>(place: &Place, rules: &Value, ask: impl FnOnce(&mut Service<'_>) -> T) -> T {
     let mut nobody = Nobody;
     let variables = |name: &str| match name {
@@ -102,7 +102,7 @@ fn variables_are_those_that_are_asked_for_and_allowed() {
     assert_eq!(of(json!({"commands": commands, "env": env})), ["AAA"]);
 }
 
-/// What a program was given and is no secret comes back as it is; of a secret each occurrence is left out.
+/// A forwarded value that is not secret comes back unchanged. Each occurrence of a secret one is removed.
 #[test]
 fn only_secrets_do_not_come_back() {
     for (envs, net_env, script, stdout, redacted) in [
@@ -141,7 +141,7 @@ fn only_secrets_do_not_come_back() {
     assert_eq!((&ended["stderr"], &ended["redacted"]), (&json!("[REDACTED]\n"), &json!(1)));
 }
 
-/// What is in a file is nobody's to change on its way, whatever was forwarded before.
+/// The service never changes the contents of files, whatever it forwarded before.
 #[test]
 fn contents_of_files_stay_what_they_are() {
     let rules = json!({"commands": {"sh": {"envs": ["*"]}}});
@@ -170,7 +170,7 @@ fn contents_of_files_stay_what_they_are() {
     });
 }
 
-/// Gives up after a while.
+/// A caller that gives up 50 ms after this time.
 struct Impatient(Instant);
 
 impl fmt::Debug for Impatient {

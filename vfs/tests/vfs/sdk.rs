@@ -1,4 +1,4 @@
-//! The client for tools in Rust, against a service at the other end of a pipe; and the example.
+//! The client for tools in Rust, against a service at the other end of a pipe, and the example `edit`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, PipeReader, PipeWriter, Write as _};
@@ -17,25 +17,25 @@ use crate::edit_example::edit;
 
 type Host = Client<BufReader<PipeReader>, PipeWriter>;
 
-/// What came of one call of a tool.
+/// The outcome of one call of a tool.
 #[derive(Debug, PartialEq)]
 struct Told {
-    /// What tool and host said, by turns.
+    /// The lines of tool and host, in order.
     lines: Vec<String>,
-    /// What is in the project then.
+    /// The files of the project afterwards.
     tree: BTreeMap<String, Value>,
 }
 
 impl Told {
-    /// What the tool said last.
+    /// The tool's last message.
     fn last(&self) -> Incoming {
         let last = self.lines.last().map(String::as_bytes).unwrap_or_default();
         message::parse(last).expect("a message")
     }
 }
 
-/// Serves `place` to whoever is at the other ends, until they have said their last. Questions are answered
-/// with `answer`.
+/// Serves `place` to the client at the other ends of the pipes, until its last message. Answers questions with
+/// `answer`.
 fn host(
     place: &Place,
     call: ToolCall,
@@ -73,7 +73,7 @@ fn host(
     Told { lines, tree: place.tree() }
 }
 
-/// Has `tool` called with the project on disk and with it in memory; what came of it, which is the same.
+/// Calls `tool` with the project on disk and in memory. Both outcomes must be equal; returns one of them.
 fn call(call: &ToolCall, answer: Option<&'static str>, tool: impl Fn(Host)) -> Told {
     let [on_disk, in_memory] = [Place::on_disk, Place::in_memory].map(|place| {
         let (from_tool, to_host) = std::io::pipe().expect("a pipe");
@@ -121,7 +121,7 @@ fn ask(mut host: Host) {
     host.result("done").expect("told");
 }
 
-/// What the example says last, called to change `spring` in a file, and what is in that then.
+/// Calls the example to change `spring` in a file. Returns its last message and the file's contents.
 fn edited(path: &str, answers: Value, answer: Option<&'static str>) -> (String, Value) {
     let changes = "@@ -1,2 +1,2 @@\n-spring\n+SPRING\n summer\n";
     let arguments = json!({"path": path, "patch": changes});

@@ -1,4 +1,4 @@
-//! Tools that do not do as they should: none of them keeps the host, and nothing is left of them.
+//! Misbehaving tools. None of them blocks the host, and the host leaves none of their processes running.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use jp_confine_vfs::session::{Ending, Limits, OneShot, Session};
 
 use crate::both::{POLICY, Place};
 
-/// How long a tool may say nothing that is not meant to hang, on a busy machine too.
+/// Silence limit for tools that should not hang, long enough for a busy machine.
 const LONG: Duration = Duration::from_secs(30);
 
-/// Runs `script` as a tool: how it ended, and what it wrote to its standard error.
+/// Runs `script` as a tool. Returns how it ended and its standard error.
 fn tool(script: &str, idle: Duration, interrupted: &dyn Fn() -> bool) -> (Ending, String) {
     let place = Place::on_disk(POLICY);
     let mut nobody = Nobody;
@@ -78,11 +78,11 @@ fn tools_that_hang_are_ended() {
     hangs("sleep 100");
     hangs("trap '' TERM; exec 0<&-; sleep 100; sleep 100");
     assert!(ends("exec 1>&-; sleep 100").starts_with("signal: 15"));
-    // Once it has its result, nobody waits for what it leaves behind.
+    // After the result, nobody waits for processes that the tool leaves behind.
     assert_eq!(ends("result done; sleep 100 & sleep 100"), "done");
-    // Chatter is no sign of life, nor is it lost.
+    // Standard error is not activity, but it is not lost either.
     hangs("while sleep 0.05; do echo still here >&2; done");
-    // Nor is what is no message, with or without an end of the line.
+    // Lines that are not messages are not activity either, nor are bytes without a line end.
     hangs("tr '\\0' x < /dev/zero");
     hangs("yes ''");
     hangs("while sleep 0.05; do printf x; done");
@@ -104,10 +104,10 @@ fn what_is_no_message_is_answered_and_the_session_goes_on() {
 
 #[test]
 fn full_pipes_hold_up_nobody() {
-    // More requests than any pipe holds, and nobody reads the answers: the tool has had its chance.
+    // The flood exceeds any pipe, and the tool reads no answer: it has used up its time.
     let flood = r#"while :; do echo '{"jsonrpc":"2.0","id":1,"method":"fs.read","params":{"path":"a.txt"}}'; done"#;
     hangs(flood);
-    // Both ways at once, each more than a pipe holds.
+    // Each direction carries more than a pipe holds, both at once.
     let both = r#"
         text=$(head -c 300000 /dev/zero | tr '\0' x)
         ask fs.write "{\"path\":\"rw/big\",\"content\":\"$text\"}"

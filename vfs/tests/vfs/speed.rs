@@ -1,5 +1,5 @@
-//! How many requests a second. Says a number and asserts none: it is for an idle machine, and a release
-//! build (`cargo test --release -p jp-confine-vfs -- --ignored --nocapture speed`).
+//! Measures requests per second. It prints numbers and asserts nothing. Run it on an idle machine with a release build:
+//! `cargo test --release -p jp-confine-vfs -- --ignored --nocapture speed`.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -14,11 +14,11 @@ use serde_json::json;
 use crate::both::{POLICY, Place};
 use crate::rate_example::{self, REQUESTS};
 
-/// Names the tool that this test program is then.
+/// If set, this test program acts as the tool.
 const TOOL: &str = "JP_CONFINE_VFS_TEST_TOOL";
 const NAMES: [&str; 4] = ["a.txt", "rw/a.txt", "rw/b.rs", "rw/sub/c.txt"];
 
-/// The tool. As a test it does nothing. What the test runner has written is no message, and answered.
+/// The tool. As a test it does nothing. The host answers the test runner's output as lines that are not messages.
 #[test]
 fn tool() -> Result<(), Box<dyn std::error::Error>> {
     if std::env::var_os(TOOL).is_none() { Ok(()) } else { rate_example::main() }
@@ -52,7 +52,7 @@ fn small_files() -> Result<(), sdk::Error> {
     }
 }
 
-/// How many of the same files a second a program reads by itself.
+/// How many reads of the same files per second a program makes without the service.
 fn plain_reads(place: &Place) -> std::io::Result<f64> {
     let paths = NAMES.map(|name| place.root().join(name));
     let begun = Instant::now();

@@ -1,5 +1,5 @@
-//! The automaton of the patterns, which the library determines over encoded paths, taken over plain ones. Used where
-//! the table of patterns is made.
+//! Runs the automaton of the patterns over plain paths, although `regex-automata` determined it over encoded ones. Used
+//! by the builder of the table of patterns.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,12 +10,13 @@ use regex_automata::util::primitives::StateID;
 
 use crate::characters::{Decoder, encoded_byte};
 
-/// Where a path stands.
+/// The position of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Point {
-    /// In the library's automaton, if the character that has begun, if one has, is none: each byte of it is one.
+    /// The state in the determined automaton, if an unfinished character counts as invalid: each of its bytes is then
+    /// one.
     pub(super) state: StateID,
-    /// What goes on with that character, and the state if it does.
+    /// The decoder of the unfinished character, and the state if it continues.
     begun: Option<(Decoder, StateID)>,
 }
 
@@ -24,7 +25,7 @@ pub(super) struct Decoded {
     pub(super) automaton: dense::DFA<Vec<u32>>,
     /// Whether expressions tell characters from bytes.
     decodes: bool,
-    /// Whether every byte beyond ASCII leads from a state to itself.
+    /// For each state, whether every byte beyond ASCII leads back to it.
     steady: RefCell<HashMap<StateID, bool>>,
 }
 
@@ -33,7 +34,7 @@ impl Decoded {
         Self { automaton, decodes, steady: RefCell::default() }
     }
 
-    /// What bytes have in common that lead from each point to the same.
+    /// The kind of a byte. Bytes of one kind lead from each point to the same one.
     pub(super) fn kind(&self, byte: u8) -> [u8; 4] {
         let class = |byte| self.automaton.byte_classes().get(byte);
         if !self.decodes || byte.is_ascii() {
@@ -43,7 +44,7 @@ impl Decoded {
         [class(byte), class(lead), class(follower), Decoder::kind(byte)]
     }
 
-    /// Where paths begin that stand at this state.
+    /// The point of a path that begins at this state.
     pub(super) const fn at(state: StateID) -> Point {
         Point { state, begun: None }
     }
@@ -63,7 +64,7 @@ impl Decoded {
             },
             None => Decoder::begin(byte).map(|decoder| (decoder, next(from.state))),
         };
-        // Most states come to the same whatever the characters are.
+        // In most states the characters make no difference.
         let begun = begun.filter(|&(_, within)| within != state || !self.is_steady(state));
         Point { state, begun }
     }

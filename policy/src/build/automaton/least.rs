@@ -1,4 +1,4 @@
-//! The least automaton: equal states made one.
+//! Minimises an automaton: merges equal states.
 
 use std::collections::HashMap;
 use std::vec;
@@ -12,17 +12,17 @@ use crate::image::mix;
 /// States of an automaton.
 #[derive(Clone, Debug, Default)]
 pub(super) struct States {
-    /// Of each state, the next one by each column.
+    /// For each state, the next one by each column.
     pub(super) next: Vec<Vec<usize>>,
-    /// Of each state, the marks of a path that ends there.
+    /// For each state, the marks of a path that ends there.
     pub(super) here: Vec<Marks>,
 }
 
-/// The names put over what is determined, with as few states as can be; the first is where paths begin.
+/// Adds the names to the determined automaton, with as few states as possible. Paths begin in the first.
 pub(super) fn least(determined: &Determined, names: &Names) -> States {
     let (mut blocks, merged) = merged(&determined.states);
-    // Whoever left the names does not come back: a name is a state that there is exactly if all that
-    // follows is the same, and what follows is known when the longer names come first.
+    // A path that left the names does not come back. So a name equals an existing state exactly if everything that
+    // follows is the same. Longer names come first, so that this is known.
     let rows = blocks.next.iter().cloned().zip(blocks.here.iter().copied());
     let mut known: HashMap<(Vec<usize>, Marks), usize> =
         rows.enumerate().map(|(block, row)| (row, block)).collect();
@@ -57,7 +57,7 @@ fn merged(states: &States) -> (States, Vec<usize>) {
     (blocks, merged)
 }
 
-/// The states that paths come to, in the order in which they do.
+/// The states that paths reach, in order.
 fn reachable(states: &States, begin: usize) -> States {
     let mut numbers = vec![None; states.next.len()];
     let mut found = vec![begin];
@@ -76,7 +76,7 @@ fn reachable(states: &States, begin: usize) -> States {
     all
 }
 
-/// Numbers the states such that equal numbers have equal futures (Moore's algorithm).
+/// Numbers the states so that equal numbers have equal futures (Moore's algorithm).
 fn merge(states: &States) -> Vec<usize> {
     let mut blocks: Vec<usize> =
         states.here.iter().map(|marks| usize::from(marks.bits())).collect();
@@ -90,14 +90,14 @@ fn merge(states: &States) -> Vec<usize> {
     }
 }
 
-/// Parts what is in one block and leads to different ones; the blocks are numbered by their first states.
-/// And how many there are.
+/// Splits blocks whose states lead to different ones. Blocks are numbered by their first states. Also returns their
+/// count.
 fn refine(states: &States, blocks: &[usize]) -> (Vec<usize>, usize) {
     let future = |state: usize| {
         let next = states.next[state].iter().map(|&next| blocks[next]);
         core::iter::once(blocks[state]).chain(next)
     };
-    // Futures are compared whole only where their digests are equal.
+    // Whole futures are compared only if their digests are equal.
     let digest = |state| future(state).fold(0, |digest, block| mix(digest, block as u64));
     let mut order: Vec<(u64, usize)> =
         (0..blocks.len()).map(|state| (digest(state), state)).collect();

@@ -1,4 +1,4 @@
-//! The patterns that are plain paths, as one tree of their bytes.
+//! Collects the patterns that are plain paths, as one tree of their bytes.
 
 use std::collections::BTreeSet;
 use std::vec;
@@ -7,7 +7,7 @@ use std::vec::Vec;
 use super::Listed;
 use crate::automaton::Marks;
 
-/// What begins equally is there once. Children come behind their parents.
+/// Names with the same beginning share it. Children come after their parents.
 pub(super) struct Names {
     nodes: Vec<Node>,
 }
@@ -17,9 +17,9 @@ pub(super) struct Names {
 pub(super) struct Node {
     /// By the next byte.
     pub(super) children: Vec<(u8, usize)>,
-    /// Of the path that ends here.
+    /// The marks of the path that ends here.
     pub(super) exact: Marks,
-    /// Of all below the directory that ends here.
+    /// The marks of everything below the directory that ends here.
     pub(super) below: Marks,
 }
 
@@ -45,7 +45,7 @@ impl Names {
         &self.nodes
     }
 
-    /// Every byte that leads from one to another.
+    /// Every byte that leads from one node to another.
     pub(super) fn bytes(&self) -> BTreeSet<u8> {
         self.nodes.iter().flat_map(|node| &node.children).map(|&(byte, _)| byte).collect()
     }

@@ -1,7 +1,7 @@
-//! Several automata in one table.
+//! Puts several automata into one table.
 //!
-//! One automaton of `**/a/**/*.x`, `**/b/**/*.y` and more of the kind has a state for each set of `a`, `b` … that a path
-//! may have passed: twice as many with each pattern. Apart, each has its own few.
+//! One automaton for `**/a/**/*.x`, `**/b/**/*.y` and similar patterns has a state for each set of `a`, `b` … that a
+//! path may have passed. Each pattern doubles their number. Separate automata have a few states each.
 
 use std::collections::{BTreeSet, HashMap};
 use std::vec;
@@ -11,10 +11,11 @@ use zerocopy::little_endian::U16;
 
 use super::{BuildError, Expression, Listed, Matching, Table};
 
-/// How many automata there may be: each path goes through all of them.
+/// Most automata in a table. Each path goes through all of them.
 const MOST: usize = 64;
 
-/// What each automaton is for; the first is for all that need not stand apart. What is more than that many is dealt out.
+/// The patterns of each automaton. The first has all patterns that need no automaton of their own. If there are too
+/// many, several share one.
 pub(super) fn parts(lists: &[Listed]) -> Vec<Vec<Listed>> {
     let matching = lists.iter().flat_map(|list| [&list.exact, &list.below]);
     let expressions = matching.flat_map(|matching| &matching.expressions);
@@ -39,7 +40,7 @@ pub(super) fn parts(lists: &[Listed]) -> Vec<Vec<Listed>> {
     (0..count).map(|part| lists.iter().map(|list| listed(list, part)).collect()).collect()
 }
 
-/// One table of all, the states of each behind those of the one before.
+/// One table of all. The states of each come after those of the one before.
 pub(super) fn united(tables: Vec<Table>) -> Result<Table, BuildError> {
     let tables = match <[Table; 1]>::try_from(tables) {
         Ok([table]) => return Ok(table),
@@ -66,7 +67,7 @@ pub(super) fn united(tables: Vec<Table>) -> Result<Table, BuildError> {
     Ok(all)
 }
 
-/// The class of each byte, such that bytes of one class are that in every table; and a byte of each.
+/// The class of each byte, and a byte of each class. Bytes of one class are in one class in every table.
 fn classes(tables: &[Table]) -> (Vec<u8>, Vec<u8>) {
     let mut known = HashMap::new();
     let mut bytes = Vec::new();
@@ -75,7 +76,7 @@ fn classes(tables: &[Table]) -> (Vec<u8>, Vec<u8>) {
             tables.iter().map(|table| table.classes[usize::from(byte)]).collect();
         *known.entry(of_each).or_insert_with(|| {
             bytes.push(byte);
-            // There are no more than there are bytes.
+            // There are no more classes than bytes.
             u8::try_from(bytes.len() - 1).unwrap_or(u8::MAX)
         })
     };

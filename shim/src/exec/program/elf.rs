@@ -1,4 +1,4 @@
-//! ELF files (elf(5)).
+//! Inspects ELF files (elf(5)).
 
 use jp_confine_policy::loader::{ENTRY, is_loader};
 
@@ -10,13 +10,13 @@ use crate::sys::Fd;
 /// The size of the file header and of one program header of ELF64 (elf(5)).
 const FILE_HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
-/// What the kernel accepts as a table of program headers (`load_elf_phdrs`).
+/// The longest table of program headers that the kernel accepts (`load_elf_phdrs`).
 const TABLE_LIMIT: usize = 65536;
 const PT_DYNAMIC: u64 = 2;
 const PT_INTERP: u64 = 3;
-/// `ET_DYN`, the type of what can stand anywhere in memory.
+/// `ET_DYN`, the type of files that can be loaded anywhere in memory.
 const MOVABLE: u64 = 3;
-/// More than any loader has of its dynamic section.
+/// More than the dynamic section of any loader.
 const DYNAMIC: usize = 48 * ENTRY;
 /// `ELFCLASS64`, `ELFDATA2LSB`.
 const CLASS_AND_ORDER: &[u8] = &[2, 1];
@@ -26,7 +26,7 @@ const MACHINE: u64 = 62;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u64 = 183;
 
-/// Looks for `PT_INTERP` in an ELF file that begins with `head`, and else whether it is a loader.
+/// Looks for `PT_INTERP` in an ELF file that begins with `head`. Without one, checks whether the file is a loader.
 pub(super) fn binary(file: &Fd, head: &[u8], next: &mut Interpreter) -> Result<Kind, Errno> {
     if !head.starts_with(b"\x7fELF") || head.len() < FILE_HEADER {
         return Ok(Kind::Other);
@@ -61,7 +61,7 @@ pub(super) fn binary(file: &Fd, head: &[u8], next: &mut Interpreter) -> Result<K
     }
 }
 
-/// Whether a binary without a loader is one itself, by its dynamic section.
+/// Whether the dynamic section shows that a binary without a loader is one itself.
 #[inline(never)]
 fn starts_programs(file: &Fd, (offset, size): (u64, u64)) -> Result<bool, Errno> {
     let mut section = [0_u8; DYNAMIC];

@@ -1,20 +1,20 @@
-//! Mach-O files (`mach-o/loader.h`, `mach-o/fat.h`), and whether dyld will preload into them.
+//! Inspects Mach-O files (`mach-o/loader.h`, `mach-o/fat.h`), and decides whether dyld will preload into them.
 
 use super::{Interpreter, Kind, fetch, number};
 use crate::errno::Errno;
 use crate::sys::{self, Fd};
 
-/// `MH_MAGIC_64`, as its bytes stand in the file; `MH_MAGIC`, of 32 bits.
+/// `MH_MAGIC_64` as its bytes stand in the file, and `MH_MAGIC` of 32-bit files.
 const MAGIC: u64 = 0xfeed_facf;
 const MAGIC_32: u64 = 0xfeed_face;
-/// `FAT_MAGIC`: a file with a part for each of several processors, its numbers big-endian.
+/// `FAT_MAGIC`: a file with a part for each of several processors. Its numbers are big-endian.
 const FAT: u64 = 0xcafe_babe;
 const MAIN_PROGRAM: u64 = 2;
-/// The sizes of the header and of an entry of a fat file, and of the header of a part.
+/// Sizes of the header and of an entry of a fat file, and of the header of a part.
 const FAT_HEADER: u64 = 8;
 const FAT_ENTRY: u64 = 20;
 const HEADER: usize = 32;
-/// More parts than a fat file has; `0xcafebabe` begins other files too.
+/// More parts than any fat file has. Other files begin with `0xcafebabe`, too.
 const MOST_PARTS: u64 = 16;
 /// More than a program's load commands take.
 const MOST_COMMANDS: u64 = 1 << 16;
@@ -26,8 +26,8 @@ const SIGNATURE: u64 = 0x1d;
 const MACHINE: u64 = 0x0100_0007;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u64 = 0x0100_000c;
-/// The kind of arm64 with signed pointers, which is Apple's own programs' alone: what is built for
-/// the other kind does not load into it.
+/// The arm64 subtype with signed pointers, which only Apple's own programs have. Libraries built for the other subtype
+/// do not load into it.
 #[cfg(target_arch = "aarch64")]
 const FOREIGN_SUBTYPE: Option<u64> = Some(2);
 #[cfg(target_arch = "x86_64")]
@@ -36,7 +36,7 @@ const FOREIGN_SUBTYPE: Option<u64> = None;
 /// `SF_RESTRICTED` (sys/stat.h): the file is under system integrity protection.
 const RESTRICTED: u32 = 0x0008_0000;
 
-/// Looks into a file that begins with `head`.
+/// Inspects a file that begins with `head`.
 ///
 /// # Errors
 /// The kernel's.
@@ -52,7 +52,7 @@ pub(super) fn binary(file: &Fd, head: &[u8], _next: &mut Interpreter) -> Result<
     Ok(if kind == Kind::Dynamic && protected { Kind::Protected } else { kind })
 }
 
-/// Looks for this processor's part.
+/// Inspects the part for this processor.
 fn fat(file: &Fd, head: &[u8]) -> Result<Kind, Errno> {
     let count = big(head, 4, 4);
     if count > MOST_PARTS {
@@ -71,7 +71,7 @@ fn fat(file: &Fd, head: &[u8]) -> Result<Kind, Errno> {
     Ok(Kind::Foreign)
 }
 
-/// Looks into the part at `start`.
+/// Inspects the part at `start`.
 fn part(file: &Fd, head: &[u8], start: u64) -> Result<Kind, Errno> {
     let mut header = [0_u8; HEADER];
     if !fetch(file, head, start, &mut header)? {
@@ -122,9 +122,9 @@ fn commands(file: &Fd, head: &[u8], start: u64, count: u64, size: u64) -> Result
     Ok(kind)
 }
 
-/// Whether a code signature asks for what makes dyld ignore its variables, or libraries that others
-/// signed: `CS_RESTRICT`, `CS_REQUIRE_LV` and `CS_RUNTIME` (`kern/cs_blobs.h`). An entitlement may
-/// lift that again; it is not looked for.
+/// Whether a code signature has a flag that makes dyld ignore its variables or libraries that others signed:
+/// `CS_RESTRICT`, `CS_REQUIRE_LV` and `CS_RUNTIME` (`kern/cs_blobs.h`). An entitlement may lift that again, but this
+/// does not look for one.
 fn is_hardened(file: &Fd, head: &[u8], signature: u64) -> Result<bool, Errno> {
     const SUPER_BLOB: u64 = 0xfade_0cc0;
     const CODE_DIRECTORY: u64 = 0xfade_0c02;

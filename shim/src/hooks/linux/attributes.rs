@@ -1,4 +1,4 @@
-//! What a file is, as only Linux's libraries have it.
+//! Hooks for file attributes that exist only on Linux.
 
 use core::ffi::{c_char, c_int, c_uint};
 
@@ -9,7 +9,7 @@ use crate::hooks::attributes::{self, Times, set_some_times, truncate};
 use crate::places::DescriptorLink;
 use crate::{libc_functions, memory, sys};
 
-/// What of a mode chmod(2) sets.
+/// The mode bits that chmod(2) sets.
 const PERMISSIONS: c_uint = 0o7777;
 const EXECUTABLE: c_uint = 0o111;
 
@@ -27,8 +27,8 @@ pub(crate) extern "C" fn futimesat(
     set_some_times(c"futimesat", dirfd, path, Times::from_timeval(times), 0).reply()
 }
 
-/// The outcome of a call on a descriptor, made anew by the name of its object where that is only held: musl's
-/// `fchmod` and `fchown` do so (src/stat/fchmod.c, src/unistd/fchown.c), and not its other calls.
+/// The outcome of a call on a descriptor. If the descriptor is only pinned, repeats the call by the object's name.
+/// musl's `fchmod` and `fchown` do that (src/stat/fchmod.c, src/unistd/fchown.c), and its other calls do not.
 pub(crate) fn or_by_name(
     outcome: Result<(), Errno>,
     fd: c_int,
@@ -41,13 +41,14 @@ pub(crate) fn or_by_name(
     by_name(DescriptorLink::new(fd).as_c_str().as_ptr())
 }
 
-/// Whether a file has `mode` already, and the program may set that. Programs that copy set what they have just made a file
-/// with; the supervisor, who judges each such call (`docs/decisions/0035`), need not hear of it.
+/// Whether a file already has `mode`, and the program may set it. Copying programs set the mode that they have just
+/// created a file with. The supervisor, which judges each such call (`docs/decisions/0035`), need not see that.
 pub(crate) fn has_mode(fd: c_int, mode: c_uint) -> bool {
     own_file(fd).is_some_and(|status| status.st_mode & PERMISSIONS == mode & PERMISSIONS)
 }
 
-/// The same of its owner. Setting that takes bits and capabilities from what can be executed, so it is not left out there.
+/// Whether a file already has this owner, and the program may set it. False for executable files, because setting the
+/// owner clears their set-ID bits and capabilities.
 pub(crate) fn has_owner(fd: c_int, [uid, gid]: [c_uint; 2]) -> bool {
     let stays = |wanted: c_uint, has: c_uint| wanted == c_uint::MAX || wanted == has;
     own_file(fd).is_some_and(|status| {
@@ -56,7 +57,7 @@ pub(crate) fn has_owner(fd: c_int, [uid, gid]: [c_uint; 2]) -> bool {
     })
 }
 
-/// The status of a regular file that the program has open for writing, and whose owner it is; where a supervisor is.
+/// The status of a regular file that the program owns and has open for writing. None without a supervisor.
 fn own_file(fd: c_int) -> Option<libc::stat> {
     let writes = |flags: c_int| matches!(flags & libc::O_ACCMODE, libc::O_WRONLY | libc::O_RDWR);
     if !sys::is_supervised() || !sys::fcntl(fd, libc::F_GETFL, 0).is_ok_and(writes) {
@@ -67,7 +68,7 @@ fn own_file(fd: c_int) -> Option<libc::stat> {
     (is_own && status.st_mode & libc::S_IFMT == libc::S_IFREG).then_some(status)
 }
 
-/// Whether neither of two times is to be set: then nobody looks at the path (`utimensat(2)`).
+/// Whether neither of two times is to be set. Then the kernel does not look at the path (`utimensat(2)`).
 ///
 /// # Errors
 /// `EFAULT`.
@@ -85,7 +86,7 @@ pub(crate) fn sets_nothing(times: *const libc::timespec) -> Result<bool, Errno> 
     Ok(omits(0)? && omits(1)?)
 }
 
-/// utimensat(2) as the kernel has it: without a path it is about the descriptor.
+/// utimensat(2) with the kernel's meaning: without a path it is about the descriptor.
 pub(crate) fn utimensat_by_number(
     dirfd: c_int,
     path: *const c_char,

@@ -1,4 +1,4 @@
-//! Listing directories, as only Linux's libraries have it.
+//! Hooks for listing directories that exist only on Linux.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -8,8 +8,8 @@ use crate::libc_functions;
 use crate::sys::Fd;
 use crate::sys::glob::GlobTable;
 
-/// scandir(3) of a directory that was judged. Libc's own would open it once more for itself, which Landlock refuses
-/// where the run has made it since.
+/// scandir(3) of a judged directory. libc's own function would open it again, and Landlock denies that if the run has
+/// created the directory since.
 pub(in crate::hooks) fn scan(
     directory: Fd,
     list: *mut c_void,

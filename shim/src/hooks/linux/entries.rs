@@ -1,4 +1,4 @@
-//! Directory entries, as only Linux's libraries have it.
+//! Hooks for directory entries that exist only on Linux.
 
 use core::ffi::{c_char, c_int, c_uint};
 
@@ -9,7 +9,7 @@ use crate::hooks::entries::{Argument, make_node};
 use crate::hooks::renames::move_entry;
 use crate::memory;
 
-/// `mknod` of programs built before glibc 2.33.
+/// `mknod` for programs built before glibc 2.33.
 #[unsafe(no_mangle)]
 extern "C" fn __xmknod(_: c_int, path: *const c_char, mode: c_uint, device: *const dev_t) -> c_int {
     read_device(device)

@@ -1,4 +1,4 @@
-//! The members of the `exec` family that only Linux's libraries have.
+//! Hooks for members of the `exec` family that exist only on Linux.
 
 use core::ffi::{c_char, c_int};
 

@@ -1,4 +1,4 @@
-//! `fts64_open(3)`.
+//! Hook for `fts64_open(3)`.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! Looking at names, as only Linux's libraries have it.
+//! Hooks for metadata that exist only on Linux.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -21,7 +21,7 @@ extern "C" fn lstat64(path: *const c_char, buffer: *mut c_void) -> c_int {
 macro_rules! old_stat_family {
     ($($name:ident: $flags:expr;)*) => {
         $(
-            /// The form of programs built before glibc 2.33; 64-bit Linux has one version of it.
+            /// The form for programs built before glibc 2.33. 64-bit Linux has only one version of it.
             #[unsafe(no_mangle)]
             extern "C" fn $name(_: c_int, path: *const c_char, buffer: *mut c_void) -> c_int {
                 status(libc::AT_FDCWD, path, buffer, $flags).reply()
@@ -101,8 +101,8 @@ extern "C" fn eaccess(path: *const c_char, mode: c_int) -> c_int {
     euidaccess(path, mode)
 }
 
-/// `readlink` with the size of the buffer that the compiler knows. A larger `room` is a bug that
-/// glibc ends the program for; here the smaller of the two counts.
+/// `readlink` with the buffer size that the compiler knows. If `room` is larger, the program has a bug, and glibc would
+/// abort it. Here the smaller of the two counts.
 #[unsafe(no_mangle)]
 extern "C" fn __readlink_chk(
     path: *const c_char,

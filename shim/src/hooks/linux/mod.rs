@@ -1,4 +1,4 @@
-//! Entry points of kinds that other systems have too, under names or in forms of Linux alone.
+//! Entry points that other systems also have, with names or forms that exist only on Linux.
 
 pub(crate) mod attributes;
 pub(in crate::hooks) mod directories;

@@ -1,4 +1,4 @@
-//! Opening files, under the names of glibc alone.
+//! Hooks that open files under names that only glibc has.
 
 use core::ffi::{c_char, c_int, c_uint};
 
@@ -9,7 +9,7 @@ extern "C" fn creat64(path: *const c_char, mode: c_uint) -> c_int {
     creat(path, mode)
 }
 
-/// What `open` is in a program built with `_FORTIFY_SOURCE`.
+/// `open` in programs built with `_FORTIFY_SOURCE`.
 #[unsafe(no_mangle)]
 extern "C" fn __open_2(path: *const c_char, flags: c_int) -> c_int {
     jp_open(path, flags, 0)

@@ -1,4 +1,4 @@
-//! sendmmsg(2), which only Linux's libraries have, and sending by musl.
+//! Hook for sendmmsg(2), which only Linux has, and the socket rules that apply only there.
 
 use core::ffi::{CStr, c_int, c_uint};
 use core::mem::offset_of;
@@ -12,8 +12,8 @@ use crate::sys;
 use crate::sys::next::Original;
 use crate::{cancellation, libc_functions, session};
 
-/// The program's libc sends the message: musl's headers are the kernel's but for padding that programs
-/// need not clear, in what is sent along too, and musl clears it in a copy.
+/// The program's libc sends the message. musl's headers differ from the kernel's in padding that programs need not
+/// clear, also in control data. musl clears it in a copy.
 pub(in crate::hooks) fn send_by_libc(
     fd: c_int,
     message: *const libc::msghdr,
@@ -27,16 +27,16 @@ pub(in crate::hooks) fn send_by_libc(
     usize::try_from(original(fd, message, flags)).map_err(|_| Errno::last())
 }
 
-/// Whether it is an abstract name that the supervisor alone can judge.
+/// Whether it is an abstract name that only the supervisor can judge.
 pub(in crate::hooks) fn is_for_others(address: Address) -> bool {
     matches!(address.name(), Ok(Some([0, ..])))
         && session::image().is_ok_and(Image::judges_abstract_names)
 }
 
-/// Connects to an internet address; `None` where it is none.
+/// Connects to an internet address; `None` for any other address.
 ///
-/// The filter passes on to the supervisor whoever connects by an address that may be of a unix socket: these have at
-/// most `sizeof(struct sockaddr_un)` bytes (`unix(7)`). Others may be longer than they need.
+/// The filter sends a connect to the supervisor if its address may belong to a Unix socket. Such addresses have at most
+/// `sizeof(struct sockaddr_un)` bytes (`unix(7)`). An internet address may be longer than needed, which avoids that.
 pub(in crate::hooks) fn connect_to_host(fd: c_int, address: Address) -> Option<Result<(), Errno>> {
     let bytes = address.bytes().ok()??;
     let family: [u8; 2] = bytes.get(..2)?.try_into().ok()?;
@@ -51,11 +51,11 @@ pub(in crate::hooks) fn connect_to_host(fd: c_int, address: Address) -> Option<R
     let mut long = [0; size_of::<libc::sockaddr_storage>()];
     long.get_mut(..least)?.copy_from_slice(bytes);
     let connected = cancellation::point(|| sys::connect(fd, long.as_ptr().cast(), long.len()));
-    // A socket of another family says first that the length is wrong.
+    // A socket of another family would first complain about the length.
     if connected == Err(Errno::EAFNOSUPPORT) { None } else { Some(connected) }
 }
 
-/// Reports that the server of an abstract name is not of the run.
+/// Reports that the server of an abstract name is outside the run.
 #[inline(never)]
 pub(in crate::hooks) fn out_of_reach(call: &CStr, name: &[u8]) -> Errno {
     let report = || -> Result<Errno, Errno> {
@@ -68,17 +68,17 @@ pub(in crate::hooks) fn out_of_reach(call: &CStr, name: &[u8]) -> Errno {
     report().unwrap_or(Errno::EACCES)
 }
 
-/// sendmmsg(2): as one call where no message has a path, else message by message, as musl does.
+/// sendmmsg(2): one call if no message has a path. Otherwise sends message by message, as musl does.
 ///
 /// # Errors
-/// As sendmmsg(2); `EACCES` or `ENOENT` where the policy refuses the first.
+/// As sendmmsg(2); `EACCES` or `ENOENT` if the policy denies the first message.
 pub(in crate::hooks) fn send_messages(
     fd: c_int,
     messages: *mut libc::mmsghdr,
     count: c_uint,
     flags: c_int,
 ) -> Result<c_int, Errno> {
-    /// The kernel takes no more at a time (`UIO_MAXIOV`).
+    /// The kernel accepts no more messages per call (`UIO_MAXIOV`).
     const MOST: c_uint = 1024;
     let count = count.min(MOST);
     let places = || (0..count).map(|index| messages.wrapping_add(index as usize));
@@ -104,8 +104,8 @@ pub(in crate::hooks) fn send_messages(
             Ok(length) => {
                 let length = u32::try_from(length).unwrap_or(u32::MAX);
                 let place = message.cast::<u8>().wrapping_add(offset_of!(libc::mmsghdr, msg_len));
-                // SAFETY: the header before it was found readable; a program that passes memory
-                // it cannot write asks for the fault.
+                // SAFETY: the header before it was found readable. A program that passes memory it cannot write asks
+                // for the fault.
                 unsafe { place.cast::<u32>().write_unaligned(length) };
                 sent = sent.saturating_add(1);
             }

@@ -1,4 +1,4 @@
-//! `FILE` streams, as only Linux's libraries have it.
+//! Hooks for `FILE` streams that exist only on Linux.
 
 use core::ffi::{c_char, c_void};
 
@@ -6,7 +6,7 @@ use crate::errno::{Errno, Reply};
 use crate::hooks::streams::{ModeText, fopen, freopen, open_stream};
 use crate::memory;
 
-/// setmntent(3), the descriptor of which no child inherits.
+/// setmntent(3), with a descriptor that no child inherits.
 ///
 /// # Errors
 /// As [`open_stream`].

@@ -1,4 +1,4 @@
-//! Temporary files: names of glibc alone, and files without a name.
+//! Hooks for temporary files under names that only glibc has, and for files without a name.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -29,10 +29,10 @@ make_file_family! {
     mkostemps64(suffix, flags): suffix, flags;
 }
 
-/// tmpfile(3): without a name, in the run's own temporary directory; libc's would go to `/tmp`.
+/// tmpfile(3): a nameless file in the run's own temporary directory. libc's would be in `/tmp`.
 fn unnamed() -> Result<*mut c_void, Errno> {
     if libc_functions::is_glibc() {
-        // musl's is no place to be cancelled in.
+        // musl's tmpfile is not a cancellation point.
         cancellation::test();
     }
     let image = session::image()?;

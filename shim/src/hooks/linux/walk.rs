@@ -1,4 +1,4 @@
-//! Walks, under the names of glibc alone.
+//! Hooks for walks under names that only glibc has.
 
 use core::ffi::{c_char, c_int};
 

@@ -1,4 +1,4 @@
-//! getattrlist(2) and its kin: looking is free but in hidden areas (R6), setting needs `update`.
+//! Hooks for getattrlist(2) and its relatives. Reading is allowed except in hidden areas (R6); setting needs `update`.
 
 use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 
@@ -7,7 +7,7 @@ use jp_confine_policy::Capabilities;
 use crate::errno::{Errno, Reply};
 use crate::hooks::{metadata, object};
 
-/// A list of attributes, the program's buffer, its size, and options.
+/// The list of attributes, the program's buffer, its size, and options.
 type Rest = (*mut c_void, *mut c_void, usize, c_ulong);
 
 fn answer(result: c_int) -> Result<c_int, Errno> {

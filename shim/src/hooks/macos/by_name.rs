@@ -1,5 +1,5 @@
-//! Functions that go by name, with nothing to hold: looking, which is free but in hidden areas (R6),
-//! and changes that libSystem has no other form of.
+//! Hooks for functions that take a path and have no form for a pinned object: metadata, which is allowed except in
+//! hidden areas (R6), and changes that libSystem offers in no other form.
 
 use core::ffi::{c_char, c_int, c_long, c_void};
 
@@ -12,7 +12,7 @@ use crate::hooks::{exec, metadata, object};
 use crate::resolve;
 use crate::sys::process::Strings;
 
-/// Defines hooks that go on in libSystem's own where the path may be seen, and else answer -1.
+/// Defines hooks that call libSystem's own function if the path may be seen, and otherwise return -1.
 macro_rules! seen {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $answer:ty, $x86_64:literal, $aarch64:literal;)*) => {$(
         pub(super) extern "C" fn $name(path: *const c_char $(, $argument: $kind)*) -> $answer {
@@ -22,7 +22,7 @@ macro_rules! seen {
                 fn original(path: *const c_char $(, $argument: $kind)*) -> $answer;
             }
             match metadata::visible(libc::AT_FDCWD, path) {
-                // SAFETY: the program's own arguments.
+                // SAFETY: these are the program's own arguments.
                 Ok(()) => unsafe { original(path $(, $argument)*) },
                 Err(errno) => {
                     errno.set();
@@ -42,7 +42,7 @@ seen! {
     pthread_chdir_np() -> c_int, "pthread_chdir_np", "pthread_chdir_np";
 }
 
-/// Defines hooks that go on in libSystem's own, on the canonical path, where that may be updated.
+/// Defines hooks that call libSystem's own function on the canonical path if it may be updated.
 macro_rules! updated {
     ($($call:literal $link:literal $name:ident($($argument:ident: $kind:ty),*), $follow:expr;)*) => {$(
         pub(super) extern "C" fn $name(path: *const c_char $(, $argument: $kind)*) -> c_int {
@@ -55,7 +55,7 @@ macro_rules! updated {
                 let object = object::at_path($call, libc::AT_FDCWD, path, $follow, need)?;
                 let mut place = PathBuffer::new();
                 resolve::place_of(&object, &mut place)?;
-                // SAFETY: the program's own arguments, but for the path.
+                // SAFETY: these are the program's own arguments, except for the path.
                 Ok(unsafe { original(place.c_str(0).as_ptr() $(, $argument)*) })
             };
             call().reply()
@@ -69,7 +69,7 @@ updated! {
     c"acl_set_link_np" "acl_set_link_np" acl_set_link_np(kind: c_int, list: *const c_void), libc::O_NOFOLLOW;
 }
 
-/// `execvP(3)`: along a path of the program's own.
+/// `execvP(3)`: searches a path that the program gives.
 pub(super) extern "C" fn exec_along(
     file: *const c_char,
     list: *const c_char,

@@ -1,5 +1,5 @@
-//! `clonefile(2)`: a second file that shares the first one's content. It reads the one and creates the
-//! other; the source is held, and found by its name in its directory.
+//! Hooks for `clonefile(2)`, which creates a second file that shares the first one's content. That reads the source and
+//! creates the other. The source is pinned, and found by its name in its directory.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -17,7 +17,7 @@ fn clone(call: &CStr, from: Argument, to: Argument, flags: u32) -> Result<(), Er
     let follow = if flags & NOFOLLOW == 0 { 0 } else { libc::O_NOFOLLOW };
     let source = object::at_path(call, from.dirfd, from.path, follow, Capabilities::READ)?;
     if sys::status(&source)?.st_mode & libc::S_IFMT == libc::S_IFDIR {
-        // Each file in it would have to be judged: copyfile(3) then goes file by file.
+        // Each file in it would have to be judged. After this error, copyfile(3) copies file by file.
         return Err(Errno(libc::ENOTSUP));
     }
     entries::create(call, to, |dirfd, name| sys::clone(&source, dirfd, name, flags))

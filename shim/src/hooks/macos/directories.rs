@@ -1,4 +1,4 @@
-//! Listing directories, as libSystem does it.
+//! Lists directories with libSystem's functions.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -10,7 +10,7 @@ type Scan = extern "C" fn(*const c_char, *mut c_void, *const c_void, *const c_vo
 
 static SCANDIR: Original = Original::new(c"scandir");
 
-/// scandir(3): libSystem's own, on the directory that was judged.
+/// scandir(3): libSystem's own, on the judged directory.
 pub(in crate::hooks) fn scan(
     directory: Fd,
     list: *mut c_void,

@@ -1,4 +1,4 @@
-//! chflags(2): changing them needs `update`.
+//! Hooks for chflags(2). Changing flags needs `update`.
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
@@ -15,7 +15,7 @@ fn change(call: &CStr, path: *const c_char, flags: c_uint, follow: c_int) -> Res
 }
 
 fn apply(fd: c_int, flags: c_uint) -> Result<(), Errno> {
-    // SAFETY: two numbers.
+    // SAFETY: both arguments are numbers.
     if unsafe { libc::fchflags(fd, flags) } == 0 { Ok(()) } else { Err(Errno::last()) }
 }
 

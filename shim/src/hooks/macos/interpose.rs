@@ -1,7 +1,9 @@
-//! The table by which dyld finds the hooks: pairs of a hook and the function that it stands in front
-//! of (`mach-o/dyld-interposing.h`). The names are libSystem's own: `$NOCANCEL` for what is no
-//! cancellation point, `$INODE64` for the structures of macOS 10.6 and later, which on arm64 are the
-//! only ones, `$DARWIN_EXTSN` for forms that POSIX has otherwise.
+//! The table in which dyld finds the hooks: pairs of a hook and the function that it replaces
+//! (`mach-o/dyld-interposing.h`). The suffixes in the names are libSystem's:
+//!
+//! - `$NOCANCEL`: not a cancellation point.
+//! - `$INODE64`: the structures of macOS 10.6 and later, which are the only ones on arm64.
+//! - `$DARWIN_EXTSN`: forms that differ from POSIX.
 
 use super::{
     attribute_lists, by_name, clones, flags, names, refused, renames, spawn, streams, temporary,
@@ -28,10 +30,10 @@ struct Pair {
     original: *const (),
 }
 
-// SAFETY: the addresses are only read, by dyld.
+// SAFETY: dyld only reads the addresses.
 unsafe impl Sync for Pair {}
 
-/// Defines tables, which the linker puts one behind the other.
+/// Defines tables, which the linker places one after another.
 macro_rules! interpose {
     ($($(#[$condition:meta])* $table:ident { $($original:literal => $hook:expr;)* })*) => {$(
         $(#[$condition])*
@@ -209,7 +211,7 @@ interpose! {
         "syscall" => refused::syscall;
     }
 
-    // What libSystem's parts call among each other, but export.
+    // Exported functions that libSystem's parts call among each other.
     INTERNAL {
         "__open" => open::jp_open;
         "__open_nocancel" => open::jp_open;

@@ -1,4 +1,4 @@
-//! Entry points that only libSystem has, or has in a form of its own, and the table of all.
+//! Entry points that only libSystem has, or has in a form of its own, and the table of all hooks.
 
 mod attribute_lists;
 mod by_name;

@@ -1,4 +1,4 @@
-//! Entry points that differ from others in a detail.
+//! Hooks for entry points that differ from others in a detail.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -8,13 +8,13 @@ use crate::hooks::open::{How, open_at};
 use crate::hooks::sockets::{Address, SocketPath};
 use crate::memory;
 
-/// `__opendir2(3)`, whose flags say what to do about union mounts and whiteouts.
+/// `__opendir2(3)`. Its flags concern union mounts and whiteouts.
 pub(super) extern "C" fn opendir2(path: *const c_char, _flags: c_int) -> *mut c_void {
     directories::opendir(path)
 }
 
-/// `open_dprotected_np(2)`, without its variable argument. The classes of protection that the two
-/// numbers name are not kept on a Mac.
+/// `open_dprotected_np(2)`, without its variable argument. A Mac does not store the protection classes that the two
+/// numbers name.
 #[unsafe(no_mangle)]
 extern "C" fn jp_open_protected(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
     open(c"open_dprotected_np", path, flags, mode)
@@ -35,7 +35,7 @@ pub(super) struct Endpoints {
     to_len: libc::socklen_t,
 }
 
-/// connectx(2): what it adds unix sockets have not; to a path it does not lead.
+/// connectx(2). Its additional features do not apply to Unix sockets, and it does not connect to a path.
 pub(super) extern "C" fn connectx(
     fd: c_int,
     endpoints: *const Endpoints,
@@ -71,7 +71,7 @@ pub(super) extern "C" fn connectx(
             }
         });
     match judged {
-        // SAFETY: the program's own arguments.
+        // SAFETY: these are the program's own arguments.
         Ok(()) => unsafe {
             original(fd, endpoints, association, flags, parts, count, sent, connection)
         },

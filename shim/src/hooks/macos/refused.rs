@@ -1,4 +1,4 @@
-//! Functions that are refused whole: what they do cannot be judged, or would change what paths mean.
+//! Functions that are always denied, because they cannot be judged or would change the meaning of paths.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -28,19 +28,19 @@ refused! {
     c"revoke" revoke(path: *const c_char) on path;
     c"auditctl" auditctl(path: *const c_char) on path;
     c"fs_snapshot_mount" fs_snapshot_mount() on EVERYWHERE;
-    // By number, not by path.
+    // These take a number instead of a path.
     c"openbyid_np" openbyid_np() on EVERYWHERE;
     c"fsgetpath" fsgetpath() on EVERYWHERE;
-    // Lists a whole volume.
+    // This lists a whole volume.
     c"searchfs" searchfs(path: *const c_char) on path;
     c"fsctl" fsctl(path: *const c_char) on path;
-    // Many paths in one argument.
+    // This takes many paths in one argument.
     c"accessx_np" accessx_np() on EVERYWHERE;
-    // A descriptor that only its maker may close, of a file that is opened by name.
+    // This opens a file by name, with a descriptor that only its creator may close.
     c"guarded_open_np" guarded_open_np(path: *const c_char) on path;
-    // Forms of others with more arguments.
+    // Variants of other functions with more arguments.
     c"libSystem" internal() on EVERYWHERE;
-    // By number: every call there is.
+    // This makes any system call, by number.
     c"syscall" syscall() on EVERYWHERE;
 }
 
@@ -55,11 +55,11 @@ macro_rules! refused_pointers {
 }
 
 refused_pointers! {
-    // With a block for a function.
+    // This takes a block instead of a function.
     c"scandir_b" with_block() on EVERYWHERE;
 }
 
-/// The forms of before macOS 10.6, with other structures.
+/// The variants from before macOS 10.6, which use other structures.
 #[cfg(target_arch = "x86_64")]
 pub(super) mod old {
     use super::{Reply, c_char, c_int, c_void, refuse};

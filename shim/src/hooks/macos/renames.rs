@@ -1,4 +1,4 @@
-//! Renaming with flags, and exchanging.
+//! Hooks for renaming with flags, and for exchanging.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_ulong};
 
@@ -7,9 +7,9 @@ use crate::hooks::entries::Argument;
 use crate::hooks::renames::move_entry;
 use crate::sys;
 
-/// Flags that change which entries are meant, or that are not known here, are refused.
+/// Rejects flags that change which entries are meant, and unknown flags.
 fn rename(call: &CStr, from: Argument, to: Argument, flags: c_uint) -> Result<(), Errno> {
-    /// `RENAME_NOFOLLOW_ANY` (sys/stdio.h): kept anyway, as no link is followed from what is held.
+    /// `RENAME_NOFOLLOW_ANY` (sys/stdio.h): holds anyway, because no symlink is followed from a pinned directory.
     const NOFOLLOW_ANY: c_uint = 0x10;
     let flags = flags & !NOFOLLOW_ANY;
     if flags & !(sys::RENAME_EXCHANGE | sys::RENAME_NOREPLACE) != 0 {
@@ -37,7 +37,7 @@ pub(super) extern "C" fn renameatx_np(
     rename(c"renameatx_np", from, Argument { dirfd: to_dirfd, path: to }, flags).reply()
 }
 
-/// exchangedata(2): the contents change places, as if the entries did.
+/// exchangedata(2): exchanges the contents. Judged as if the entries changed places.
 pub(super) extern "C" fn exchangedata(
     first: *const c_char,
     second: *const c_char,

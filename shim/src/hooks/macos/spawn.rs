@@ -1,6 +1,6 @@
-//! `posix_spawn(2)`, which is a system call here, and what starts a shell inside libSystem.
+//! Hooks for `posix_spawn(2)`, which is a system call here, and for functions that start a shell inside libSystem.
 //!
-//! The kernel does the file actions; so the files that they open are judged when they are added.
+//! The kernel performs the file actions, so the files that they open are judged when the actions are added.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -47,7 +47,7 @@ mod bare {
     }
 }
 
-/// The arguments of `posix_spawn(2)` but for the program.
+/// The arguments of `posix_spawn(2)` except for the program.
 #[derive(Clone, Copy)]
 struct Start {
     pid: *mut c_int,
@@ -58,24 +58,24 @@ struct Start {
 }
 
 impl Start {
-    /// Starts the program at `path`: zero, or an error number.
+    /// Starts the program at `path`. Returns zero or an error number.
     fn start(self, call: &CStr, path: *const c_char) -> Errno {
         let program = Program { dirfd: libc::AT_FDCWD, path, argv: self.argv, flags: 0 };
         exec::with_judged(call, program, self.envp, |path, argv, envp, _| {
             let mut absolute = PathBuffer::new();
-            // The file actions may change the directory before the kernel looks for the program.
+            // The file actions may change the directory before the kernel looks the program up.
             if let Err(errno) = spell_out(path, &mut absolute) {
                 return errno;
             }
             let path = absolute.c_str(0).as_ptr();
             let Self { pid, actions, attributes, .. } = self;
-            // SAFETY: the program's arguments, but for a path and an environment of the shim's.
+            // SAFETY: the program's arguments, except for the library's path and environment.
             Errno(unsafe { bare::posix_spawn(pid, path, actions, attributes, argv, envp) })
         })
     }
 }
 
-/// Puts the path into `to`, as it reads from the root.
+/// Stores the path in `to` as an absolute one.
 fn spell_out(path: &CStr, to: &mut PathBuffer) -> Result<(), Errno> {
     if path.to_bytes().first() != Some(&b'/') {
         crate::places::of_directory(libc::AT_FDCWD, to)?;
@@ -107,7 +107,7 @@ pub(super) extern "C" fn posix_spawnp(
     search::along_path(file, |path| request.start(c"posix_spawnp", path)).0
 }
 
-/// Judges an open that the kernel will do in the child; the canonical path of what it is to open.
+/// Judges an open that the kernel will perform in the child. Stores the canonical path of its object.
 fn judge_open(path: *const c_char, how: How, place: &mut PathBuffer) -> Result<(), Errno> {
     const CALL: &CStr = c"posix_spawn_file_actions_addopen";
     let image = session::image()?;
@@ -124,7 +124,7 @@ fn judge_open(path: *const c_char, how: How, place: &mut PathBuffer) -> Result<(
     }
     let subject = Subject::new(CALL, place.as_bytes());
     match how.settle(image, &subject.request(), subject)? {
-        // Whether it will exist then nobody knows yet.
+        // Nobody knows yet whether the file will exist then.
         OpenVerdict::OnlyNew(denial) | OpenVerdict::OnlyExisting(denial) => {
             Err(report::denied(image, denial, subject))
         }
@@ -155,13 +155,13 @@ pub(super) extern "C" fn posix_spawn_file_actions_addchdir_np(
     path: *const c_char,
 ) -> c_int {
     match metadata::visible(libc::AT_FDCWD, path) {
-        // SAFETY: the program's own arguments.
+        // SAFETY: these are the program's own arguments.
         Ok(()) => unsafe { bare::posix_spawn_file_actions_addchdir_np(actions, path) },
         Err(errno) => errno.0,
     }
 }
 
-/// Whether a shell that libSystem starts with the caller's environment will be confined.
+/// Checks whether a shell that libSystem starts with the program's environment will be confined.
 fn shell_is_confined(call: &CStr, command: *const c_char) -> Result<(), Errno> {
     let environ = search::environ();
     let path = shell::SHELL.as_ptr();
@@ -175,9 +175,9 @@ fn shell_is_confined(call: &CStr, command: *const c_char) -> Result<(), Errno> {
 
 pub(super) extern "C" fn system(command: *const c_char) -> c_int {
     match shell_is_confined(c"system", command) {
-        // SAFETY: the program's own argument.
+        // SAFETY: this is the program's own argument.
         Ok(()) => unsafe { bare::system(command) },
-        // No shell.
+        // The answer for "no shell".
         Err(_) if command.is_null() => 0,
         Err(errno) => Err::<c_int, _>(errno).reply(),
     }
@@ -185,7 +185,7 @@ pub(super) extern "C" fn system(command: *const c_char) -> c_int {
 
 pub(super) extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void {
     match shell_is_confined(c"popen", command) {
-        // SAFETY: the program's own arguments.
+        // SAFETY: these are the program's own arguments.
         Ok(()) => unsafe { bare::popen(command, mode) },
         Err(errno) => Err::<*mut c_void, _>(errno).reply(),
     }

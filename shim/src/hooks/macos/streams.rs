@@ -1,4 +1,4 @@
-//! tmpfile(3), in the run's own temporary directory; libSystem's would go to `/tmp`.
+//! Hook for tmpfile(3), with the file in the run's own temporary directory. libSystem's would be in `/tmp`.
 
 use core::ffi::c_void;
 

@@ -1,4 +1,4 @@
-//! Temporary files and directories in a directory of a descriptor (mkstemp(3)).
+//! Hooks that create temporary files and directories relative to a descriptor (mkstemp(3)).
 
 use core::ffi::{c_char, c_int};
 

@@ -1,6 +1,5 @@
-//! Extended attributes, with libSystem's two more arguments. What changes them needs `update`; the
-//! content of one needs `read`, unless it is one of the system's, which describe the file
-//! (spec §5.2).
+//! Hooks for extended attributes, with libSystem's two additional arguments. Changes need `update`. Reading a value
+//! needs `read`, except for the system's attributes, which describe the file (spec §5.2).
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -12,11 +11,11 @@ use crate::hooks::{metadata, object};
 use crate::memory;
 use crate::sys::{self, Fd};
 
-/// `XATTR_NOFOLLOW` (sys/xattr.h); among flags for a descriptor it has no place.
+/// `XATTR_NOFOLLOW` (sys/xattr.h). Calls on a descriptor do not accept it.
 const NOFOLLOW: c_int = 1;
 const UPDATE: Capabilities = Capabilities::UPDATE;
 
-/// The object, open for a call on descriptors, if `need` is granted on it.
+/// Opens the object for a call on its descriptor, if `need` is granted on it.
 fn opened(
     call: &CStr,
     path: *const c_char,

@@ -1,4 +1,4 @@
-//! Opening with openat2(2), which proves that no link was on the way; else by holding first.
+//! Opens files with openat2(2), which proves that no symlink was on the way. Otherwise pins the object first.
 
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use crate::{links, places, remembered, resolve, sys};
 #[path = "planted.rs"]
 mod planted;
 
-/// The flags openat2(2) knows. open(2) ignores others, openat2 refuses them.
+/// The flags that openat2(2) knows. open(2) ignores others, and openat2 rejects them.
 const KNOWN: c_int = libc::O_ACCMODE
     | libc::O_CREAT
     | libc::O_EXCL
@@ -38,27 +38,27 @@ const KNOWN: c_int = libc::O_ACCMODE
     | libc::O_PATH
     | libc::O_TMPFILE;
 
-/// The flags that mean something beside `O_PATH` (open(2)).
+/// The flags that have a meaning with `O_PATH` (open(2)).
 const KNOWN_WITH_PATH: c_int =
     libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
 
-/// The flags with which a link at the end of the path is not followed.
+/// The flags that prevent following a symlink at the end of the path.
 pub(super) const STOPS_AT_LINK: c_int = libc::O_NOFOLLOW;
 
-/// The flags that mean something.
+/// Removes flags without a meaning.
 pub(super) const fn known(flags: c_int) -> c_int {
     flags & if flags & libc::O_PATH == 0 { KNOWN } else { KNOWN_WITH_PATH }
 }
 
-/// Whether the descriptor gives no access to the object.
+/// Whether the descriptor will give no access to the object.
 pub(super) const fn is_bare(how: How) -> bool {
     how.has(libc::O_PATH)
 }
 
-/// Opens a name, or fails with `ELOOP` where a link is on the way.
+/// Opens a name. Fails with `ELOOP` if a symlink is on the way.
 pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<sys::Fd, Errno> {
     match sys::openat2(dirfd, path, how.flags, how.mode, how.resolve | sys::NO_SYMLINKS) {
-        // Older kernels, and containers, do not know it; on the way to one name there is only what is at its end.
+        // Older kernels and containers lack openat2. A single name has no symlinks but at its end.
         Err(Errno::ENOSYS | Errno::EPERM)
             if how.resolve == 0 && !path.to_bytes().contains(&b'/') =>
         {
@@ -68,13 +68,13 @@ pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<
     }
 }
 
-/// Whether the last open that was for the library to judge found nothing: who looks for a file in several places
-/// goes on to the next.
+/// Whether the last open that the library had to judge found nothing. A program that looks for a file in several places
+/// continues with the next.
 static MISSED: AtomicBool = AtomicBool::new(false);
 
-/// Opens for reading where Landlock holds reading as the policy does: what the kernel opens it has judged, and that
-/// is the object itself, whatever names and links lead to. Where it fails, the policy says why, by `judged`, and
-/// whether that shall be told, or asked about; and where it is likely to, nothing is tried twice.
+/// Opens for reading if Landlock restricts reading exactly as the policy does. Then the kernel has judged the object
+/// that it opens, whatever names and symlinks lead there. If that fails, `judged` determines the policy's reason, and
+/// whether to report it or prompt. If a failure is likely, only `judged` is tried.
 pub(super) fn open_as_held(
     image: &Image<'_>,
     dirfd: c_int,
@@ -89,7 +89,7 @@ pub(super) fn open_as_held(
     if !MISSED.load(Ordering::Relaxed) {
         match how.wait(|| sys::open_as_spelled(dirfd, path, how.flags)) {
             Ok(opened) => return Ok(opened.into_raw()),
-            // A fifo was allowed, and waited for.
+            // The fifo was allowed, and this has waited for it.
             Err(Errno::EINTR) => return Err(Errno::EINTR),
             Err(_) => {}
         }
@@ -99,7 +99,7 @@ pub(super) fn open_as_held(
     outcome
 }
 
-/// Whether the supervisor writes what such a file holds (`.git`, `commondir`), if anybody does.
+/// Whether the open may write a Git link (`.git`, `commondir`). Only the supervisor, if there is one, performs it.
 pub(super) fn may_write_git_link(image: &Image<'_>, spelling: &Spelling, how: How) -> bool {
     how.has(libc::O_WRONLY | libc::O_CREAT)
         && autorun::may_be_git_link(spelling.lexical())
@@ -107,7 +107,7 @@ pub(super) fn may_write_git_link(image: &Image<'_>, spelling: &Spelling, how: Ho
         && image.behind().supervisor
 }
 
-/// As [`open_at`], of a path already read.
+/// Like [`open_at`], for a path that has been read.
 ///
 /// # Errors
 /// As [`open_at`].
@@ -125,7 +125,7 @@ pub(crate) fn open_spelled(
     }
     resolve::expand_alias(image, spelling, !how.stops_at_link())?;
     let mut refusal = None;
-    // Where devices may be, what is opened must be held to be looked at.
+    // If devices may exist, the object must be pinned and examined before it is opened.
     if spelling.is_lexical() && !image.judges_devices() {
         match how.judge(image, &spelling.request()) {
             OpenVerdict::Deny(denial) => refusal = Some(denial),
@@ -161,12 +161,12 @@ pub(crate) fn open_spelled(
     open_through_links(image, call, spelling, how, refusal)
 }
 
-/// Whether a directory is opened by that of its parent: who does so goes on to what is in it.
+/// Whether a directory is opened relative to its parent's descriptor. Such a caller will continue below it.
 const fn is_walk(spelling: &Spelling, how: How) -> bool {
     how.has(libc::O_DIRECTORY) && spelling.is_by_descriptor() && !spelling.is_dotted()
 }
 
-/// Why no file is made of a name with a slash behind it, nor of `.` or `..`, be there one or not.
+/// The error for creating a file with a trailing slash, `.` or `..`, whether it exists or not.
 #[cold]
 #[inline(never)]
 fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: How) -> Errno {
@@ -189,14 +189,13 @@ fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: 
     outcome.err().unwrap_or(if exists { Errno::EEXIST } else { Errno::EISDIR })
 }
 
-/// Whether an error is the kernel's in any case, and not a refusal.
+/// Whether an error of the open is certainly the kernel's, and not a denial.
 const fn is_open(verdict: OpenVerdict) -> bool {
     matches!(verdict, OpenVerdict::Allow | OpenVerdict::OnlyNew(_))
 }
 
-/// Lets the kernel follow links, but none that leads out of the directory that the path is relative
-/// to, where that directory and everything below it grants what is needed. `None` where this does
-/// not settle it.
+/// Has the kernel follow symlinks, but none that leave the starting directory. That requires the directory and
+/// everything below to grant the open. Returns `None` if this does not settle it.
 #[inline(never)]
 fn open_beneath(
     image: &Image<'_>,
@@ -215,13 +214,13 @@ fn open_beneath(
     let path = spelling.text().c_str(end.saturating_add(1));
     match how.wait(|| sys::openat2(pin.raw(), path, how.flags, how.mode, sys::BENEATH)) {
         Ok(opened) => in_place_of(pin, &opened, how).ok().map(Ok),
-        // A fifo was waited for until a handler ran: whoever opened it anew would wait without end.
+        // The open waited for a fifo until a signal handler ran. Opening it again would wait forever.
         Err(Errno::EINTR) => Some(Err(Errno::EINTR)),
         Err(_) => None,
     }
 }
 
-/// The slow path: a link somewhere, or a spelling that only the kernel understands.
+/// The slow path, for a symlink on the way or a spelling that only the kernel understands.
 #[inline(never)]
 fn open_through_links(
     image: &Image<'_>,
@@ -242,8 +241,8 @@ fn open_through_links(
     })
 }
 
-/// Opens what exists at the end of the path: holds it, has it judged, and opens it anew through
-/// its descriptor, with the flags asked.
+/// Opens the existing object at the end of the path. Pins it, judges it, and opens it again through its descriptor with
+/// the requested flags.
 #[inline(never)]
 fn open_existing(
     image: &Image<'_>,
@@ -289,10 +288,10 @@ fn judge_held(
     Ok(())
 }
 
-/// Has the policy judge the device of which the held object may be a node.
+/// Judges the device, if the pinned object is a device node.
 ///
 /// # Errors
-/// `EACCES` where the policy refuses.
+/// `EACCES` if the policy denies it.
 #[cold]
 #[inline(never)]
 pub(super) fn settle_device(
@@ -316,7 +315,7 @@ pub(super) fn settle_device(
     report::settle(image, verdict, Subject::of(call, request))
 }
 
-/// Whether the object is a symbolic link itself.
+/// Whether the object is itself a symlink.
 fn is_symlink(object: &sys::Fd) -> bool {
     sys::status(object).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
 }
@@ -334,10 +333,10 @@ fn open_held(held: sys::Fd, how: How) -> Result<c_int, Errno> {
     in_place_of(held, &opened, how)
 }
 
-/// What is judged for a file without a name, in its directory.
+/// The name that is judged for a nameless file in its directory.
 const UNNAMED: &[u8] = b"#";
 
-/// `O_TMPFILE`: a file without a name is created in a directory.
+/// `O_TMPFILE`: creates a nameless file in a directory.
 #[inline(never)]
 fn open_unnamed(
     image: &Image<'_>,
@@ -348,7 +347,7 @@ fn open_unnamed(
     let mut path = PathBuffer::new();
     let directory = resolve::pin(spelling, libc::O_DIRECTORY, &mut path)?;
     path.push_separator()?;
-    // The kernel shows such files as `#INODE`; any name below the directory is judged alike.
+    // The kernel shows such files as `#INODE`. The verdict is the same for any name below the directory.
     path.push(UNNAMED)?;
     let route = Route::into(image, spelling, UNNAMED)?;
     let request = route.request(path.as_bytes());

@@ -1,5 +1,5 @@
-//! Opening by way of the directory, which is held: what is judged is its canonical path and the name
-//! that it has for the entry, and no link is followed there.
+//! Opens files relative to their pinned directory. The policy judges the directory's canonical path plus the entry's
+//! own name, and no symlink is followed there.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -13,20 +13,20 @@ use crate::path::Spelling;
 use crate::report::Subject;
 use crate::{resolve, sys};
 
-/// The flags with which a link at the end of the path is not followed.
+/// The flags that prevent following a symlink at the end of the path.
 pub(super) const STOPS_AT_LINK: c_int = libc::O_NOFOLLOW | libc::O_NOFOLLOW_ANY | libc::O_SYMLINK;
 
-/// The flags that mean something: the kernel knows.
+/// Keeps all flags, because the kernel knows their meaning.
 pub(super) const fn known(flags: c_int) -> c_int {
     flags
 }
 
-/// Whether the descriptor gives no access to the object: there is no such thing.
+/// Always false: macOS has no descriptors without access to the object.
 pub(super) const fn is_bare(_how: How) -> bool {
     false
 }
 
-/// Opens a name, or fails with `ELOOP` where a link is on the way; with `O_SYMLINK` the link itself.
+/// Opens a name. Fails with `ELOOP` if a symlink is on the way. With `O_SYMLINK`, opens a symlink at the end itself.
 pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<sys::Fd, Errno> {
     let flags = if how.has(libc::O_SYMLINK) {
         how.flags & !(libc::O_NOFOLLOW | libc::O_NOFOLLOW_ANY)
@@ -36,7 +36,7 @@ pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<
     sys::openat(dirfd, path, flags, how.mode)
 }
 
-/// Nobody but the library judges.
+/// Only the library judges opens on macOS.
 pub(super) fn open_as_held(
     _image: &Image<'_>,
     _dirfd: c_int,
@@ -47,10 +47,10 @@ pub(super) fn open_as_held(
     judged()
 }
 
-/// As [`open_at`](super::open_at), of a path already read.
+/// Like [`open_at`](super::open_at), for a path that has been read.
 ///
 /// # Errors
-/// As there.
+/// As [`open_at`](super::open_at).
 pub(crate) fn open_spelled(
     image: &Image<'_>,
     call: &CStr,
@@ -63,7 +63,7 @@ pub(crate) fn open_spelled(
         Err(Failure::Nowhere(Errno::ELOOP))
     } else {
         match create(image, call, spelling, how, Errno::EISDIR) {
-            // By a link.
+            // A symlink led to a directory.
             Err(Failure::Nowhere(Errno::EISDIR | Errno::ENOTDIR))
                 if must_be_directory(spelling) =>
             {
@@ -83,7 +83,7 @@ fn must_be_directory(spelling: &Spelling) -> bool {
     spelling.wants_directory() || !spelling.split().ordinary
 }
 
-/// Whether a link is on the way to the entry.
+/// Whether a symlink is on the way to the entry.
 fn has_links(spelling: &mut Spelling) -> bool {
     let (dirfd, start, end) = (spelling.dirfd(), spelling.tail(), spelling.split().name_at);
     let flags = sys::HOLD_DIRECTORY | libc::O_NOFOLLOW_ANY;
@@ -94,7 +94,7 @@ fn has_links(spelling: &mut Spelling) -> bool {
     held.is_err_and(|errno| errno == Errno::ELOOP)
 }
 
-/// Opens `.`, `..` or the root, or what has a slash behind it, before which links are followed.
+/// Opens `.`, `..` or the root, or a path with a trailing slash. Symlinks before the slash are followed.
 fn open_directory(
     image: &Image<'_>,
     call: &CStr,

@@ -1,6 +1,6 @@
-//! What others left where everybody may leave something (`fs.protected_regular`, `fs.protected_fifos`,
-//! `proc_sys_fs(5)`). An open that would have made a file finds it there; the kernel sees to it by the directory, but
-//! for what is held, which has none.
+//! Protects against files that others left in directories where everybody may create files (`fs.protected_regular`,
+//! `fs.protected_fifos`, `proc_sys_fs(5)`). An open that would have created a file may find theirs. The kernel checks
+//! that by the directory, but an open through a pinned object has none, so this module checks instead.
 
 use core::ffi::CStr;
 
@@ -14,13 +14,13 @@ use crate::path::Spelling;
 use crate::resolve::{self, LINK_BUDGET};
 use crate::sys;
 
-/// The level at which most is kept.
+/// The level that denies the most.
 const STRICTEST: u32 = 2;
 
-/// Whether an open that would have made the object that `spelling` leads to may open it, be it another's.
+/// Checks an existing object that the open would otherwise have created, and that may be another user's.
 ///
 /// # Errors
-/// `EACCES` where it may not, or that cannot be told.
+/// `EACCES` if the open is not allowed or the check fails.
 #[inline(never)]
 pub(super) fn check(
     image: &Image<'_>,
@@ -42,12 +42,12 @@ pub(super) fn check(
         directory_mode: directory.st_mode,
         directory_owner: directory.st_uid,
     };
-    // The setting is read only where it may matter.
+    // Reads the setting only if it may matter.
     let is_kept = left.is_kept(STRICTEST) && left.is_kept(level(setting));
     if is_kept { Err(Errno::EACCES) } else { Ok(()) }
 }
 
-/// The directory by whose entry the object is reached; nothing where a link of `/proc` stands for it.
+/// The directory whose entry leads to the object. `None` for a link in `/proc`.
 fn directory_of(image: &Image<'_>, spelling: &mut Spelling) -> Result<Option<libc::stat>, Errno> {
     let mut target = Far::<PathBuffer>::blank()?;
     for _ in 0..LINK_BUDGET {
@@ -65,7 +65,7 @@ fn directory_of(image: &Image<'_>, spelling: &mut Spelling) -> Result<Option<lib
     Err(Errno::EACCES)
 }
 
-/// The level of a setting, a digit; where it cannot be read, that of most machines.
+/// The level of a setting, a single digit. If it cannot be read, the level of most machines.
 fn level(setting: &CStr) -> u32 {
     let mut text = [b'1'];
     let file = sys::open_canonical(setting, libc::O_RDONLY | libc::O_CLOEXEC);

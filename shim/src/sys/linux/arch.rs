@@ -2,23 +2,23 @@
 
 use core::arch::asm;
 
-/// Makes one system call and returns what the kernel left in the result register: a value, or
-/// the negated errno in `-4095..=-1` (syscall(2), "Architecture calling conventions").
+/// Makes one system call. Returns the kernel's result register: a value, or the negated errno in `-4095..=-1`
+/// (syscall(2), "Architecture calling conventions").
 ///
 /// # Safety
-/// The caller vouches for what the call does to memory that Rust knows of. Pointers that came
-/// from the program need no vouching: the kernel answers EFAULT for bad ones.
+/// The caller answers for the effects of the call on memory that Rust knows. Pointers from the program are safe: the
+/// kernel returns `EFAULT` for bad ones.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
     let [first, second, third, fourth, fifth, sixth] = args;
     let result: isize;
-    // SAFETY: the registers are those of the kernel's calling convention, `rcx` and `r11` are
-    // declared as overwritten, and the caller answers for the call itself.
+    // SAFETY: the registers follow the kernel's calling convention. `rcx` and `r11` are declared as overwritten. The
+    // caller answers for the call itself.
     unsafe {
         asm!(
             "syscall",
-            // It may have held the cookie, which must not stay for libc's next call.
+            // This register may have held the cookie, which must not remain for libc's next call.
             "xor r9d, r9d",
             inlateout("rax") number => result,
             in("rdi") first,
@@ -35,16 +35,16 @@ pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
     result
 }
 
-/// See the x86-64 form.
+/// Like the x86-64 form.
 ///
 /// # Safety
-/// As there.
+/// As for the x86-64 form.
 #[cfg(target_arch = "aarch64")]
 #[inline]
 pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
     let [first, second, third, fourth, fifth, sixth] = args;
     let result: usize;
-    // SAFETY: as on x86-64; `svc` overwrites only the result register.
+    // SAFETY: as on x86-64. `svc` overwrites only the result register.
     unsafe {
         asm!(
             "svc 0",

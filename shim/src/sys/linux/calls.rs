@@ -1,4 +1,4 @@
-//! The system calls the shim makes, typed. None of them goes through libc.
+//! Typed wrappers for the library's system calls. None of them goes through libc.
 
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -40,10 +40,10 @@ impl OpenHow {
     }
 }
 
-/// `RESOLVE_NO_SYMLINKS`: fail with ELOOP where a link lies on the way.
+/// `RESOLVE_NO_SYMLINKS`: fail with `ELOOP` if a symlink is on the way.
 pub(crate) const NO_SYMLINKS: u64 = 0x04;
 
-/// `RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS`: follow links, but none that leads out of the directory.
+/// `RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS`: follow symlinks, except those that leave the directory.
 pub(crate) const BENEATH: u64 = 0x08 | 0x02;
 
 /// The result register as a value or an error.
@@ -54,7 +54,7 @@ pub(crate) fn outcome(result: isize) -> Result<usize, Errno> {
     }
 }
 
-/// A descriptor or other signed number as a register holds it.
+/// A descriptor or other signed number in its register form.
 pub(crate) const fn word(number: c_int) -> usize {
     (number as isize).cast_unsigned()
 }
@@ -72,46 +72,45 @@ fn number(call: libc::c_long) -> usize {
     usize::try_from(call).unwrap_or(usize::MAX)
 }
 
-/// Makes a call whose pointers are the program's own, or of memory that the kernel only reads.
+/// Makes a call whose pointers are the program's own, or point to memory that the kernel only reads.
 pub(crate) fn call(nr: libc::c_long, args: [usize; 6]) -> Result<usize, Errno> {
-    // SAFETY: by this function's contract no argument points to memory of the shim that the
-    // kernel writes; the program's own pointers are between the program and the kernel.
+    // SAFETY: by this function's contract, no argument points to memory of the library that the kernel writes. The
+    // program's own pointers are between the program and the kernel.
     outcome(unsafe { syscall6(number(nr), args) })
 }
 
-/// As [`call`], where the kernel writes into memory of the shim.
+/// Like [`call`], if the kernel writes to memory of the library.
 ///
 /// # Safety
-/// The out-pointers among `args` must be valid for what the call writes.
+/// The output pointers in `args` must be valid for everything that the call writes.
 pub(crate) unsafe fn call_out(nr: libc::c_long, args: [usize; 6]) -> Result<usize, Errno> {
     // SAFETY: the caller vouches for the pointers.
     outcome(unsafe { syscall6(number(nr), args) })
 }
 
-/// The number by which the kernel's filter tells a call that a hook has judged already, in the
-/// register of a sixth argument that the call does not have; zero where nothing is filtered.
+/// The number that marks a call as judged by a hook, so that the kernel's filter recognizes it. It goes in the register
+/// of a sixth argument, which the call does not have. Zero if nothing is filtered.
 ///
-/// Like all that is written when the library is loaded it lies on the pages that the loader writes to: each other
-/// page would cost every process a fault.
+/// Like all data that is written at load time, it lies on pages that the loader writes anyway. Every other page would
+/// cost each process a fault.
 #[unsafe(link_section = ".data")]
 static COOKIE: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether a supervisor performs what Landlock refuses although the policy allows it.
+/// Whether a supervisor performs calls that Landlock denies and the policy allows.
 #[unsafe(link_section = ".data")]
 static SUPERVISED: AtomicBool = AtomicBool::new(false);
 
-/// From now on calls that were judged say so.
+/// Makes judged calls carry the mark from now on.
 pub(crate) fn show_judged(session: u64, supervised: bool) {
     COOKIE.store(usize::try_from(session).unwrap_or(0), Ordering::Relaxed);
     SUPERVISED.store(supervised, Ordering::Relaxed);
 }
 
-/// Makes a call that a hook has judged, so that no other layer does so again. Its pointers are as
-/// for [`call`].
+/// Makes a call that a hook has judged, so that no other layer judges it again. Its pointers are as for [`call`].
 ///
-/// Landlock cannot say everything that a policy does: the removal of a rule's own anchor, a name
-/// that did not exist when the run began, a move between directories with different rules. What it
-/// refuses of these the supervisor is asked for, by the same call without the cookie.
+/// Landlock cannot express all of a policy: the removal of a rule's own anchor, a name that did not exist when the run
+/// began, a move between directories with different rules. If Landlock denies such a call, it is repeated without the
+/// cookie, which asks the supervisor.
 pub(crate) fn judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
     match only_judged(nr, args) {
         Err(Errno::EACCES | Errno::EXDEV) if SUPERVISED.load(Ordering::Relaxed) => {
@@ -126,13 +125,13 @@ pub(crate) fn is_supervised() -> bool {
     SUPERVISED.load(Ordering::Relaxed)
 }
 
-/// As [`judged`], of a call that nobody could do for the process.
+/// Like [`judged`], for a call that nobody else could make for the process.
 pub(crate) fn only_judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
     let [first, second, third, fourth, fifth] = args;
     call(nr, [first, second, third, fourth, fifth, COOKIE.load(Ordering::Relaxed)])
 }
 
-/// Makes a call that says nothing of a judgement.
+/// Makes a call without the mark of a judgement.
 pub(super) fn unjudged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
     let [first, second, third, fourth, fifth] = args;
     call(nr, [first, second, third, fourth, fifth, 0])
@@ -142,7 +141,7 @@ fn address(path: &CStr) -> usize {
     path.as_ptr().expose_provenance()
 }
 
-/// openat2(2). Mode bits are passed only with a flag that creates, as the kernel demands.
+/// openat2(2). Passes mode bits only with a flag that creates, as the kernel requires.
 pub(crate) fn openat2(
     dirfd: c_int,
     path: &CStr,
@@ -150,7 +149,7 @@ pub(crate) fn openat2(
     mode: u32,
     resolve: u64,
 ) -> Result<Fd, Errno> {
-    // The supervisor cannot hand over what only holds an object.
+    // The supervisor cannot pass on an `O_PATH` descriptor.
     let call = if flags & libc::O_PATH == 0 { judged } else { only_judged };
     OpenHow::new(flags, mode, resolve).open(dirfd, path, call)
 }
@@ -159,7 +158,7 @@ pub(crate) fn openat2(
 pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Result<Fd, Errno> {
     let args = [word(dirfd), address(path), word(flags), mode as usize, 0];
     match only_judged(libc::SYS_openat, args) {
-        // The filter tells by its flags which openat(2) the supervisor hears of, and that is not each.
+        // The filter selects by flags which openat(2) calls reach the supervisor, and not all do.
         Err(Errno::EACCES) if flags & libc::O_PATH == 0 && SUPERVISED.load(Ordering::Relaxed) => {
             OpenHow::new(flags, mode, 0).open(dirfd, path, unjudged)
         }
@@ -167,7 +166,7 @@ pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Resu
     }
 }
 
-/// openat(2) of the program's own words, which Landlock is to judge, and nobody else.
+/// openat(2) of the program's own path. Only Landlock judges it.
 pub(crate) fn open_as_spelled(
     dirfd: c_int,
     path: *const c_char,
@@ -177,7 +176,7 @@ pub(crate) fn open_as_spelled(
     only_judged(libc::SYS_openat, args).map(|fd| Fd::adopt(int(fd)))
 }
 
-/// open(2) of the program's own words, for the supervisor to judge and to do.
+/// open(2) of the program's own path. The supervisor judges and performs it.
 pub(crate) fn open_by_supervisor(
     dirfd: c_int,
     path: *const c_char,
@@ -190,12 +189,12 @@ pub(crate) fn open_by_supervisor(
     unjudged(libc::SYS_openat2, args).map(int)
 }
 
-/// Opens a path on which no link lies.
+/// Opens a path without a symlink on the way.
 pub(crate) fn open_canonical(path: &CStr, flags: c_int) -> Result<Fd, Errno> {
     openat2(libc::AT_FDCWD, path, flags, 0, NO_SYMLINKS)
 }
 
-/// dup3(2): makes the number of `old` stand for what `new` is; `flags` is `O_CLOEXEC` or zero.
+/// dup3(2): makes `old`'s number refer to `new`'s file; `flags` is `O_CLOEXEC` or zero.
 pub(crate) fn replace(old: &Fd, new: &Fd, flags: c_int) -> Result<(), Errno> {
     call(libc::SYS_dup3, [word(new.raw()), word(old.raw()), word(flags), 0, 0, 0]).map(|_| ())
 }
@@ -205,12 +204,12 @@ pub(crate) fn seek_to_end(fd: &Fd) -> Result<(), Errno> {
     call(libc::SYS_lseek, [word(fd.raw()), 0, word(libc::SEEK_END), 0, 0, 0]).map(|_| ())
 }
 
-/// close(2); there is nothing to do about an error.
+/// close(2). Nothing can be done about an error.
 pub(crate) fn close(fd: c_int) {
     let _ = call(libc::SYS_close, [word(fd), 0, 0, 0, 0, 0]);
 }
 
-/// readlinkat(2) into `buffer`; the number of bytes written.
+/// readlinkat(2) into `buffer`. Returns the number of bytes.
 pub(crate) fn readlinkat(
     dirfd: c_int,
     path: &CStr,
@@ -218,12 +217,12 @@ pub(crate) fn readlinkat(
     capacity: usize,
 ) -> Result<usize, Errno> {
     let args = [word(dirfd), address(path), buffer.expose_provenance(), capacity, 0, 0];
-    // SAFETY: the kernel writes at most `capacity` bytes; callers pass a buffer of theirs.
+    // SAFETY: the kernel writes at most `capacity` bytes, and callers pass a buffer of their own.
     unsafe { call_out(libc::SYS_readlinkat, args) }
 }
 
-/// Where the working directory is, into `buffer` (getcwd(2)); the length of the path. Of one that was removed,
-/// where it was, with the kernel's mark: it still has a `.` and a `..`.
+/// Stores the path of the working directory in `buffer` (getcwd(2)). Returns its length. For a removed directory, which
+/// still has `.` and `..`, it is the former path with the kernel's mark.
 pub(crate) fn getcwd(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
     let args = [buffer.expose_provenance(), capacity, 0, 0, 0, 0];
     // SAFETY: as for `readlinkat`.
@@ -239,7 +238,7 @@ pub(crate) fn getcwd(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
 pub(crate) fn fstat(fd: c_int) -> Result<libc::stat, Errno> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::uninit();
     let args = [word(fd), stat.as_mut_ptr().expose_provenance(), 0, 0, 0, 0];
-    // SAFETY: the kernel fills the whole structure, whose layout on 64-bit Linux is libc's.
+    // SAFETY: the kernel fills the whole structure. On 64-bit Linux, libc's has the same layout.
     unsafe { call_out(libc::SYS_fstat, args) }?;
     // SAFETY: the call succeeded.
     Ok(unsafe { stat.assume_init() })
@@ -250,7 +249,7 @@ pub(crate) fn fcntl(fd: c_int, command: c_int, argument: c_int) -> Result<c_int,
     call(libc::SYS_fcntl, [word(fd), word(command), word(argument), 0, 0, 0]).map(int)
 }
 
-/// mmap(2) of a whole file from its beginning.
+/// mmap(2) of a file from its start.
 pub(crate) fn map(fd: c_int, length: usize, protection: c_int) -> Result<*mut u8, Errno> {
     let args = [0, length, word(protection), word(libc::MAP_SHARED), word(fd), 0];
     // SAFETY: a fresh mapping overlaps nothing.
@@ -258,14 +257,14 @@ pub(crate) fn map(fd: c_int, length: usize, protection: c_int) -> Result<*mut u8
     Ok(core::ptr::with_exposed_provenance_mut(address))
 }
 
-/// read(2) into `buffer`; the number of bytes read.
+/// read(2) into `buffer`. Returns the number of bytes.
 pub(crate) fn read(fd: c_int, buffer: &mut [u8]) -> Result<usize, Errno> {
     let args = [word(fd), buffer.as_mut_ptr().expose_provenance(), buffer.len(), 0, 0, 0];
     // SAFETY: the kernel writes at most the buffer's length.
     unsafe { call_out(libc::SYS_read, args) }
 }
 
-/// pread64(2) into `buffer`; the number of bytes read.
+/// pread64(2) into `buffer`. Returns the number of bytes.
 pub(crate) fn pread(fd: c_int, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
     let offset = usize::try_from(offset).map_err(|_| Errno::EINVAL)?;
     let args = [word(fd), buffer.as_mut_ptr().expose_provenance(), buffer.len(), offset, 0, 0];
@@ -273,18 +272,18 @@ pub(crate) fn pread(fd: c_int, buffer: &mut [u8], offset: u64) -> Result<usize, 
     unsafe { call_out(libc::SYS_pread64, args) }
 }
 
-/// writev(2) of all `parts` at once; the number of bytes written.
+/// writev(2) of all `parts` at once. Returns the number of bytes.
 pub(crate) fn write_all<const N: usize>(fd: c_int, parts: [&[u8]; N]) -> Result<usize, Errno> {
     let vectors = vectors(parts);
     call(libc::SYS_writev, [word(fd), vectors.as_ptr().expose_provenance(), N, 0, 0, 0])
 }
 
-/// Tells the supervisor what was refused; whether there was one to hear it.
+/// Reports a denial to the supervisor. Returns none if there is no supervisor.
 pub(crate) fn tell_supervisor<const N: usize>(record: [&[u8]; N]) -> Option<usize> {
     let vectors = vectors(record);
     loop {
         match call(telling::CALL, [vectors.as_ptr().expose_provenance(), N, 0, 0, 0, 0]) {
-            // A handler of the program's ran before anybody took the call.
+            // A signal handler of the program ran before the supervisor received the call.
             Err(Errno::EINTR) => {}
             answer => return answer.ok(),
         }
@@ -295,12 +294,12 @@ fn vectors<const N: usize>(parts: [&[u8]; N]) -> [libc::iovec; N] {
     parts.map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() })
 }
 
-/// write(2) of a part of `bytes`; the number of bytes written.
+/// write(2) of a part of `bytes`. Returns the number of bytes.
 pub(crate) fn write(fd: c_int, bytes: &[u8]) -> Result<usize, Errno> {
     call(libc::SYS_write, [word(fd), bytes.as_ptr().expose_provenance(), bytes.len(), 0, 0, 0])
 }
 
-/// getrandom(2): fills all of a short `buffer`.
+/// getrandom(2): fills a short `buffer` completely.
 pub(crate) fn random(buffer: &mut [u8]) -> Result<(), Errno> {
     let args = [buffer.as_mut_ptr().expose_provenance(), buffer.len(), 0, 0, 0, 0];
     // SAFETY: the kernel writes at most the buffer's length.
@@ -313,14 +312,14 @@ pub(crate) fn getpid() -> c_int {
     call(libc::SYS_getpid, [0; 6]).map_or(0, int)
 }
 
-/// Where the heap ends that brk(2) extends; zero where that is not known.
+/// The end of the heap that brk(2) extends; zero if unknown.
 pub(crate) fn program_break() -> usize {
-    // An address that cannot be changes nothing, and has the present one returned.
+    // An impossible address changes nothing, and the kernel returns the current one.
     call(libc::SYS_brk, [0; 6]).unwrap_or(0)
 }
 
-/// Whether eight bytes at `address` can be read, without touching them: the kernel copies the
-/// signal set in before it finds that the operation is none (`kernel/signal.c`).
+/// Whether eight bytes at `address` are readable. Does not access them itself: the kernel copies them as a signal set
+/// before it rejects the operation (`kernel/signal.c`).
 pub(crate) fn readable(address: usize) -> bool {
     let no_operation = 0x7fff_ffff;
     let args = [no_operation, address, 0, 8, 0, 0];

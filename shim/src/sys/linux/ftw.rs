@@ -1,4 +1,4 @@
-//! nftw(3) as the libraries of Linux have it (ftw.h).
+//! Constants of nftw(3) in glibc and musl (ftw.h).
 
 use core::ffi::c_int;
 
@@ -9,13 +9,13 @@ pub(crate) const PHYSICAL: c_int = 1;
 pub(crate) const MOUNT: c_int = 2;
 pub(crate) const CHANGE: c_int = 4;
 pub(crate) const DEPTH: c_int = 8;
-/// glibc's.
+/// Only in glibc.
 pub(crate) const ACTIONS: c_int = 16;
 
-/// What readdir(3) returns.
+/// The entry type of readdir(3).
 pub(crate) type Entry = libc::dirent64;
 
-/// The number of a kind: musl's are greater by one.
+/// The number of a kind. musl's are greater by one.
 pub(crate) fn number(kind: Kind) -> c_int {
     let number = match kind {
         Kind::File => 0,

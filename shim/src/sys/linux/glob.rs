@@ -1,4 +1,4 @@
-//! glob(3) as glibc has it (glob.h).
+//! Constants and types of glob(3) in glibc (glob.h).
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -7,10 +7,10 @@ use crate::libc_functions;
 /// `GLOB_ABORTED`.
 pub(crate) const ABORTED: c_int = 2;
 
-/// `GLOB_ALTDIRFUNC`: the table names the functions to list directories with.
+/// `GLOB_ALTDIRFUNC`: the table holds the functions for listing directories.
 pub(crate) const OWN_FUNCTIONS: c_int = 1 << 9;
 
-/// `glob_t`: the part before the functions is POSIX's and the flags.
+/// `glob_t`. The fields before the functions are POSIX's and the flags.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct GlobTable {
@@ -25,7 +25,7 @@ pub(crate) struct GlobTable {
     pub(crate) stat: *const c_void,
 }
 
-/// Whether the table of the program's libc is this one: musl's has no such functions.
+/// Whether the program's libc uses this table. musl's has no such functions.
 pub(crate) fn has_known_table() -> bool {
     libc_functions::is_glibc()
 }

@@ -1,4 +1,4 @@
-//! Linux: raw system calls, without libc between the shim and the kernel.
+//! Linux: raw system calls, without libc between the library and the kernel.
 
 mod arch;
 mod calls;

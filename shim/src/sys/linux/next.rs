@@ -1,17 +1,16 @@
-//! The next definition of a function: libc's own, which a hook stands in front of.
+//! Finds the next definition of a function: libc's own, which a hook replaces. Used by hooks that call libc's function.
 //!
-//! The loader's list of objects is walked by hand, because `dlsym` takes locks and may allocate.
-//! Everything read here was written by the loader (glibc's and musl's agree: `<link.h>`, elf(5),
-//! System V gABI "Dynamic Linking") before the first instruction of the program ran; objects that
-//! are loaded later only follow behind those.
+//! This walks the loader's list of objects itself, because `dlsym` takes locks and may allocate. The loader wrote
+//! everything read here before the program's first instruction. glibc's and musl's formats agree (`<link.h>`, elf(5),
+//! System V gABI "Dynamic Linking"). Objects that are loaded later only follow behind those.
 
 use core::ffi::{CStr, c_ulong};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 unsafe extern "C" {
-    /// The shim's own dynamic section; the linker defines it.
+    /// The library's own dynamic section, which the linker defines.
     static _DYNAMIC: [u64; 2];
-    /// getauxval(3), through `c/process.c`.
+    /// getauxval(3), called through `c/process.c`.
     safe fn jp_auxiliary(entry: c_ulong) -> c_ulong;
 }
 
@@ -26,17 +25,16 @@ const DT_DEBUG: u64 = 21;
 const DT_GNU_HASH: u64 = 0x6fff_fef5;
 const DT_VERSYM: u64 = 0x6fff_fff0;
 
-/// The bit of a `DT_VERSYM` entry that says: not the default version of that name.
+/// The bit of a `DT_VERSYM` entry that marks a version other than the default.
 const NOT_DEFAULT: u16 = 0x8000;
 const STT_FUNC: u8 = 2;
 const STT_GNU_IFUNC: u8 = 10;
 
-/// A function behind the shim's own of that name, looked up once.
+/// The function that the library's own one of the same name replaces. Looked up once.
 #[derive(Debug)]
 pub(crate) struct Original {
     name: &'static CStr,
-    /// Zero until found. Two threads, or a `vfork` child, may find it at the same time: it is the
-    /// same address.
+    /// Zero until found. Two threads, or a `vfork` child, may find it at the same time, with the same address.
     address: AtomicUsize,
 }
 
@@ -45,7 +43,7 @@ impl Original {
         Self { name, address: AtomicUsize::new(0) }
     }
 
-    /// The address of the function; `None` where this process's libc has none of that name.
+    /// The address of the function, or `None` if this process's libc lacks it.
     pub(crate) fn address(&self) -> Option<usize> {
         let known = self.address.load(Ordering::Relaxed);
         if known != 0 {
@@ -57,16 +55,16 @@ impl Original {
     }
 }
 
-/// Which of the versions of a function.
+/// The wanted version of a function.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     Default,
-    /// Some have no default: they are there for old programs only.
+    /// Any version. Some functions have no default one, and exist only for old programs.
     Any,
     At(usize),
 }
 
-/// The first definition of the function `name` in the objects that were loaded after the shim.
+/// The first definition of the function `name` in the objects that were loaded after the library.
 pub(crate) fn next(name: &CStr) -> Option<usize> {
     find_next(name, Wanted::Default).or_else(|| find_next(name, Wanted::Any))
 }
@@ -83,13 +81,13 @@ fn find_next(name: &CStr, wanted: Wanted) -> Option<usize> {
     None
 }
 
-/// The shim's own function `name`, if it exports one.
+/// The library's own function `name`, if it exports one.
 pub(crate) fn own(name: &CStr) -> Option<usize> {
     Object::new(&peek(own_object()?))?.find(name, Wanted::Default)
 }
 
-/// Whether the function at `address` is a definition of `name`, of whatever version, in an object
-/// from the shim up to libc. Objects behind libc may be unloaded at any time.
+/// Whether the function at `address` is a definition of `name`, in any version, in an object from the library up to
+/// libc. Objects after libc may be unloaded at any time.
 pub(crate) fn is_original(name: &CStr, address: usize) -> bool {
     const ONLY_IN_LIBC: &CStr = c"__libc_start_main";
     let mut at = own_object().map_or(0, |own| peek::<LinkMap>(own).next);
@@ -108,7 +106,7 @@ pub(crate) fn is_original(name: &CStr, address: usize) -> bool {
     false
 }
 
-/// The shim's own entry in the loader's list.
+/// The library's own entry in the loader's list.
 fn own_object() -> Option<usize> {
     let own = (&raw const _DYNAMIC).addr();
     let mut at = first_object()?;
@@ -122,11 +120,11 @@ fn own_object() -> Option<usize> {
     None
 }
 
-/// Reads what the loader left at `address`.
+/// Reads a structure of the loader at `address`.
 fn peek<T: Copy>(address: usize) -> T {
     let place = core::ptr::with_exposed_provenance::<T>(address);
-    // SAFETY: addresses come from the loader's structures alone, which stay mapped, and every `T`
-    // used in this file is valid with any bytes.
+    // SAFETY: addresses come only from the loader's structures, which stay mapped. Every `T` used in this file is valid
+    // with any bytes.
     unsafe { place.read_unaligned() }
 }
 
@@ -170,9 +168,9 @@ fn auxiliary(entry: c_ulong) -> usize {
     usize::try_from(jp_auxiliary(entry)).unwrap_or(0)
 }
 
-/// The head of the loader's list, through the `DT_DEBUG` entry that it fills in for debuggers.
+/// The head of the loader's list, from the `DT_DEBUG` entry that it fills in for debuggers.
 fn first_object() -> Option<usize> {
-    /// Where `r_map` is in `struct r_debug`.
+    /// Offset of `r_map` in `struct r_debug`.
     const MAP: usize = 8;
     let headers = auxiliary(libc::AT_PHDR);
     let count = auxiliary(libc::AT_PHNUM);
@@ -207,7 +205,7 @@ fn entry(dynamic: usize, tag: u64) -> Option<usize> {
     }
 }
 
-/// The tables of one loaded object that a look-up needs.
+/// The tables of one loaded object that a lookup needs.
 struct Object {
     base: usize,
     symbols: usize,
@@ -226,7 +224,7 @@ impl Object {
         if map.dynamic == 0 {
             return None;
         }
-        // glibc relocates these entries in place, musl does not.
+        // glibc relocates these entries in place; musl does not.
         let table = |tag| {
             entry(map.dynamic, tag)
                 .map(|value| if value < map.base { value.wrapping_add(map.base) } else { value })
@@ -241,7 +239,7 @@ impl Object {
         })
     }
 
-    /// The version of the function `name` that is `wanted`, if the object defines it.
+    /// The function `name` in the `wanted` version, if the object defines it.
     fn find(&self, name: &CStr, wanted: Wanted) -> Option<usize> {
         match self.index {
             Index::Gnu(table) => self.find_gnu(table, name, wanted),
@@ -249,7 +247,7 @@ impl Object {
         }
     }
 
-    /// `DT_GNU_HASH`: symbols of one bucket stand side by side, the last marked by an odd hash.
+    /// Searches `DT_GNU_HASH`. Symbols of a bucket are adjacent, and an odd hash marks the last.
     fn find_gnu(&self, table: usize, name: &CStr, wanted: Wanted) -> Option<usize> {
         let [buckets, first, bloom, _]: [u32; 4] = peek(table);
         let hash = name
@@ -279,7 +277,7 @@ impl Object {
         }
     }
 
-    /// `DT_HASH`: symbols of one bucket form a list.
+    /// Searches `DT_HASH`. Symbols of a bucket form a list.
     fn find_system_v(&self, table: usize, name: &CStr, wanted: Wanted) -> Option<usize> {
         let [buckets, _]: [u32; 2] = peek(table);
         let hash = name.to_bytes().iter().fold(0_u32, |hash, &byte| {
@@ -298,8 +296,7 @@ impl Object {
         None
     }
 
-    /// The address of symbol `index`, if it is a definition of a function `name`, of the version
-    /// that is `wanted`.
+    /// The address of symbol `index`, if it defines a function `name` in the `wanted` version.
     fn definition(&self, index: u32, name: &CStr, wanted: Wanted) -> Option<usize> {
         let symbol: Symbol = element(self.symbols, index as usize);
         let kind = symbol.info & 0xf;
@@ -328,7 +325,7 @@ impl Object {
     }
 }
 
-/// Asks an indirect function which implementation suits this processor.
+/// Calls an indirect function's resolver, which chooses the implementation for this processor.
 #[cfg(target_arch = "x86_64")]
 fn choose(resolver: usize) -> usize {
     type Resolver = extern "C" fn() -> usize;
@@ -337,7 +334,7 @@ fn choose(resolver: usize) -> usize {
     resolver()
 }
 
-/// See the x86-64 form; here the resolver is told the processor's features (`<sys/ifunc.h>`).
+/// Like the x86-64 form, but the resolver gets the processor's features (`<sys/ifunc.h>`).
 #[cfg(target_arch = "aarch64")]
 fn choose(resolver: usize) -> usize {
     type Resolver = extern "C" fn(u64, *const [u64; 3]) -> usize;

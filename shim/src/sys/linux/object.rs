@@ -1,5 +1,4 @@
-//! Acting on an object that is held, or on an entry of a directory that is held: what a hook judged
-//! is what the kernel changes.
+//! Calls on a pinned object, or on an entry of a pinned directory. So the kernel changes exactly what a hook judged.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -9,13 +8,13 @@ use crate::errno::Errno;
 use crate::places::DescriptorLink;
 use crate::sys::Fd;
 
-/// An object that is held, by an `O_PATH` descriptor.
+/// An object that an `O_PATH` descriptor pins.
 pub(crate) type Object = Fd;
 
-/// The bit of `AT_` flags for "the descriptor itself", where the path is empty.
+/// The `AT_` flag for "the descriptor itself" with an empty path.
 pub(crate) const EMPTY_PATH: c_int = libc::AT_EMPTY_PATH;
 
-/// Whether a path beside these flags may be empty.
+/// Whether these flags allow an empty path.
 pub(crate) const fn may_be_empty(flags: c_int) -> bool {
     flags & EMPTY_PATH != 0
 }
@@ -26,14 +25,14 @@ pub(crate) const RENAME_EXCHANGE: c_uint = libc::RENAME_EXCHANGE;
 
 const EMPTY: &CStr = c"";
 
-/// fchmodat2(2), which the C library's headers do not name yet.
+/// fchmodat2(2), which libc's headers do not define yet.
 pub(crate) const FCHMODAT2: core::ffi::c_long = 452;
 
 fn address(text: &CStr) -> usize {
     text.as_ptr().expose_provenance()
 }
 
-/// Makes a call that takes a path, on exactly the object held.
+/// Makes a call that takes a path, on exactly the pinned object.
 fn through_link(
     object: &Object,
     act: impl FnOnce(usize) -> Result<usize, Errno>,
@@ -41,25 +40,25 @@ fn through_link(
     act(address(DescriptorLink::new(object.raw()).as_c_str())).map(|_| ())
 }
 
-/// What stat(2) says of the object, a link itself included.
+/// stat(2) of the object, even if it is a symlink.
 pub(crate) fn status(object: &Object) -> Result<libc::stat, Errno> {
     fstat(object.raw())
 }
 
-/// Flags that hold a directory.
+/// Flags that pin a directory.
 pub(crate) const HOLD_DIRECTORY: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
 
-/// Opens the object anew.
+/// Opens the object again.
 pub(crate) fn reopen(object: &Object, flags: c_int) -> Result<Fd, Errno> {
     openat(libc::AT_FDCWD, DescriptorLink::new(object.raw()).as_c_str(), flags, 0)
 }
 
-/// Whether there is an entry of that name, be it a dangling link; if not, why.
+/// Looks for an entry of that name, even a dangling symlink. The error says why there is none.
 pub(crate) fn find(dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     openat(dirfd, name, libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC, 0).map(|_| ())
 }
 
-/// What stat(2) says of the entry of that name, a link itself included.
+/// stat(2) of the entry of that name, even if it is a symlink.
 pub(crate) fn look(dirfd: c_int, name: &CStr) -> Result<libc::stat, Errno> {
     fstat(openat(dirfd, name, libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC, 0)?.raw())
 }
@@ -76,7 +75,7 @@ pub(crate) fn truncate(object: &Object, length: i64) -> Result<(), Errno> {
     through_link(object, |link| judged(libc::SYS_truncate, [link, length, 0, 0, 0]))
 }
 
-/// chmod(2); a link has no mode of its own.
+/// chmod(2). A symlink has no mode of its own.
 pub(crate) fn set_mode(object: &Object, mode: c_uint) -> Result<(), Errno> {
     if status(object).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK) {
         return Err(Errno(libc::EOPNOTSUPP));
@@ -86,7 +85,7 @@ pub(crate) fn set_mode(object: &Object, mode: c_uint) -> Result<(), Errno> {
     })
 }
 
-/// fchmodat2(2) of what a descriptor stands for, which may be a bare one or the working directory.
+/// fchmodat2(2) of a descriptor's object. The descriptor may be bare or `AT_FDCWD`.
 pub(crate) fn set_mode_of(fd: c_int, mode: c_uint) -> Result<(), Errno> {
     let flags = word(libc::AT_EMPTY_PATH);
     judged(FCHMODAT2, [word(fd), address(EMPTY), mode as usize, flags, 0]).map(|_| ())
@@ -102,7 +101,7 @@ pub(crate) fn set_owner(object: &Object, owner: [c_uint; 2]) -> Result<(), Errno
     set_owner_of(object.raw(), owner)
 }
 
-/// chown(2) of what a descriptor stands for, which may be a bare one or the working directory.
+/// chown(2) of a descriptor's object. The descriptor may be bare or `AT_FDCWD`.
 pub(crate) fn set_owner_of(fd: c_int, owner: [c_uint; 2]) -> Result<(), Errno> {
     let [uid, gid] = owner.map(|id| id as usize);
     let args = [word(fd), address(EMPTY), uid, gid, word(libc::AT_EMPTY_PATH)];
@@ -115,7 +114,7 @@ pub(crate) fn fchown(fd: c_int, owner: [c_uint; 2]) -> Result<(), Errno> {
     judged(libc::SYS_fchown, [word(fd), uid, gid, 0, 0]).map(|_| ())
 }
 
-/// Two times, those of the program or of the shim; null for now.
+/// Two times of the program or the library. Null means now.
 pub(crate) type TimesPointer = *const libc::timespec;
 
 /// `utimensat(2)`.
@@ -129,7 +128,7 @@ pub(crate) fn set_times(object: &Object, times: TimesPointer) -> Result<(), Errn
     })
 }
 
-/// `utimensat(2)` of what a descriptor stands for, which may be a bare one or the working directory.
+/// `utimensat(2)` of a descriptor's object. The descriptor may be bare or `AT_FDCWD`.
 pub(crate) fn set_times_of(fd: c_int, times: TimesPointer) -> Result<(), Errno> {
     let flags = word(libc::AT_EMPTY_PATH);
     let args = [word(fd), address(EMPTY), times.expose_provenance(), flags, 0];
@@ -157,7 +156,7 @@ pub(crate) fn mknodat(
     judged(libc::SYS_mknodat, [word(dirfd), address(name), mode as usize, device, 0]).map(|_| ())
 }
 
-/// symlinkat(2), to the program's text.
+/// symlinkat(2), with the program's own target text.
 pub(crate) fn symlinkat(target: *const c_char, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     let args = [target.expose_provenance(), word(dirfd), address(name), 0, 0];
     judged(libc::SYS_symlinkat, args).map(|_| ())
@@ -174,19 +173,20 @@ pub(crate) fn rename(from: (c_int, &CStr), to: (c_int, &CStr), flags: c_uint) ->
     judged(libc::SYS_renameat2, args).map(|_| ())
 }
 
-/// As [`rename`] without flags, for the supervisor to judge and to do.
+/// Like [`rename`] without flags. The supervisor judges and performs it.
 pub(crate) fn rename_by_supervisor(from: (c_int, &CStr), to: (c_int, &CStr)) -> Result<(), Errno> {
     let args = [word(from.0), address(from.1), word(to.0), address(to.1), 0];
     unjudged(libc::SYS_renameat2, args).map(|_| ())
 }
 
-/// linkat(2) of an entry: of a link itself, and of no directory.
+/// linkat(2) of an entry. Links a symlink itself, and fails for a directory.
 pub(crate) fn link_entry(from: (c_int, &CStr), to: (c_int, &CStr)) -> Result<(), Errno> {
     let args = [word(from.0), address(from.1), word(to.0), address(to.1), 0];
     judged(libc::SYS_linkat, args).map(|_| ())
 }
 
-/// As [`link_entry`], of what is neither a directory (`EPERM`) nor a symlink (`ELOOP`), whatever has the name by then.
+/// Like [`link_entry`], but also fails for a symlink (`ELOOP`; a directory gives `EPERM`), whatever has the name by
+/// then.
 pub(crate) fn link_plain(from: (c_int, &CStr), to: (c_int, &CStr)) -> Result<(), Errno> {
     let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     let pinned = openat(from.0, from.1, flags, 0)?;
@@ -202,22 +202,22 @@ pub(crate) fn is_symlink(dirfd: c_int, name: &CStr) -> bool {
     look(dirfd, name).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
 }
 
-/// Whether a descriptor stands for a symlink itself.
+/// Whether a descriptor refers to a symlink itself.
 pub(crate) fn is_symlink_descriptor(fd: c_int) -> bool {
     fstat(fd).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
 }
 
-/// Whether what is held is a symlink itself.
+/// Whether the pinned object is itself a symlink.
 pub(crate) fn is_held_symlink(object: &Object) -> bool {
     status(object).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
 }
 
-/// Gives the object another name.
+/// Adds a hard link to the object.
 pub(crate) fn link(object: &Object, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     link_descriptor(object.raw(), dirfd, name)
 }
 
-/// As [`link`], of what a descriptor of the program's stands for.
+/// Like [`link`], for the object of a program's descriptor.
 pub(crate) fn link_descriptor(fd: c_int, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     let link = DescriptorLink::new(fd);
     let flags = word(libc::AT_SYMLINK_FOLLOW);
@@ -225,7 +225,7 @@ pub(crate) fn link_descriptor(fd: c_int, dirfd: c_int, name: &CStr) -> Result<()
     judged(libc::SYS_linkat, args).map(|_| ())
 }
 
-/// fstatat(2) of the program's path, into its buffer.
+/// fstatat(2) of the program's path into its buffer.
 pub(crate) fn fstatat(
     dirfd: c_int,
     path: *const c_char,
@@ -234,7 +234,7 @@ pub(crate) fn fstatat(
 ) -> Result<(), Errno> {
     let args =
         [word(dirfd), path.expose_provenance(), buffer.expose_provenance(), word(flags), 0, 0];
-    // SAFETY: the buffer is the program's, or a `struct stat` of the shim's.
+    // SAFETY: the buffer is the program's, or the library's own `struct stat`.
     unsafe { call_out(libc::SYS_newfstatat, args) }.map(|_| ())
 }
 
@@ -252,7 +252,7 @@ pub(crate) fn faccessat(
     call(libc::SYS_faccessat2, [dirfd, path, mode, word(flags), 0, 0]).map(|_| ())
 }
 
-/// readlinkat(2) of the program's path, into its buffer.
+/// readlinkat(2) of the program's path into its buffer.
 pub(crate) fn read_link(
     dirfd: c_int,
     path: *const c_char,
@@ -263,14 +263,14 @@ pub(crate) fn read_link(
     call(libc::SYS_readlinkat, args)
 }
 
-/// Whether the file has capabilities of its own (`capabilities(7)`): the loader of such a program
-/// ignores `LD_PRELOAD` unless its user is root, even where the kernel does not grant them.
+/// Whether the file has capabilities (`capabilities(7)`). The loader of such a program ignores `LD_PRELOAD` unless its
+/// user is root, even if the kernel does not grant the capabilities.
 pub(crate) fn has_capabilities(file: &Fd) -> bool {
     let name = c"security.capability".as_ptr().expose_provenance();
     judged(libc::SYS_fgetxattr, [word(file.raw()), name, 0, 0, 0]).is_ok()
 }
 
-/// Whether the effective ids may use the object so (`faccessat2(2)`).
+/// Whether the effective IDs may access the object in this mode (`faccessat2(2)`).
 pub(crate) fn accessible(object: &Object, mode: c_int) -> Result<(), Errno> {
     super::process::accessible(DescriptorLink::new(object.raw()).as_c_str(), mode)
 }
@@ -280,19 +280,19 @@ pub(crate) fn connect(fd: c_int, address: *const c_void, len: usize) -> Result<(
     only_judged(libc::SYS_connect, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
 }
 
-/// bind(2), to an address that is no path.
+/// bind(2) to an address that is not a path.
 pub(crate) fn bind(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
     only_judged(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
 }
 
-/// As [`bind`], to a name that may lead elsewhere by now than when it was judged: a supervisor judges
-/// and binds it in the directory that it holds.
+/// Like [`bind`], for a path that may lead elsewhere since it was judged. A supervisor judges it and binds it in the
+/// directory that it has pinned.
 pub(crate) fn bind_name(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
     unjudged(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
 }
 
-/// sendto(2) of the program's bytes. With an address it is sent as a message, whose call has room for the
-/// mark of what was judged; an address longer than any is the kernel's to refuse.
+/// sendto(2) of the program's bytes. With an address, it uses sendmsg(2), whose arguments have room for the mark of a
+/// judged call. The kernel rejects an address that is too long.
 pub(crate) fn sendto(
     fd: c_int,
     (bytes, count): (*const c_void, usize),
@@ -303,7 +303,7 @@ pub(crate) fn sendto(
         return sendto_name(fd, (bytes, count), flags, (address, len));
     }
     let mut piece = libc::iovec { iov_base: bytes.cast_mut(), iov_len: count };
-    // SAFETY: a structure of numbers and pointers, for which zero is nothing.
+    // SAFETY: the structure consists of numbers and pointers, and zero is valid for each.
     let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
     message.msg_name = address.cast_mut();
     message.msg_namelen = u32::try_from(len).unwrap_or(0);
@@ -312,7 +312,7 @@ pub(crate) fn sendto(
     sendmsg(fd, &raw const message, flags)
 }
 
-/// As [`sendto`], to a name that a supervisor is to judge.
+/// Like [`sendto`], for a name that a supervisor must judge.
 pub(crate) fn sendto_name(
     fd: c_int,
     (bytes, count): (*const c_void, usize),
@@ -323,7 +323,7 @@ pub(crate) fn sendto_name(
     call(libc::SYS_sendto, [word(fd), bytes, count, word(flags), address, len])
 }
 
-/// As [`sendmsg`], to a name that a supervisor is to judge.
+/// Like [`sendmsg`], for a name that a supervisor must judge.
 pub(crate) fn sendmsg_name(
     fd: c_int,
     message: *const libc::msghdr,
@@ -352,7 +352,7 @@ pub(crate) fn sendmmsg(
     only_judged(libc::SYS_sendmmsg, [word(fd), messages, count as usize, word(flags), 0])
 }
 
-/// An address by which a unix socket is reached that is held: through its descriptor.
+/// An address for a pinned Unix socket, which leads through its descriptor.
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere the name may be too long")]
 pub(crate) fn socket_address(object: &Object) -> Result<libc::sockaddr_un, Errno> {
     let mut address = libc::sockaddr_un {
@@ -366,32 +366,32 @@ pub(crate) fn socket_address(object: &Object) -> Result<libc::sockaddr_un, Errno
     Ok(address)
 }
 
-/// The program of this very process, into `buffer`; its length.
+/// Stores the path of this process's program in `buffer`. Returns its length.
 pub(crate) fn own_program(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
     super::readlinkat(libc::AT_FDCWD, c"/proc/self/exe", buffer, capacity)
 }
 
-/// What tells an object from all others.
+/// The numbers that identify an object.
 pub(crate) const fn identity(stat: &libc::stat) -> [u64; 2] {
     [stat.st_dev, stat.st_ino]
 }
 
-/// Whether the bytes before the path of a socket address say that it is one of a unix socket.
+/// Whether the bytes before the path of a socket address name the family of Unix sockets.
 pub(crate) fn is_unix(family: &[u8]) -> bool {
     family == u16::try_from(libc::AF_UNIX).unwrap_or(0).to_ne_bytes()
 }
 
-/// How unlink(2) says that the entry is a directory.
+/// The error of unlink(2) for a directory.
 pub(crate) const IS_DIRECTORY: Errno = Errno::EISDIR;
 
-/// A path that leads nowhere.
+/// A path that does not exist.
 pub(crate) const NOWHERE: &CStr = c"/proc/self/fd/-";
 
-/// Where descriptors have names: those of the calling thread, which may have a table of its own
-/// (`unshare(2)`, `close_range(2)`); `/proc/self` has the first thread's, and none once that has ended.
+/// The directory with the names of descriptors. It is the calling thread's, which may have a table of its own
+/// (`unshare(2)`, `close_range(2)`). `/proc/self` has the first thread's, and none once that has ended.
 pub(crate) const DESCRIPTORS: &[u8] = b"/proc/thread-self/fd/";
 
-/// What the name of a descriptor says, into `buffer`: a path, or `pipe:[…]` and the like; its length.
+/// Stores the target of a descriptor's name in `buffer`: a path, or text such as `pipe:[…]`. Returns its length.
 pub(crate) fn path_of(fd: c_int, buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
     let link = DescriptorLink::new(fd);
     super::readlinkat(libc::AT_FDCWD, link.as_c_str(), buffer, capacity).map_err(

@@ -1,21 +1,21 @@
-//! How a program is told to load the shim (ld.so(8)).
+//! The loader's variables that concern the library (ld.so(8)). Used by `exec::environment`.
 
-/// The variable that lists what to preload.
+/// The variable that lists libraries to preload.
 pub(crate) const PRELOAD: &[u8] = b"LD_PRELOAD=";
 
-/// What separates the entries of `LD_PRELOAD` (ld.so(8)). musl takes other white space too, glibc
-/// takes that for a part of the name.
+/// Whether a byte separates entries of `LD_PRELOAD` (ld.so(8)). musl also accepts other white space, which glibc takes
+/// as part of the name.
 pub(crate) const fn separates(byte: u8) -> bool {
     matches!(byte, b':' | b' ')
 }
 
-/// Variables by which the loader or libc's start-up code, which no hook sees, would run code before
-/// the shim or write files (ld.so(8)).
+/// Variables that make the loader or libc's start-up code run code before the library, or write files (ld.so(8)). No
+/// hook sees that.
 pub(crate) const BYPASSES: [&[u8]; 5] =
     [b"LD_AUDIT=", b"LD_DEBUG_OUTPUT=", b"LD_PROFILE=", b"LD_PROFILE_OUTPUT=", b"GMON_OUT_PREFIX="];
 
-/// What they begin with.
+/// The initial letters of these variables.
 pub(crate) const BYPASS_INITIALS: &[u8] = b"LG";
 
-/// Variables that list directories in which the loader looks for libraries.
+/// Variables that list directories where the loader looks for libraries.
 pub(crate) const LIBRARY_PATHS: [&[u8]; 1] = [b"LD_LIBRARY_PATH="];

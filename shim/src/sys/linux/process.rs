@@ -1,4 +1,4 @@
-//! The system calls of making and replacing processes, typed.
+//! Typed system calls for creating and replacing processes.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -6,10 +6,10 @@ use super::{call, call_out, only_judged, unjudged, word};
 use crate::errno::Errno;
 use crate::sys::Fd;
 
-/// A null-terminated list of strings, as `argv` and `envp` are.
+/// A null-terminated list of strings, such as `argv` and `envp`.
 pub(crate) type Strings = *const *const c_char;
 
-/// A set of the signals 1 to 64, as the kernel holds it.
+/// A set of the signals 1 to 64 in the kernel's form.
 pub(crate) type Signals = u64;
 
 /// The kernel's `struct sigaction`.
@@ -30,14 +30,14 @@ impl Disposition {
         Self { handler, flags: 0, restorer: 0, mask: 0 }
     }
 
-    /// All that it says.
+    /// All fields, as words.
     pub(crate) const fn words(self) -> [u64; 4] {
         [self.handler as u64, self.flags, self.restorer as u64, self.mask]
     }
 
-    /// What [`Self::words`] were of.
+    /// The inverse of [`Self::words`].
     pub(crate) fn of_words([handler, flags, restorer, mask]: [u64; 4]) -> Self {
-        // A pointer is a word here.
+        // A pointer is as wide as these words.
         let [handler, restorer] =
             [handler, restorer].map(|word| usize::try_from(word).unwrap_or(0));
         Self { handler, flags, restorer, mask }
@@ -47,7 +47,7 @@ impl Disposition {
         self.handler == libc::SIG_IGN
     }
 
-    /// A function of the program's is called.
+    /// Whether it calls a function of the program.
     pub(crate) const fn is_handler(&self) -> bool {
         self.handler != libc::SIG_DFL && self.handler != libc::SIG_IGN
     }
@@ -58,7 +58,7 @@ pub(crate) const fn signal_set(signal: c_int) -> Signals {
     1_u64.wrapping_shl(signal.wrapping_sub(1).cast_unsigned())
 }
 
-/// A descriptor or pid as the kernel returned it.
+/// A descriptor or pid from the kernel's result.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -70,8 +70,8 @@ pub(super) const fn int(value: usize) -> c_int {
 
 const SET_SIZE: usize = size_of::<Signals>();
 
-/// execve(2), or execveat(2) where that says more; `judged` says whether all of the program was. Returns
-/// only with an error.
+/// execve(2), or execveat(2) if its arguments are needed. `judged` says whether the whole program was judged. Returns
+/// only on error.
 pub(crate) fn execute(
     dirfd: c_int,
     path: &CStr,
@@ -91,15 +91,15 @@ pub(crate) fn execute(
     if outcome != Err(Errno::EACCES) {
         return outcome.err().unwrap_or(Errno::EACCES);
     }
-    // What Landlock refuses the supervisor reports.
+    // The supervisor reports calls that Landlock denies.
     let outcome = unjudged(number, words);
-    // Whoever waits for a start to come about hears that it failed: the next one may be judged here alone.
+    // Tells a supervisor that waits for this start that it failed. The next start may be judged only here.
     let _ = unjudged(libc::SYS_execve, [0; 5]);
     outcome.err().unwrap_or(Errno::EACCES)
 }
 
-/// faccessat2(2) with the effective ids; where the kernel, or a container, does not know that, and they are the
-/// real ones, the older call.
+/// faccessat2(2) with the effective IDs. If the kernel or a container lacks it, and these are the real IDs, the older
+/// call.
 pub(crate) fn accessible(path: &CStr, mode: c_int) -> Result<(), Errno> {
     let path = path.as_ptr().expose_provenance();
     let args = [word(libc::AT_FDCWD), path, word(mode), word(libc::AT_EACCESS), 0, 0];
@@ -112,7 +112,7 @@ pub(crate) fn accessible(path: &CStr, mode: c_int) -> Result<(), Errno> {
     outcome.map(|_| ())
 }
 
-/// Whether the process runs with other ids than its own: the loader then ignores `LD_PRELOAD`.
+/// Whether the process's effective IDs differ from its real ones. The loader then ignores `LD_PRELOAD`.
 pub(crate) fn has_borrowed_identity() -> bool {
     let id = |number| call(number, [0; 6]).ok();
     id(libc::SYS_getuid) != id(libc::SYS_geteuid) || id(libc::SYS_getgid) != id(libc::SYS_getegid)
@@ -121,7 +121,7 @@ pub(crate) fn has_borrowed_identity() -> bool {
 /// geteuid(2).
 ///
 /// # Errors
-/// None that the kernel has.
+/// The kernel has none.
 pub(crate) fn effective_user() -> Result<libc::uid_t, Errno> {
     let user = call(libc::SYS_geteuid, [0; 6])?;
     libc::uid_t::try_from(user).map_err(|_| Errno::EACCES)
@@ -132,17 +132,17 @@ pub(crate) fn give_way() {
     let _ = call(libc::SYS_sched_yield, [0; 6]);
 }
 
-/// pipe2(2), close-on-exec: the reading and the writing end.
+/// pipe2(2) with close-on-exec. Returns the reading and the writing end.
 pub(crate) fn pipe() -> Result<(Fd, Fd), Errno> {
     let mut ends: [c_int; 2] = [-1, -1];
     let args = [(&raw mut ends).expose_provenance(), word(libc::O_CLOEXEC), 0, 0, 0, 0];
-    // SAFETY: the kernel writes the two numbers.
+    // SAFETY: the kernel writes two numbers.
     unsafe { call_out(libc::SYS_pipe2, args) }?;
     let [read, write] = ends;
     Ok((Fd::adopt(read), Fd::adopt(write)))
 }
 
-/// Makes `to` a copy of `from` that survives exec; where they are the same number, only the latter.
+/// Makes `to` a copy of `from` that survives exec. If both are the same number, only makes it survive.
 pub(crate) fn duplicate(from: c_int, to: c_int) -> Result<(), Errno> {
     if from == to {
         return super::fcntl(from, libc::F_GETFD, 0)
@@ -152,7 +152,7 @@ pub(crate) fn duplicate(from: c_int, to: c_int) -> Result<(), Errno> {
     call(libc::SYS_dup3, [word(from), word(to), 0, 0, 0, 0]).map(|_| ())
 }
 
-/// `close_range(2)` from `first` upwards.
+/// `close_range(2)` of `first` and all higher descriptors.
 pub(crate) fn close_from(first: c_int) -> Result<(), Errno> {
     call(libc::SYS_close_range, [word(first), u32::MAX as usize, 0, 0, 0, 0]).map(|_| ())
 }
@@ -176,7 +176,7 @@ pub(crate) fn take_terminal(fd: c_int) -> Result<(), Errno> {
     call(libc::SYS_ioctl, [word(fd), request, group_at, 0, 0, 0]).map(|_| ())
 }
 
-/// setpgid(2) of the caller.
+/// setpgid(2) for the caller.
 pub(crate) fn join_group(group: c_int) -> Result<(), Errno> {
     call(libc::SYS_setpgid, [0, word(group), 0, 0, 0, 0]).map(|_| ())
 }
@@ -186,7 +186,7 @@ pub(crate) fn new_session() -> Result<(), Errno> {
     call(libc::SYS_setsid, [0; 6]).map(|_| ())
 }
 
-/// Makes the effective ids the real ones.
+/// Sets the effective IDs to the real ones.
 pub(crate) fn drop_borrowed_identity() -> Result<(), Errno> {
     let keep = word(-1);
     let group = call(libc::SYS_getgid, [0; 6])?;
@@ -195,7 +195,7 @@ pub(crate) fn drop_borrowed_identity() -> Result<(), Errno> {
     call(libc::SYS_setresuid, [keep, user, keep, 0, 0, 0]).map(|_| ())
 }
 
-/// `sched_setscheduler(2)`, or where no policy is given `sched_setparam(2)`, of the caller.
+/// `sched_setscheduler(2)` for the caller, or `sched_setparam(2)` if no policy is given.
 pub(crate) fn schedule(policy: Option<c_int>, priority: c_int) -> Result<(), Errno> {
     let parameter = (&raw const priority).expose_provenance();
     match policy {
@@ -205,7 +205,7 @@ pub(crate) fn schedule(policy: Option<c_int>, priority: c_int) -> Result<(), Err
     .map(|_| ())
 }
 
-/// Adds signals to those the calling thread has blocked; what was blocked before.
+/// Adds signals to the calling thread's blocked ones. Returns the previous set.
 pub(crate) fn block(signals: Signals) -> Result<Signals, Errno> {
     let mut before: Signals = 0;
     let args = [
@@ -221,22 +221,22 @@ pub(crate) fn block(signals: Signals) -> Result<Signals, Errno> {
     Ok(before)
 }
 
-/// Makes `signals` the ones the calling thread has blocked.
+/// Sets the calling thread's blocked signals to `signals`.
 pub(crate) fn set_blocked(signals: Signals) {
     let set = (&raw const signals).expose_provenance();
     let _ = call(libc::SYS_rt_sigprocmask, [word(libc::SIG_SETMASK), set, 0, SET_SIZE, 0, 0]);
 }
 
-/// How long files may be that the process writes (`RLIMIT_FSIZE`): as it was again, when dropped.
+/// A raised limit for the length of files that the process writes (`RLIMIT_FSIZE`). Dropping it restores the old one.
 pub(crate) struct FileSize {
     before: Option<libc::rlimit64>,
 }
 
 impl FileSize {
-    /// Has files of `length` bytes allowed, if they may be.
+    /// Raises the limit to allow files of `length` bytes.
     ///
     /// # Errors
-    /// `EFBIG` where they may not.
+    /// `EFBIG` if the hard limit is lower.
     pub(crate) fn allow(length: usize) -> Result<Self, Errno> {
         let before = file_size()?;
         if before.rlim_cur >= length as u64 {
@@ -271,7 +271,7 @@ fn set_file_size(limit: &libc::rlimit64) -> Result<(), Errno> {
     call(libc::SYS_setrlimit, [libc::RLIMIT_FSIZE as usize, from, 0, 0, 0, 0]).map(|_| ())
 }
 
-/// What happens on `signal`.
+/// The disposition of `signal`.
 pub(crate) fn disposition(signal: c_int) -> Result<Disposition, Errno> {
     let mut current = Disposition::DEFAULT;
     let args = [word(signal), 0, (&raw mut current).expose_provenance(), SET_SIZE, 0, 0];
@@ -280,18 +280,18 @@ pub(crate) fn disposition(signal: c_int) -> Result<Disposition, Errno> {
     Ok(current)
 }
 
-/// Sets what happens on `signal`.
+/// Sets the disposition of `signal`.
 pub(crate) fn set_disposition(signal: c_int, to: &Disposition) -> Result<(), Errno> {
     let args = [word(signal), core::ptr::from_ref(to).expose_provenance(), 0, SET_SIZE, 0, 0];
     call(libc::SYS_rt_sigaction, args).map(|_| ())
 }
 
-/// Ends the child `pid` (`SIGKILL`).
+/// Kills the child `pid` (`SIGKILL`).
 pub(crate) fn kill(pid: c_int) {
     let _ = call(libc::SYS_kill, [word(pid), word(libc::SIGKILL), 0, 0, 0, 0]);
 }
 
-/// Waits for the child `pid` to end (wait4(2)): its status.
+/// Waits for the child `pid` to end (wait4(2)). Returns its status.
 pub(crate) fn wait(pid: c_int) -> Result<c_int, Errno> {
     loop {
         let mut status: c_int = 0;
@@ -304,7 +304,7 @@ pub(crate) fn wait(pid: c_int) -> Result<c_int, Errno> {
     }
 }
 
-/// A descriptor of the child `pid` (`pidfd_open(2)`).
+/// Opens a descriptor of the child `pid` (`pidfd_open(2)`).
 ///
 /// # Errors
 /// The kernel's.
@@ -320,7 +320,7 @@ pub(crate) fn exit(status: c_int) -> ! {
     }
 }
 
-/// Anonymous memory, given back when dropped.
+/// Anonymous memory, unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Memory {
     start: usize,
@@ -328,7 +328,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Room for `words` zeroed words.
+    /// Maps `words` zeroed words.
     pub(crate) fn new(words: usize) -> Result<Self, Errno> {
         let length = words.checked_mul(size_of::<usize>()).ok_or(Errno::ENOMEM)?;
         let protection = word(libc::PROT_READ | libc::PROT_WRITE);
@@ -339,25 +339,25 @@ impl Memory {
         Ok(Self { start, words })
     }
 
-    /// What [`Self::leave`] left behind.
+    /// Takes back memory from [`Self::leave`].
     ///
     /// # Safety
-    /// It was the memory of so many words, and is given back once.
+    /// `start` must be memory of that many words, and this must be called only once for it.
     pub(crate) unsafe fn again(start: *mut usize, words: usize) -> Self {
         Self { start: start.expose_provenance(), words }
     }
 
-    /// Leaves the mapping to whoever is given this address of it.
+    /// Leaves the mapping to the future owner of this address.
     pub(crate) fn leave(self) -> *mut usize {
         core::mem::ManuallyDrop::new(self).start()
     }
 
-    /// The address behind the last word, as a stack begins there; a multiple of 16.
+    /// The address after the last word, where a stack begins. A multiple of 16.
     pub(crate) const fn end(&self) -> usize {
         self.start.wrapping_add(self.words.wrapping_mul(size_of::<usize>())) & !15
     }
 
-    /// The first word, at the beginning of a page.
+    /// The address of the first word, at the beginning of a page.
     pub(crate) fn start(&self) -> *mut usize {
         core::ptr::with_exposed_provenance_mut(self.start)
     }

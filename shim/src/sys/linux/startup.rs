@@ -1,6 +1,5 @@
-//! What glibc's loader hands to a constructor: the environment, and behind it the auxiliary vector
-//! (getauxval(3)). musl hands over nothing, and a hook that runs first has neither: then the
-//! environment is read where the kernel keeps it.
+//! Reads the environment that glibc's loader passes to a constructor, and the auxiliary vector after it (getauxval(3)).
+//! musl passes nothing, and a hook that runs first has neither. Then this reads the environment from the kernel's copy.
 
 use core::ffi::c_char;
 
@@ -16,30 +15,30 @@ const AT_PHNUM: usize = 5;
 const AT_EXECFN: usize = 31;
 
 unsafe extern "C" {
-    /// `c/process.c`
+    /// Defined in `c/process.c`.
     safe fn jp_environ() -> Strings;
 }
 
-/// The caller's environment, as its libc has it now.
+/// The program's environment, as its libc has it now.
 pub(crate) fn environ() -> Strings {
     jp_environ()
 }
 
-/// The strings and entries above the first stack frame, as they are when constructors run.
+/// The strings and entries above the first stack frame, while constructors run.
 #[derive(Clone, Copy)]
 pub(crate) struct Startup {
     environment: *const *const c_char,
 }
 
 impl Startup {
-    /// From the third argument of a constructor; `None` for what musl's loader passes.
+    /// Takes the third argument of a constructor. `None` for musl's loader.
     pub(crate) fn of_constructor(environment: *const *const c_char) -> Option<Self> {
         libc_functions::is_glibc().then_some(Self { environment })
     }
 
-    /// The value of a variable that was passed to the program, for `parse`: from where the loader
-    /// points to, or else out of the block that the kernel keeps, which is there before libc is
-    /// initialised and whatever became of `environ`.
+    /// Calls `parse` with the value of a variable that was passed to the program. Reads it where the loader points, or
+    /// otherwise in the kernel's block. That exists before libc is initialised, and changes of `environ` do not affect
+    /// it.
     pub(crate) fn inherited<T>(
         startup: Option<Self>,
         name: &[u8],
@@ -53,19 +52,18 @@ impl Startup {
 
     /// The value of a variable; `name` ends in `=`.
     fn variable(self, name: &[u8]) -> Option<&'static [u8]> {
-        // SAFETY: the environment is the loader's.
+        // SAFETY: the loader passed this environment.
         unsafe { environment::variable(self.environment, name) }
     }
 
-    /// Calls `note` with number, start and end of each of the program's own readable segments, which
-    /// stay mapped.
+    /// Calls `note` with the number, start and end of each of the program's own readable segments, which stay mapped.
     pub(crate) fn program_segments(self, note: impl Fn(usize, usize, usize)) {
         let (Some(address), Some(count)) = (self.auxiliary(AT_PHDR), self.auxiliary(AT_PHNUM))
         else {
             return;
         };
         let headers = core::ptr::with_exposed_provenance::<libc::Elf64_Phdr>(address);
-        // SAFETY: the kernel gave address and number of the headers, mapped with the program.
+        // SAFETY: the kernel gave the address and number of the headers, which are mapped with the program.
         let headers = unsafe { core::slice::from_raw_parts(headers, count) };
         let of_headers = headers.iter().find(|header| header.p_type == libc::PT_PHDR);
         let Some(base) = of_headers.map(|header| address.wrapping_sub(register(header.p_vaddr)))
@@ -81,7 +79,7 @@ impl Startup {
         }
     }
 
-    /// Where the main stack ends: above the arguments and the environment stands the program's name.
+    /// The end of the main stack. The program's name is there, above the arguments and the environment.
     pub(crate) fn stack_top(self) -> Option<usize> {
         self.auxiliary(AT_EXECFN)
     }
@@ -89,13 +87,13 @@ impl Startup {
     /// The value of an entry of the auxiliary vector.
     fn auxiliary(self, kind: usize) -> Option<usize> {
         let mut end = self.environment;
-        // SAFETY: the array ends with a null pointer, which has not been passed.
+        // SAFETY: the array ends with a null pointer, and this is not past it.
         while !unsafe { end.read() }.is_null() {
             end = end.wrapping_add(1);
         }
         let mut entry = end.wrapping_add(1).cast::<[usize; 2]>();
         loop {
-            // SAFETY: the vector ends with an entry of type `AT_NULL`, which has not been passed.
+            // SAFETY: the vector ends with an entry of type `AT_NULL`, and this is not past it.
             match unsafe { entry.read() } {
                 [AT_NULL, _] => return None,
                 [found, value] if found == kind => return Some(value),
@@ -130,7 +128,7 @@ fn find_in_kernel_block<T>(name: &[u8], parse: impl Fn(&[u8]) -> Option<T>) -> O
 /// Finds a variable in a stream of `NAME=VALUE` strings.
 struct Search<'a> {
     name: &'a [u8],
-    /// How much of the name has matched; `None` once the current string is another variable.
+    /// How much of the name has matched. `None` once the current string is another variable.
     matched: Option<usize>,
     value: [u8; 32],
     len: usize,
@@ -141,7 +139,7 @@ impl<'a> Search<'a> {
         Self { name, matched: Some(0), value: [0; 32], len: 0 }
     }
 
-    /// Takes the next byte; true once the value is complete.
+    /// Takes the next byte. Returns true once the value is complete.
     fn feed(&mut self, byte: u8) -> bool {
         let complete = byte == 0 && self.matched == Some(self.name.len());
         match self.matched {

@@ -1,4 +1,4 @@
-//! Making a child that shares the parent's memory until it runs another program.
+//! Creates a child that shares the parent's memory until it runs another program. Used by `spawn`.
 
 use core::arch::asm;
 use core::ffi::{c_int, c_long, c_void};
@@ -8,12 +8,12 @@ use super::process::{Memory, int};
 use super::{outcome, word};
 use crate::errno::Errno;
 
-/// The child's side: it must end in exec or exit.
+/// The child's function. It must end in exec or exit.
 pub(crate) type Child = extern "C" fn(*const c_void) -> !;
 
 const FLAGS: c_int = libc::CLONE_VM | libc::CLONE_VFORK;
 
-/// Handlers of signals are not inherited, what is ignored is (`clone3(2)`, Linux 5.5).
+/// The child does not inherit signal handlers, but it inherits ignored signals (`clone3(2)`, Linux 5.5).
 const CLEAR_HANDLERS: u64 = 1 << 32;
 
 /// The first version of `struct clone_args`.
@@ -29,29 +29,29 @@ struct Arguments {
     tls: u64,
 }
 
-/// vfork(2), on a stack of the child's own: the calling thread's may be too small. The child runs `child` while
-/// the thread waits, and has the program's handlers of signals. The child's pid.
+/// vfork(2) with a stack of the child's own, because the calling thread's may be too small. The child runs `child`
+/// while the thread waits. It inherits the program's signal handlers. Returns the child's pid.
 ///
 /// # Errors
 /// As clone(2).
 ///
 /// # Safety
-/// `child` must not write what the parent does not expect to change, `stack` must be used by nobody else, and all
-/// signals must be blocked: a handler would run in the child, in the parent's memory.
+/// `child` must not write memory that the parent does not expect to change. Nobody else may use `stack`. All signals
+/// must be blocked: a handler would run in the child, in the parent's memory.
 pub(crate) unsafe fn vfork(
     child: Child,
     argument: *const c_void,
     stack: &Memory,
 ) -> Result<c_int, Errno> {
     let flags = word(FLAGS | libc::SIGCHLD);
-    // SAFETY: as for this function.
+    // SAFETY: the caller meets this function's requirements.
     unsafe { start(libc::SYS_clone, flags, stack.end(), child, argument) }
 }
 
-/// The same, but that no signal has a handler in the child.
+/// Like [`vfork`], but no signal has a handler in the child.
 ///
 /// # Errors
-/// As clone3(2): `ENOSYS`, `EINVAL` or `EPERM` where the kernel or a container does not know it.
+/// As clone3(2): `ENOSYS`, `EINVAL` or `EPERM` if the kernel or a container lacks it.
 ///
 /// # Safety
 /// As for [`vfork`].
@@ -72,11 +72,11 @@ pub(crate) unsafe fn vfork_without_handlers(
         tls: 0,
     };
     let at = (&raw const arguments).expose_provenance();
-    // SAFETY: as for this function; the kernel reads the arguments.
+    // SAFETY: the caller meets this function's requirements, and the kernel only reads the arguments.
     unsafe { start(libc::SYS_clone3, at, size_of::<Arguments>(), child, argument) }
 }
 
-/// Makes the system call of that number, which returns twice.
+/// Makes the system call `number`, which returns twice.
 unsafe fn start(
     number: c_long,
     first: usize,
@@ -85,8 +85,7 @@ unsafe fn start(
     argument: *const c_void,
 ) -> Result<c_int, Errno> {
     let result: isize;
-    // SAFETY: in the parent only the declared registers have changed: the child has a set and a
-    // stack of its own.
+    // SAFETY: in the parent only the declared registers change, because the child has its own registers and stack.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!(
@@ -110,7 +109,7 @@ unsafe fn start(
             lateout("r11") _,
         );
     }
-    // SAFETY: as above; the stack pointer is always aligned here.
+    // SAFETY: as above. The stack pointer is always aligned here.
     #[cfg(target_arch = "aarch64")]
     unsafe {
         asm!(

@@ -1,5 +1,5 @@
-//! The calls the shim makes, typed. Of those that may wait it takes the forms that are no
-//! cancellation points: a thread that ended in one would leave what it holds.
+//! Typed wrappers for the library's calls. For calls that may wait, it uses the forms that are not cancellation points.
+//! A thread that ended in one would leak its resources.
 
 use core::ffi::{CStr, c_int, c_uint};
 
@@ -22,7 +22,7 @@ mod bare {
         pub(super) fn write(fd: c_int, from: *const c_void, size: usize) -> isize;
         #[link_name = "writev$NOCANCEL"]
         pub(super) fn writev(fd: c_int, parts: *const libc::iovec, count: c_int) -> isize;
-        /// Copies from the task's memory without faulting (`mach/mach_vm.h`).
+        /// Copies memory of the task without faulting (`mach/mach_vm.h`).
         pub(super) fn mach_vm_read_overwrite(
             task: c_uint,
             address: u64,
@@ -34,12 +34,12 @@ mod bare {
     }
 }
 
-/// What a call returned, or the number it left in `errno`.
+/// The result of a call, or the number that it left in `errno`.
 pub(super) fn outcome(result: c_int) -> Result<c_int, Errno> {
     if result == -1 { Err(Errno::last()) } else { Ok(result) }
 }
 
-/// As [`outcome`], of a call that returns a size.
+/// Like [`outcome`], for a call that returns a size.
 pub(super) fn size(result: isize) -> Result<usize, Errno> {
     usize::try_from(result).map_err(|_| Errno::last())
 }
@@ -50,14 +50,14 @@ pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Resu
     outcome(unsafe { bare::openat(dirfd, path.as_ptr(), flags, mode) }).map(Fd::adopt)
 }
 
-/// Opens a path on which no link lies (`O_NOFOLLOW_ANY`).
+/// Opens a path without a symlink on the way (`O_NOFOLLOW_ANY`).
 pub(crate) fn open_canonical(path: &CStr, flags: c_int) -> Result<Fd, Errno> {
     openat(libc::AT_FDCWD, path, flags & !libc::O_NOFOLLOW | libc::O_NOFOLLOW_ANY, 0)
 }
 
-/// Makes the number of `old` stand for what `new` is; `flags` is `O_CLOEXEC` or zero.
+/// Makes `old`'s number refer to `new`'s file; `flags` is `O_CLOEXEC` or zero.
 pub(crate) fn replace(old: &Fd, new: &Fd, flags: c_int) -> Result<(), Errno> {
-    // SAFETY: two numbers.
+    // SAFETY: both arguments are numbers.
     outcome(unsafe { libc::dup2(new.raw(), old.raw()) })?;
     if flags & libc::O_CLOEXEC != 0 {
         fcntl(old.raw(), libc::F_SETFD, libc::FD_CLOEXEC)?;
@@ -67,30 +67,30 @@ pub(crate) fn replace(old: &Fd, new: &Fd, flags: c_int) -> Result<(), Errno> {
 
 /// lseek(2) to the end of a file.
 pub(crate) fn seek_to_end(fd: &Fd) -> Result<(), Errno> {
-    // SAFETY: numbers alone.
+    // SAFETY: all arguments are numbers.
     let end = unsafe { libc::lseek(fd.raw(), 0, libc::SEEK_END) };
     if end < 0 { Err(Errno::last()) } else { Ok(()) }
 }
 
-/// close(2); there is nothing to do about an error.
+/// close(2). Nothing can be done about an error.
 pub(crate) fn close(fd: c_int) {
     // SAFETY: callers own the descriptor.
     unsafe { bare::close(fd) };
 }
 
-/// readlinkat(2) into `buffer`; the number of bytes written.
+/// readlinkat(2) into `buffer`. Returns the number of bytes.
 pub(crate) fn readlinkat(
     dirfd: c_int,
     path: &CStr,
     buffer: *mut u8,
     capacity: usize,
 ) -> Result<usize, Errno> {
-    // SAFETY: the kernel writes at most `capacity` bytes; callers pass a buffer of theirs.
+    // SAFETY: the kernel writes at most `capacity` bytes, and callers pass a buffer of their own.
     size(unsafe { libc::readlinkat(dirfd, path.as_ptr(), buffer.cast(), capacity) })
 }
 
-/// Where the working directory is, into `buffer`; the length of the path. Not getcwd(3), which may
-/// walk up by functions that have hooks.
+/// Stores the path of the working directory in `buffer`. Returns its length. Does not use getcwd(3), which may walk up
+/// with hooked functions.
 pub(crate) fn getcwd(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
     let here = openat(libc::AT_FDCWD, c".", super::HOLD_DIRECTORY, 0)?;
     super::path_of(here.raw(), buffer, capacity)
@@ -114,13 +114,13 @@ pub(crate) fn fcntl(fd: c_int, command: c_int, argument: c_int) -> Result<c_int,
 /// fcntl(2) with `F_GETPATH`, which writes up to `PATH_MAX` bytes.
 ///
 /// # Safety
-/// There must be that much room at `to`.
+/// `to` must have that much room.
 pub(super) unsafe fn path(fd: c_int, to: *mut u8) -> Result<(), Errno> {
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: the caller provides the room.
     outcome(unsafe { bare::fcntl(fd, libc::F_GETPATH, to) }).map(|_| ())
 }
 
-/// mmap(2) of a whole file from its beginning.
+/// mmap(2) of a file from its start.
 pub(crate) fn map(fd: c_int, length: usize, protection: c_int) -> Result<*mut u8, Errno> {
     let anywhere = core::ptr::null_mut();
     // SAFETY: a fresh mapping overlaps nothing.
@@ -128,19 +128,19 @@ pub(crate) fn map(fd: c_int, length: usize, protection: c_int) -> Result<*mut u8
     if address == libc::MAP_FAILED { Err(Errno::last()) } else { Ok(address.cast()) }
 }
 
-/// pread(2) into `buffer`; the number of bytes read.
+/// pread(2) into `buffer`. Returns the number of bytes.
 pub(crate) fn pread(fd: c_int, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
     let offset = i64::try_from(offset).map_err(|_| Errno::EINVAL)?;
     // SAFETY: the kernel writes at most the buffer's length.
     size(unsafe { bare::pread(fd, buffer.as_mut_ptr().cast(), buffer.len(), offset) })
 }
 
-/// There is no supervisor.
+/// Does nothing: macOS has no supervisor.
 pub(crate) fn tell_supervisor<const N: usize>(_: [&[u8]; N]) -> Option<usize> {
     None
 }
 
-/// writev(2) of all `parts` at once; the number of bytes written.
+/// writev(2) of all `parts` at once. Returns the number of bytes.
 pub(crate) fn write_all<const N: usize>(fd: c_int, parts: [&[u8]; N]) -> Result<usize, Errno> {
     let vectors = parts
         .map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
@@ -149,30 +149,30 @@ pub(crate) fn write_all<const N: usize>(fd: c_int, parts: [&[u8]; N]) -> Result<
     size(unsafe { bare::writev(fd, vectors.as_ptr(), count) })
 }
 
-/// write(2) of a part of `bytes`; the number of bytes written.
+/// write(2) of a part of `bytes`. Returns the number of bytes.
 pub(crate) fn write(fd: c_int, bytes: &[u8]) -> Result<usize, Errno> {
     // SAFETY: the kernel only reads.
     size(unsafe { bare::write(fd, bytes.as_ptr().cast(), bytes.len()) })
 }
 
-/// getentropy(2): fills all of a short `buffer`.
+/// getentropy(2): fills a short `buffer` completely.
 pub(crate) fn random(buffer: &mut [u8]) -> Result<(), Errno> {
-    // SAFETY: the kernel writes the buffer's length.
+    // SAFETY: the kernel writes at most the buffer's length.
     outcome(unsafe { libc::getentropy(buffer.as_mut_ptr().cast(), buffer.len()) }).map(|_| ())
 }
 
 /// getpid(2).
 pub(crate) fn getpid() -> c_int {
-    // SAFETY: without arguments.
+    // SAFETY: the call has no arguments.
     unsafe { libc::getpid() }
 }
 
-/// Whether eight bytes at `address` can be read, without touching them: the kernel copies them.
+/// Whether eight bytes at `address` are readable. Does not access them itself: the kernel copies them.
 pub(crate) fn readable(address: usize) -> bool {
     let mut copy = 0_u64;
     let mut copied = 0_u64;
     let to = (&raw mut copy).expose_provenance() as u64;
-    // SAFETY: a number that libSystem sets when it is loaded.
+    // SAFETY: reads a number that libSystem sets when it is loaded.
     let task = unsafe { bare::mach_task_self_ };
     // SAFETY: the kernel writes the eight bytes of `copy`, and the count.
     let result =
@@ -180,7 +180,7 @@ pub(crate) fn readable(address: usize) -> bool {
     result == 0
 }
 
-/// A mode as the kernel takes it: callers leave what is in the upper half open.
+/// A mode in the kernel's form. Callers leave the upper half undefined.
 pub(super) fn mode(mode: c_uint) -> libc::mode_t {
     libc::mode_t::try_from(mode & 0xffff).unwrap_or(0)
 }
@@ -190,6 +190,6 @@ pub(crate) fn test_cancel() {
     unsafe extern "C" {
         fn pthread_testcancel();
     }
-    // SAFETY: without arguments.
+    // SAFETY: the call has no arguments.
     unsafe { pthread_testcancel() };
 }

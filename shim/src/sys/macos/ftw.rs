@@ -1,4 +1,4 @@
-//! nftw(3) as libSystem has it (ftw.h).
+//! Constants of nftw(3) in libSystem (ftw.h).
 
 use core::ffi::c_int;
 
@@ -8,10 +8,10 @@ pub(crate) const PHYSICAL: c_int = 1;
 pub(crate) const MOUNT: c_int = 2;
 pub(crate) const DEPTH: c_int = 4;
 pub(crate) const CHANGE: c_int = 8;
-/// glibc's alone.
+/// Only in glibc.
 pub(crate) const ACTIONS: c_int = 0;
 
-/// What readdir(3) returns.
+/// The entry type of readdir(3).
 pub(crate) type Entry = libc::dirent;
 
 /// The number of a kind.

@@ -1,11 +1,11 @@
-//! glob(3) as libSystem has it (glob.h).
+//! Constants and types of glob(3) in libSystem (glob.h).
 
 use core::ffi::{c_char, c_int, c_void};
 
 /// `GLOB_ABORTED`.
 pub(crate) const ABORTED: c_int = -2;
 
-/// `GLOB_ALTDIRFUNC`: the table names the functions to list directories with.
+/// `GLOB_ALTDIRFUNC`: the table holds the functions for listing directories.
 pub(crate) const OWN_FUNCTIONS: c_int = 0x40;
 
 /// `glob_t`.
@@ -25,7 +25,7 @@ pub(crate) struct GlobTable {
     pub(crate) stat: *const c_void,
 }
 
-/// Whether the table of the program's libc is this one.
+/// Whether the program's libc uses this table.
 pub(crate) const fn has_known_table() -> bool {
     true
 }

@@ -1,5 +1,5 @@
-//! The policy's image in a file that has no name any more, and that nobody has open for writing.
-//! There are no seals here: that nobody has is the launcher's doing, and cannot be asked.
+//! Stores the policy's image in a file without a name that nobody has open for writing. macOS has no seals: the
+//! launcher ensures that there is no writer, and nobody can verify it.
 
 use core::ffi::c_int;
 
@@ -10,20 +10,20 @@ use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::sys::Fd;
 
-/// Where a descriptor is out of a program's way.
+/// Lowest descriptor number that is out of a program's way.
 const HIGH: c_int = 200;
 
-/// How much of a made-up name is made up.
+/// How many letters of a file's name are generated.
 const LETTERS: usize = 16;
 
-/// Whether the descriptor cannot be written through, and the file not be opened anew by a name.
+/// Whether the descriptor is read-only and the file has no name by which it could be opened again.
 pub(crate) fn is_unchangeable(fd: c_int) -> bool {
     fcntl(fd, libc::F_GETFL, 0).is_ok_and(|flags| flags & libc::O_ACCMODE == libc::O_RDONLY)
         && fstat(fd)
             .is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFREG && stat.st_nlink == 0)
 }
 
-/// A copy of the image.
+/// Creates a copy of the image.
 ///
 /// # Errors
 /// The kernel's.
@@ -54,12 +54,12 @@ pub(crate) fn remake(image: &Image<'_>) -> Result<Fd, Errno> {
             Err(errno) => return Err(errno),
         }
     }
-    // A limit below that number is no reason to fail.
+    // If the descriptor limit is below that number, the low descriptor stays in use.
     Ok(fcntl(reader.raw(), libc::F_DUPFD, HIGH).map_or(reader, Fd::adopt))
 }
 
-/// None: a page that every program of the run can write could be cut short by each, and the others
-/// would crash. So nothing is remembered between calls.
+/// Always `None`. Any program of the run could truncate a page that all of them can write, and the others would crash.
+/// So nothing is remembered between calls.
 pub(crate) const fn shared_page(_image: &Image<'_>, _fd: c_int) -> Option<(*mut u8, c_int)> {
     None
 }

@@ -1,5 +1,5 @@
-//! macOS: the functions of libSystem that are one system call each. What this library calls is never
-//! sent back to its hooks: dyld leaves the image that holds the table out.
+//! macOS: the functions of libSystem that are one system call each. dyld leaves out the image that holds the table, so
+//! this library's calls never go to its own hooks.
 
 mod calls;
 pub(crate) mod ftw;

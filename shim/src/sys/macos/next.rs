@@ -1,15 +1,15 @@
-//! libSystem's own functions behind the hooks of the same name: here a reference to them is one, as
-//! dyld leaves the references of this library alone.
+//! libSystem's own functions that the hooks replace. Here a plain reference to them suffices, because dyld does not
+//! change this library's references.
 
 use core::ffi::CStr;
 
-/// A function that a hook stands in front of.
+/// A function that a hook replaces.
 #[derive(Debug)]
 pub(crate) struct Original {
     name: &'static CStr,
 }
 
-/// The functions, in the form of this processor.
+/// The functions, in the form for this processor.
 macro_rules! functions {
     ($($name:literal: $x86_64:literal, $aarch64:literal;)*) => {
         [$((

@@ -1,6 +1,6 @@
-//! Acting on an entry of a directory that is held. There is no `O_PATH` here, and to open an object
-//! at all takes the right to read it; so its directory is held instead, by a canonical path, and the
-//! object acted on by its name there, never through a link.
+//! Calls on an entry of a pinned directory. macOS has no `O_PATH`, and opening an object takes the right to read it. So
+//! the library pins the object's directory, by a canonical path, and uses the object's name there, never through a
+//! symlink.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -10,10 +10,10 @@ use crate::buffer::{Buffer, CAPACITY, PathBuffer};
 use crate::errno::Errno;
 use crate::sys::Fd;
 
-/// Room for a name: HFS+ counts 255 units of UTF-16, each up to three bytes.
+/// Room for a name. HFS+ allows 255 units of UTF-16, each up to three bytes.
 pub(crate) const NAME: usize = 768;
 
-/// An object: the directory it is in, held, and its name there; `.` for that directory itself.
+/// An object: its directory, pinned, and its name there. The name is `.` for the directory itself.
 pub(crate) struct Object {
     pub(crate) directory: Fd,
     pub(crate) name: Buffer<NAME>,
@@ -24,10 +24,10 @@ impl Object {
         (self.directory.raw(), self.name.c_str(0))
     }
 
-    /// Puts the canonical path into `to`.
+    /// Stores the canonical path in `to`.
     ///
     /// # Errors
-    /// `EACCES` where the system does not tell; `ENAMETOOLONG`.
+    /// `EACCES` if the system does not tell; `ENAMETOOLONG`.
     pub(crate) fn place(&self, to: &mut PathBuffer) -> Result<(), Errno> {
         to.fill(|bytes, room| path_of(self.directory.raw(), bytes, room))?;
         if self.name.as_bytes() == b"." {
@@ -38,10 +38,10 @@ impl Object {
     }
 }
 
-/// Nothing: there is no bit for "the descriptor itself".
+/// Zero: macOS has no flag for "the descriptor itself".
 pub(crate) const EMPTY_PATH: c_int = 0;
 
-/// Whether a path beside these flags may be empty.
+/// Whether these flags allow an empty path.
 pub(crate) const fn may_be_empty(_flags: c_int) -> bool {
     false
 }
@@ -50,31 +50,31 @@ pub(crate) const fn may_be_empty(_flags: c_int) -> bool {
 pub(crate) const RENAME_NOREPLACE: c_uint = libc::RENAME_EXCL;
 pub(crate) const RENAME_EXCHANGE: c_uint = libc::RENAME_SWAP;
 
-/// How unlink(2) says that the entry is a directory.
+/// The error of unlink(2) for a directory.
 pub(crate) const IS_DIRECTORY: Errno = Errno::EPERM;
 
-/// A path that leads nowhere.
+/// A path that does not exist.
 pub(crate) const NOWHERE: &CStr = c"/dev/fd/-";
 
-/// What stands for the path of an object without one.
+/// The text that stands for the path of an object without one.
 pub(crate) const ANONYMOUS: &[u8] = b"anonymous:";
 
-/// Flags that hold a directory: for searching, which takes no right to list it.
+/// Flags that pin a directory for searching, which takes no right to list it.
 pub(crate) const HOLD_DIRECTORY: c_int = libc::O_SEARCH | libc::O_CLOEXEC;
 
-/// Where the object of a descriptor is, into `buffer`; the length.
+/// Stores the path of a descriptor's object in `buffer`. Returns its length.
 pub(crate) fn path_of(fd: c_int, buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
     if capacity < CAPACITY {
         return Err(Errno::ENAMETOOLONG);
     }
-    // SAFETY: there is room for `PATH_MAX` bytes.
+    // SAFETY: `buffer` has room for `PATH_MAX` bytes.
     match unsafe { path(fd, buffer) } {
         Ok(()) => {
             // SAFETY: the kernel wrote a NUL-terminated path.
             Ok(unsafe { CStr::from_ptr(buffer.cast()) }.count_bytes())
         }
         Err(errno) => {
-            // A pipe or a socket, or a file that was removed; other descriptors are not open.
+            // It is a pipe, a socket or a removed file. Otherwise the descriptor is not open.
             let stat = fstat(fd)?;
             if errno != Errno::EBADF && stat.st_nlink > 0 {
                 return Err(Errno::EACCES);
@@ -86,7 +86,7 @@ pub(crate) fn path_of(fd: c_int, buffer: *mut u8, capacity: usize) -> Result<usi
     }
 }
 
-/// A name for libc that led to the directory of a descriptor a moment ago.
+/// A path for libc that led to the directory of a descriptor a moment ago.
 pub(crate) struct DirectoryName(PathBuffer);
 
 impl DirectoryName {
@@ -95,17 +95,17 @@ impl DirectoryName {
     }
 }
 
-/// See [`DirectoryName`].
+/// Creates a [`DirectoryName`].
 ///
 /// # Errors
-/// `EACCES` where the system does not tell.
+/// `EACCES` if the system does not tell.
 pub(crate) fn directory_name(directory: &Fd) -> Result<DirectoryName, Errno> {
     let mut path = PathBuffer::new();
     path.fill(|bytes, room| path_of(directory.raw(), bytes, room))?;
     Ok(DirectoryName(path))
 }
 
-/// What lstat(2) says of an entry.
+/// lstat(2) of an entry.
 pub(crate) fn look(dirfd: c_int, name: &CStr) -> Result<libc::stat, Errno> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::uninit();
     let to = stat.as_mut_ptr().cast();
@@ -114,13 +114,13 @@ pub(crate) fn look(dirfd: c_int, name: &CStr) -> Result<libc::stat, Errno> {
     Ok(unsafe { stat.assume_init() })
 }
 
-/// Puts the name of an entry into `to` as the directory has it: the volume may take another for the
-/// same, in another case or normal form.
+/// Stores the name of an entry in `to` as its directory has it. The volume may accept a name in another case or normal
+/// form.
 ///
 /// # Errors
 /// Those of getattrlist(2).
 pub(crate) fn true_name(dirfd: c_int, name: &CStr, to: &mut Buffer<NAME>) -> Result<(), Errno> {
-    /// What getattrlist(2) writes: the length, and where the name is.
+    /// The result of getattrlist(2): its length, and the position of the name.
     #[repr(C)]
     struct Answer {
         length: u32,
@@ -128,7 +128,7 @@ pub(crate) fn true_name(dirfd: c_int, name: &CStr, to: &mut Buffer<NAME>) -> Res
         size: u32,
         text: [u8; NAME],
     }
-    /// Where `offset` counts from.
+    /// The field that `offset` counts from.
     const FROM: usize = core::mem::offset_of!(Answer, offset);
     const TEXT: usize = core::mem::offset_of!(Answer, text) - FROM;
     let mut wanted = libc::attrlist {
@@ -160,7 +160,7 @@ pub(crate) fn true_name(dirfd: c_int, name: &CStr, to: &mut Buffer<NAME>) -> Res
     if text.is_empty() { Err(Errno::EACCES) } else { to.push(text) }
 }
 
-/// What stat(2) says of the object, a link itself included.
+/// stat(2) of the object, even if it is a symlink.
 pub(crate) fn status(object: &Object) -> Result<libc::stat, Errno> {
     let (dirfd, name) = object.at();
     look(dirfd, name)
@@ -172,13 +172,13 @@ pub(crate) fn reopen(object: &Object, flags: c_int) -> Result<Fd, Errno> {
     openat(dirfd, name, flags | libc::O_NOFOLLOW, 0)
 }
 
-/// Opens the object for a call on descriptors; a link itself too.
+/// Opens the object for a call on its descriptor, even if it is a symlink.
 pub(crate) fn open_for_call(object: &Object) -> Result<Fd, Errno> {
     let (dirfd, name) = object.at();
     openat(dirfd, name, libc::O_EVTONLY | libc::O_SYMLINK | libc::O_CLOEXEC, 0)
 }
 
-/// Whether there is an entry of that name, be it a dangling link; if not, why.
+/// Looks for an entry of that name, even a dangling symlink. The error says why there is none.
 pub(crate) fn find(dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     look(dirfd, name).map(|_| ())
 }
@@ -191,11 +191,11 @@ pub(crate) fn is_directory(dirfd: c_int, name: &CStr) -> bool {
 /// truncate(2).
 pub(crate) fn truncate(object: &Object, length: i64) -> Result<(), Errno> {
     let file = reopen(object, libc::O_WRONLY | libc::O_NONBLOCK | libc::O_CLOEXEC)?;
-    // SAFETY: two numbers.
+    // SAFETY: both arguments are numbers.
     outcome(unsafe { libc::ftruncate(file.raw(), length) }).map(|_| ())
 }
 
-/// chmod(2); of a link its own.
+/// chmod(2). For a symlink, its own mode.
 pub(crate) fn set_mode(object: &Object, bits: c_uint) -> Result<(), Errno> {
     let (dirfd, name) = object.at();
     let flags = libc::AT_SYMLINK_NOFOLLOW;
@@ -205,7 +205,7 @@ pub(crate) fn set_mode(object: &Object, bits: c_uint) -> Result<(), Errno> {
 
 /// fchmod(2).
 pub(crate) fn fchmod(fd: c_int, bits: c_uint) -> Result<(), Errno> {
-    // SAFETY: two numbers.
+    // SAFETY: both arguments are numbers.
     outcome(unsafe { libc::fchmod(fd, mode(bits)) }).map(|_| ())
 }
 
@@ -219,21 +219,21 @@ pub(crate) fn set_owner(object: &Object, [uid, gid]: [c_uint; 2]) -> Result<(), 
 
 /// fchown(2).
 pub(crate) fn fchown(fd: c_int, [uid, gid]: [c_uint; 2]) -> Result<(), Errno> {
-    // SAFETY: numbers.
+    // SAFETY: all arguments are numbers.
     outcome(unsafe { libc::fchown(fd, uid, gid) }).map(|_| ())
 }
 
-// Descriptors here are never bare, so that these are calls on any.
+// Descriptors here are never bare, so the calls on descriptors work for all.
 pub(crate) use self::{fchown as set_owner_of, futimens as set_times_of};
 
-/// Two times, those of the program or of the shim; null for now.
+/// Two times of the program or the library. Null means now.
 pub(crate) type TimesPointer = *const libc::timespec;
 
 /// `utimensat(2)`.
 pub(crate) fn set_times(object: &Object, times: TimesPointer) -> Result<(), Errno> {
     let (dirfd, name) = object.at();
     let flags = libc::AT_SYMLINK_NOFOLLOW;
-    // SAFETY: libc reads the times as it does without the shim.
+    // SAFETY: libc reads the times as it does without the library.
     outcome(unsafe { libc::utimensat(dirfd, name.as_ptr(), times, flags) }).map(|_| ())
 }
 
@@ -249,7 +249,7 @@ pub(crate) fn mkdirat(dirfd: c_int, name: &CStr, bits: c_uint) -> Result<(), Err
     outcome(unsafe { libc::mkdirat(dirfd, name.as_ptr(), mode(bits)) }).map(|_| ())
 }
 
-/// mknodat(2), or mkfifoat(2) for what that makes.
+/// mknodat(2), or mkfifoat(2) for a fifo.
 pub(crate) fn mknodat(
     dirfd: c_int,
     name: &CStr,
@@ -267,7 +267,7 @@ pub(crate) fn mknodat(
     outcome(result).map(|_| ())
 }
 
-/// symlinkat(2), to the program's text.
+/// symlinkat(2), with the program's own target text.
 pub(crate) fn symlinkat(target: *const c_char, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     // SAFETY: the kernel checks the program's pointer.
     outcome(unsafe { libc::symlinkat(target, dirfd, name.as_ptr()) }).map(|_| ())
@@ -286,20 +286,20 @@ pub(crate) fn rename(from: (c_int, &CStr), to: (c_int, &CStr), flags: c_uint) ->
     outcome(unsafe { libc::renameatx_np(from.0, source, to.0, target, flags) }).map(|_| ())
 }
 
-/// There is no supervisor.
+/// Always fails: macOS has no supervisor.
 pub(crate) fn rename_by_supervisor(_: (c_int, &CStr), _: (c_int, &CStr)) -> Result<(), Errno> {
     Err(Errno::EACCES)
 }
 
-/// linkat(2) of an entry: of a link itself, and of no directory.
+/// linkat(2) of an entry. Links a symlink itself, and fails for a directory.
 pub(crate) fn link_entry(from: (c_int, &CStr), to: (c_int, &CStr)) -> Result<(), Errno> {
     let (old, new) = (from.1.as_ptr(), to.1.as_ptr());
     // SAFETY: the names are NUL-terminated.
     outcome(unsafe { libc::linkat(from.0, old, to.0, new, 0) }).map(|_| ())
 }
 
-/// As [`link_entry`], of what is neither a directory (`EPERM`) nor a symlink (`ELOOP`). The system cannot pin an object, so
-/// that a symlink has the new name for a moment where one takes the place of a file.
+/// Like [`link_entry`], but also fails for a symlink (`ELOOP`; a directory gives `EPERM`). The system cannot pin an
+/// object. So if a symlink replaces the file meanwhile, it has the new name for a moment.
 pub(crate) fn link_plain(from: (c_int, &CStr), to: (c_int, &CStr)) -> Result<(), Errno> {
     if is_symlink(from.0, from.1) {
         return Err(Errno::ELOOP);
@@ -317,18 +317,18 @@ pub(crate) fn is_symlink(dirfd: c_int, name: &CStr) -> bool {
     look(dirfd, name).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
 }
 
-/// Whether what is held is a symlink itself.
+/// Whether the pinned object is itself a symlink.
 pub(crate) fn is_held_symlink(object: &Object) -> bool {
     let (dirfd, name) = object.at();
     is_symlink(dirfd, name)
 }
 
-/// Gives the object another name.
+/// Adds a hard link to the object.
 pub(crate) fn link(object: &Object, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     link_entry(object.at(), (dirfd, name))
 }
 
-/// `clonefileat(2)`: a copy of the object, under another name.
+/// `clonefileat(2)`: clones the object under another name.
 pub(crate) fn clone(object: &Object, dirfd: c_int, name: &CStr, flags: u32) -> Result<(), Errno> {
     /// `CLONE_NOFOLLOW` (sys/clonefile.h).
     const NOFOLLOW: u32 = 1;
@@ -338,7 +338,7 @@ pub(crate) fn clone(object: &Object, dirfd: c_int, name: &CStr, flags: u32) -> R
     outcome(unsafe { libc::clonefileat(from, old, dirfd, new, flags) }).map(|_| ())
 }
 
-/// fstatat(2) of the program's path, into its buffer.
+/// fstatat(2) of the program's path into its buffer.
 pub(crate) fn fstatat(
     dirfd: c_int,
     path: *const c_char,
@@ -360,7 +360,7 @@ pub(crate) fn faccessat(
     outcome(unsafe { libc::faccessat(dirfd, path, mode, flags) }).map(|_| ())
 }
 
-/// readlinkat(2) of the program's path, into its buffer.
+/// readlinkat(2) of the program's path into its buffer.
 pub(crate) fn read_link(
     dirfd: c_int,
     path: *const c_char,
@@ -371,13 +371,13 @@ pub(crate) fn read_link(
     size(unsafe { libc::readlinkat(dirfd, path, buffer, room) })
 }
 
-/// Whether the effective ids may use the object so.
+/// Whether the effective IDs may access the object in this mode.
 pub(crate) fn accessible(object: &Object, mode: c_int) -> Result<(), Errno> {
     let (dirfd, name) = object.at();
     faccessat(dirfd, name.as_ptr(), mode, libc::AT_EACCESS)
 }
 
-/// The program of this very process, into `buffer`; its length.
+/// Stores the path of this process's program in `buffer`. Returns its length.
 pub(crate) fn own_program(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
     let room = u32::try_from(capacity).unwrap_or(0);
     // SAFETY: the kernel writes at most `room` bytes.
@@ -385,7 +385,7 @@ pub(crate) fn own_program(buffer: *mut u8, capacity: usize) -> Result<usize, Err
     usize::try_from(length).ok().filter(|&length| length > 0).ok_or(Errno::EACCES)
 }
 
-/// What tells an object from all others.
+/// The numbers that identify an object.
 pub(crate) fn identity(stat: &libc::stat) -> [u64; 2] {
     [u64::from(stat.st_dev.cast_unsigned()), stat.st_ino]
 }

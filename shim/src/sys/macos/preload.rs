@@ -1,15 +1,15 @@
-//! How a program is told to load the shim (dyld(1)).
+//! dyld's variables that concern the library (dyld(1)). Used by `exec::environment`.
 
-/// The variable that lists what to preload.
+/// The variable that lists libraries to preload.
 pub(crate) const PRELOAD: &[u8] = b"DYLD_INSERT_LIBRARIES=";
 
-/// What separates its entries.
+/// Whether a byte separates its entries.
 pub(crate) const fn separates(byte: u8) -> bool {
     byte == b':'
 }
 
-/// Variables by which dyld, which no hook sees, would write files or take other system libraries
-/// than those that the hooks stand in front of.
+/// Variables that make dyld write files, or use other system libraries than those with hooked functions. No hook sees
+/// that.
 pub(crate) const BYPASSES: [&[u8]; 6] = [
     b"DYLD_PRINT_TO_FILE=",
     b"DYLD_ROOT_PATH=",
@@ -19,10 +19,10 @@ pub(crate) const BYPASSES: [&[u8]; 6] = [
     b"DYLD_FORCE_FLAT_NAMESPACE=",
 ];
 
-/// What they begin with.
+/// The initial letters of these variables.
 pub(crate) const BYPASS_INITIALS: &[u8] = b"D";
 
-/// Variables that list directories in which the loader looks for libraries.
+/// Variables that list directories where the loader looks for libraries.
 pub(crate) const LIBRARY_PATHS: [&[u8]; 4] = [
     b"DYLD_LIBRARY_PATH=",
     b"DYLD_FRAMEWORK_PATH=",

@@ -1,14 +1,14 @@
-//! The calls of making and replacing processes, typed.
+//! Typed calls for creating and replacing processes.
 
 use core::ffi::{CStr, c_char, c_int};
 
 use super::calls::outcome;
 use crate::errno::Errno;
 
-/// A null-terminated list of strings, as `argv` and `envp` are.
+/// A null-terminated list of strings, such as `argv` and `envp`.
 pub(crate) type Strings = *const *const c_char;
 
-/// execve(2); there is no execveat. Returns only with an error.
+/// execve(2); macOS has no execveat. Returns only on error.
 pub(crate) fn execute(
     _dirfd: c_int,
     path: &CStr,
@@ -27,19 +27,19 @@ pub(crate) fn accessible(path: &CStr, mode: c_int) -> Result<(), Errno> {
     super::faccessat(libc::AT_FDCWD, path.as_ptr(), mode, libc::AT_EACCESS)
 }
 
-/// Whether the process runs with other ids than its own, or was started so: dyld then ignores its
+/// Whether the process's effective IDs differ from its real ones, or did so at its start. dyld then ignores its
 /// variables.
 pub(crate) fn has_borrowed_identity() -> bool {
-    // SAFETY: without arguments.
+    // SAFETY: the call has no arguments.
     unsafe { libc::issetugid() != 0 }
 }
 
 /// geteuid(2).
 ///
 /// # Errors
-/// None.
+/// None occur.
 pub(crate) fn effective_user() -> Result<libc::uid_t, Errno> {
-    // SAFETY: without arguments.
+    // SAFETY: the call has no arguments.
     Ok(unsafe { libc::geteuid() })
 }
 
@@ -51,11 +51,11 @@ pub(crate) fn change_directory(path: *const c_char) -> Result<(), Errno> {
 
 /// fchdir(2).
 pub(crate) fn change_directory_to(fd: c_int) -> Result<(), Errno> {
-    // SAFETY: a number.
+    // SAFETY: the argument is a number.
     outcome(unsafe { libc::fchdir(fd) }).map(|_| ())
 }
 
-/// Anonymous memory, given back when dropped.
+/// Anonymous memory, unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Memory {
     start: *mut usize,
@@ -63,7 +63,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Room for `words` zeroed words.
+    /// Maps `words` zeroed words.
     pub(crate) fn new(words: usize) -> Result<Self, Errno> {
         let length = words.checked_mul(size_of::<usize>()).ok_or(Errno::ENOMEM)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -77,20 +77,20 @@ impl Memory {
         Ok(Self { start: start.cast(), words })
     }
 
-    /// What [`Self::leave`] left behind.
+    /// Takes back memory from [`Self::leave`].
     ///
     /// # Safety
-    /// It was the memory of so many words, and is given back once.
+    /// `start` must be memory of that many words, and this must be called only once for it.
     pub(crate) const unsafe fn again(start: *mut usize, words: usize) -> Self {
         Self { start, words }
     }
 
-    /// Leaves the mapping to whoever is given this address of it.
+    /// Leaves the mapping to the future owner of this address.
     pub(crate) fn leave(self) -> *mut usize {
         core::mem::ManuallyDrop::new(self).start()
     }
 
-    /// The first word, at the beginning of a page.
+    /// The address of the first word, at the beginning of a page.
     pub(crate) const fn start(&self) -> *mut usize {
         self.start
     }
@@ -104,7 +104,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let length = self.words.wrapping_mul(size_of::<usize>());
-        // SAFETY: the mapping is this value's alone.
+        // SAFETY: only this value owns the mapping.
         unsafe { libc::munmap(self.start.cast(), length) };
     }
 }

@@ -1,4 +1,4 @@
-//! Sockets, by the calls that are no cancellation points.
+//! Socket calls in the forms that are not cancellation points.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -64,10 +64,10 @@ pub(crate) fn sendmsg(
     size(unsafe { bare::sendmsg(fd, message, flags) })
 }
 
-/// The canonical address of a unix socket.
+/// The canonical address of a Unix socket.
 ///
 /// # Errors
-/// `ENAMETOOLONG` where its path does not fit into an address.
+/// `ENAMETOOLONG` if its path does not fit in an address.
 pub(crate) fn socket_address(object: &Object) -> Result<libc::sockaddr_un, Errno> {
     let mut path = PathBuffer::new();
     object.place(&mut path)?;
@@ -89,8 +89,8 @@ pub(crate) fn socket_address(object: &Object) -> Result<libc::sockaddr_un, Errno
 const UNIX: u8 = 1;
 const _: () = assert!(libc::AF_UNIX == UNIX as c_int, "the family of unix sockets");
 
-/// Whether the bytes before the path of a socket address say that it is one of a unix socket: its
-/// length and its family, or, for old programs, the family where the length should be.
+/// Whether the bytes before the path of a socket address name the family of Unix sockets. They are the length and the
+/// family. Old programs put the family where the length should be.
 pub(crate) fn is_unix(family: &[u8]) -> bool {
     matches!(family, [_, UNIX] | [UNIX, 0])
 }

@@ -1,4 +1,4 @@
-//! A pattern that can be stopped. Used by `fs.grep`, whose patterns and files are others'.
+//! A matcher that can be stopped. `fs.grep` uses it because patterns and files come from others.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::RegexMatcher;
 use memchr::memchr;
 
-/// So many bytes are searched before it is looked whether to stop; a longer line is searched as a whole.
+/// How many bytes are searched between two calls of `stops`. A longer line is searched whole.
 const WINDOW: usize = 16 * 1024;
 
-/// A pattern for single lines, which is given up once it `stops`.
+/// A matcher for single lines that gives up once `stops` returns true.
 pub(super) struct Bounded<'m> {
     pub(super) matcher: &'m RegexMatcher,
     pub(super) stops: &'m dyn Fn() -> bool,
 }
 
-/// It was stopped.
+/// The error of a stopped search.
 #[derive(Debug)]
 pub(super) struct Stopped;
 
@@ -53,7 +53,7 @@ impl Matcher for Bounded<'_> {
         self.matcher.line_terminator()
     }
 
-    /// `haystack` begins with a line, and so does every part of it that is searched: no match spans lines.
+    /// `haystack` begins at the start of a line, and so does every searched part. No match spans lines.
     fn find_candidate_line(&self, haystack: &[u8]) -> Result<Option<LineMatchKind>, Stopped> {
         let mut from = 0;
         loop {
