@@ -1,6 +1,6 @@
 //! `jp-confine`: runs a program so that it touches only what a path policy grants.
 //!
-//! Each directory imports only from those before it in this order (`tests/integration/layout.rs`):
+//! Each directory imports only from those before it in this order (`tests/layout.rs`):
 //!
 //! text · sys · syscalls · record · error · files · output · host · config · cli · prompt · external · plan · network ·
 //! compile · supervisor · launch · advice · report · learn · commands
