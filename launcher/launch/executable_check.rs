@@ -1,4 +1,4 @@
-//! Finds the file that a program's name means, and checks that the policy holds for it. Used by `commands::run`.
+//! Finds the file that a program's name means, and checks that the policy holds for it. Used by `start`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

@@ -32,8 +32,8 @@ fn who_said_no_is_not_nobody() {
     assert!(in_line(advice).contains("take the pattern out, or make a copy (`cp`), which asks"));
 }
 
-/// Typing a program's path is consent, unless nobody could be prompted. It is no consent to the interpreter's start of
-/// it.
+/// Typing a program's path is consent, unless nobody could be prompted. That consent does not cover the interpreter of
+/// a script.
 #[test]
 fn what_starts_a_typed_program_is_to_be_typed() {
     let (grants, tiers) = ([grant("/w", R)], Tiers::default());
