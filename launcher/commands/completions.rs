@@ -91,8 +91,8 @@ fn script(shell: Shell) -> String {
     }
 }
 
-/// The definition that a script for `shell` can follow. Without the program behind `--`, whose name clap would take for
-/// a subcommand's.
+/// The part of the definition that a script for `shell` can follow. It lacks the program behind `--`: with that, the
+/// script would take a subcommand's name for the program.
 fn definition_for(shell: Shell) -> Command {
     // For bash, clap_complete spells a hyphen in the program's name in two ways, and then finds no subcommand (clap
     // issue 6421). So the full names of subcommands begin with a name without a hyphen.

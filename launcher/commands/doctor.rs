@@ -94,7 +94,7 @@ fn finding(feature: Feature, machine: Machine, refusal: Option<Errno>) -> Findin
     }
     if feature == Feature::Landlock {
         let later = LANDLOCK_GREW.iter().filter(|(version, _)| *version > machine.landlock);
-        // Without Landlock, the losses of later versions are part of the whole loss, except for the last one.
+        // Without Landlock, all but the last of these are part of the loss named above.
         let gone = if there { 0 } else { LANDLOCK_GREW.len() - 1 };
         lost.extend(later.skip(gone).map(|(_, loss)| loss));
     }
