@@ -48,8 +48,8 @@ pub(crate) enum Advice {
     /// By approving the targets of the rules on these paths. The options grant only what is needed, if the rules grant
     /// more.
     Approve { rules: Vec<String>, options: Vec<(&'static str, PathBuf)> },
-    /// By these options, or by the written part (as in [`Self::Grant`]), after a first step: patterns that withhold it
-    /// are removed, or the rule on the link in question is approved.
+    /// By these options, or by the written part, as in [`Self::Grant`]. First the patterns that withhold it have to be
+    /// removed, or the rule on the link in question approved.
     Withheld {
         /// The first step.
         first: First,

@@ -289,8 +289,8 @@ impl Search<'_> {
         (rule.path != path && rule.caps != left).then_some(left)
     }
 
-    /// Whether git uses the file at `path` to find the repository of a submodule or a linked working tree
-    /// (`gitrepository-layout(5)`), and nobody changed or moved it: then it decides what runs, too.
+    /// Whether git finds the repository of a submodule or linked working tree by the file at `path`
+    /// (`gitrepository-layout(5)`), and nobody changed or moved it. Then it decides what runs, too.
     fn leads_git_unchanged(&self, path: &[u8]) -> bool {
         let is_it = |part: &Part<'_>| self.stage.inside(part.path) == Some(path);
         let parts = || self.uses.counts.keys().flat_map(Use::parts).filter(is_it);

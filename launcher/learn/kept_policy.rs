@@ -34,7 +34,7 @@ pub(crate) struct Carried {
     pub(super) is_spelled_as_jp: bool,
 }
 
-/// What happens to a part.
+/// The decision about a part.
 enum Fate {
     Stays,
     /// Learned rules replace it.

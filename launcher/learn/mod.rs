@@ -71,7 +71,7 @@ fn rules_for(
     Ok(rules(&opened))
 }
 
-/// The tree of uses, with hard links marked, and directories opened for their entries.
+/// The tree of uses, with symlinks marked, and with directories opened for their entries.
 fn tree_of(
     stage: &Stage<'_>,
     uses: &[&Use],
