@@ -1,5 +1,5 @@
-//! Denials of creating an entry that already exists but is hidden from the program. The call fails whatever is granted.
-//! A program that creates all directories on a path goes on as soon as it gets `EEXIST`.
+//! Handles denials of creating an entry that already exists but is hidden from the program. The call fails whatever is
+//! granted. A program that creates all directories on a path goes on as soon as it gets `EEXIST`.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -38,8 +38,8 @@ impl Advisor<'_> {
         if fails && !self.allows(sight) { sight } else { asked }
     }
 
-    /// Whether the program looked for a directory in which it was denied to create something, or which it was denied to
-    /// create.
+    /// Whether the denial hid a directory from a program that was also denied to create it, or to change something in
+    /// it.
     fn looks_to_fill(&self, denial: &Denial) -> bool {
         let directory = path_of(&denial.path);
         let fills = |one: &Denial| {

@@ -1,5 +1,5 @@
-//! Rules that are dropped until somebody approves the targets of their links. The approval allows the request, or has
-//! to come before another step that does.
+//! Suggests approving rules that are dropped until somebody approves the targets of their links. The approval allows
+//! the request, or has to come before another step that does.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Denials that no grant can lift, since a link dangles or is missing.
+//! Explains denials that no grant can lift, since a link dangles or is missing.
 
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt as _;

@@ -1,4 +1,4 @@
-//! Entries in a directory that was to be created, too. The right to fill the directory covers them.
+//! Merges requests for entries of a new directory into the one for the directory, which covers them.
 
 use std::path::Path;
 

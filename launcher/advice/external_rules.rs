@@ -1,5 +1,5 @@
-//! Rules on links that lead out of the workspace. If one is approved, another rule on the same link can grant more of
-//! its target without a new prompt.
+//! Handles rules on links that lead out of the workspace. If one is approved, another rule on the same link can grant
+//! more of its target without a new prompt.
 
 use std::os::unix::ffi::OsStrExt as _;
 

@@ -1,5 +1,5 @@
-//! Operations that the system leaves to owners, whatever the modes are: deleting from a sticky directory, and setting a
-//! file's attributes (unlink(2), rename(2), chmod(2), chown(2)). Also who else may create hard links
+//! Finds operations that the system leaves to owners, whatever the modes are: deleting from a sticky directory, and
+//! setting a file's attributes (unlink(2), rename(2), chmod(2), chown(2)). Also who else may create hard links
 //! (`fs.protected_hardlinks`, `proc_sys_fs(5)`).
 
 use std::fs::{self, Metadata};

@@ -1,5 +1,5 @@
-//! Changes that the kernel refuses whatever is granted, because of the entries at their paths (`rmdir(2)`, `unlink(2)`,
-//! `rename(2)`). All of it is looked up on the disk, with the user's own rights.
+//! Finds changes that the kernel denies whatever is granted, because of the entries at their paths (`rmdir(2)`,
+//! `unlink(2)`, `rename(2)`). All of it is looked up on the disk, with the user's own rights.
 
 use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt as _;

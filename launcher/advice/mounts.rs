@@ -14,7 +14,7 @@ impl Advisor<'_> {
     /// that one decides.
     pub(super) fn by_mount(&self, asked: Asked<'_>) -> Option<Vec<(&'static str, PathBuf)>> {
         let is_behind = |target: &Path| asked.paths().all(|path| path.starts_with(target));
-        // `-r` flags of a person outweigh these: a mount is a rule.
+        // A typed option such as `-r` outweighs a mount, which is a rule.
         let is_denied = |path: &Path| self.is_denied(path, Capabilities::READ);
         if asked.paths().any(|path| is_denied(path) || self.tiers.is_sensitive(path)) {
             return None;

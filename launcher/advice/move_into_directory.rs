@@ -1,5 +1,5 @@
-//! Moves to a path where there is a hidden directory. A program that sees the directory moves the entry into it, under
-//! the entry's own name.
+//! Handles moves onto a directory that the program cannot see. A program that sees the directory moves the entry into
+//! it, under the entry's own name.
 
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt as _;

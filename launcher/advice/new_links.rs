@@ -1,4 +1,4 @@
-//! Symlinks that programs were to create. Once a link exists, a rule on its name counts for its target, and is rejected
+//! Handles denied creations of symlinks. Once a link exists, a rule on its name counts for its target, and is rejected
 //! if that is outside.
 
 use jp_confine_policy::Capabilities;

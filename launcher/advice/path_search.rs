@@ -1,5 +1,5 @@
-//! Denials that are not reported, since they cost the program nothing. A program search tries each directory of `PATH`,
-//! so a denied one that does not contain the program is no loss.
+//! Finds denials that are not reported, since they cost the program nothing. A program search tries each directory of
+//! `PATH`, so a denied one that does not contain the program is no loss.
 
 use std::ffi::OsStr;
 

@@ -236,7 +236,8 @@ pub(crate) enum Extent {
     Below,
     /// The place, and everything below it.
     Whole,
-    /// The same for a directory that moves: patterns, which match names, do not allow that.
+    /// The place and everything below it, for a directory that moves. Patterns match names alone, and do not allow
+    /// that.
     Along,
 }
 

@@ -438,8 +438,8 @@ impl Running {
         }
     }
 
-    /// Passes on that the terminal is gone. The kernel tells only the session leader, which is this process. Once that
-    /// has ended, the kernel tells the foreground group (`tty_jobctrl.c`), which would be too late for the program.
+    /// Tells the program that the terminal is gone. The kernel tells only the session leader, here this process, and
+    /// the foreground group once that has ended (`tty_jobctrl.c`). But this process waits for the program.
     fn hang_up(&mut self) {
         self.hung_up = true;
         match &self.supervisor {

@@ -98,11 +98,11 @@ pub(crate) fn keep_denied(stage: &Stage<'_>, rules: &mut Vec<Rule>) {
     }
 }
 
-/// Restricts entries that were in a directory before the run, if the directory's rule is for generated names. An entry
-/// without a rule of its own stays readable if the directory was listed, and gets nothing else. This is done if they
-/// are few. It is always done for directories on the way to used files, for closed files, and at the top of the
-/// workspace if the rule allows changes. Runs before [`protect`], which has to know how little is granted there.
-/// Returns the directories with too many entries, and their number.
+/// Restricts entries that were in a directory before the run, if the directory's rule is for generated names or only
+/// for opening it. An entry without a rule of its own stays readable if the directory was listed, and gets nothing
+/// else. This is done if they are few. It is always done for directories on the way to used files, for closed files,
+/// and at the top of the workspace if the rule allows changes. Runs before [`protect`], which has to know how little is
+/// granted there. Returns the directories with too many entries, and their number.
 pub(crate) fn keep_what_was_there(
     stage: &Stage<'_>,
     uses: &Uses,

@@ -142,8 +142,8 @@ fn missed(about: Circumstances<'_>) -> String {
 }
 
 /// The denials that are worth reporting. Some harmless ones are left to `why --last` if the program succeeded: looking
-/// for something that does not exist, and deleting a directory that is not empty. A successful program that was told to
-/// copy did so.
+/// for something that does not exist, and deleting a directory that is not empty. A program that was told to copy
+/// instead of moving did so if it succeeded.
 fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
     let is_idle = |denial: &Denial| {
         let advisor = about.advisor;
