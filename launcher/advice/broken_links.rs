@@ -45,7 +45,7 @@ impl Advisor<'_> {
     }
 
     /// The suggestion if the denial was decided by the stand-in of an external rule at whose path there is nothing. An
-    /// entry created there would stay inside, where the rule cannot stand.
+    /// entry created there would stay inside, where such a rule is not valid.
     fn lacks_link(&self, denial: &Denial) -> Option<String> {
         let grant = self.decider(denial)?;
         // A policy that was received has no line numbers. It may use a rule without rights for a missing path.

@@ -9,7 +9,7 @@ use url::Url;
 use crate::network::address;
 use crate::record::denial::{Denial, Reason};
 
-/// Would allow the denied connection.
+/// A rule that allows a denied connection, as an option and for a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
     /// The word for `--net`.

@@ -122,7 +122,7 @@ impl<'a> Advisor<'a> {
         Some(format!("no option and no rule helps: {why}"))
     }
 
-    /// For a denial on one path.
+    /// The system's denial of the request behind a `denial` on one path.
     fn refuses<'d>(&self, denial: &'d Denial) -> Option<Refusal<'d>> {
         let path = path_of(&denial.path);
         let lacks = |capabilities| denial.missing.intersects(capabilities);
@@ -150,18 +150,18 @@ impl<'a> Advisor<'a> {
         self.refuses_to(what, path, access)
     }
 
-    /// To create or delete an entry.
+    /// The system's denial of creating or deleting the entry at `path`.
     fn refuses_entry<'d>(&self, path: &'d Path) -> Option<Refusal<'d>> {
         self.refuses_change(path.parent()?)
     }
 
-    /// To delete or replace an entry, if there is one.
+    /// The system's denial of deleting or replacing the entry at `path`, if there is one.
     fn refuses_removal<'d>(&self, path: &'d Path) -> Option<Refusal<'d>> {
         let may_not = || file_ownership::refuses_removal(path).then(|| Refusal::to("remove", path));
         self.refuses_entry(path).or_else(may_not)
     }
 
-    /// To move an entry.
+    /// The system's denial of moving an entry.
     fn refuses_move<'d>(
         &self,
         from: &'d Path,
@@ -174,8 +174,8 @@ impl<'a> Advisor<'a> {
         ends.or_else(|| ways().find_map(|(from, to)| self.refuses_to_leave(from, to)))
     }
 
-    /// To move a directory into another one, which changes its `..` entry. Between file systems nothing moves: programs
-    /// copy there instead.
+    /// The system's denial of moving a directory into another one, which changes its `..` entry. Between file systems
+    /// nothing moves: programs copy there instead.
     fn refuses_to_leave<'d>(&self, from: &'d Path, to: &Path) -> Option<Refusal<'d>> {
         let (old, new) = (from.parent()?, to.parent()?);
         let found = from.symlink_metadata().ok().filter(Metadata::is_dir)?;
@@ -186,7 +186,7 @@ impl<'a> Advisor<'a> {
         self.refuses_to("change", from, Access::WRITE_OK)
     }
 
-    /// To change an entry, or the nearest existing directory above it.
+    /// The system's denial of changing the entry at `path`, or the nearest existing directory above it.
     fn refuses_change<'d>(&self, path: &'d Path) -> Option<Refusal<'d>> {
         let is_there = |place: &&Path| (self.rights)(place, Access::EXISTS) != Err(Errno::NOENT);
         let place = path.ancestors().find(is_there)?;

@@ -35,7 +35,7 @@ enum State {
     Unapproved,
     /// Its target cannot be found out.
     Unknown,
-    /// It stays inside the workspace, where no external rule can stand.
+    /// It stays inside the workspace, where no external rule is valid.
     Inside,
     /// It is approved, but no workspace file has such a pattern, or none that counts.
     Unused,

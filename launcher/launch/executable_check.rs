@@ -32,8 +32,8 @@ pub(crate) struct Found {
 /// The file that `name` means, looked up in `PATH` as the shell would. It is one that may be executed and that loads
 /// the preload library (spec §13).
 ///
-/// The search passes over a denied file, as confined programs do. If no candidate follows, the failure is about the
-/// first one.
+/// The search passes over a denied file, as confined programs do. If no candidate fits, the failure is about the first
+/// one.
 pub(crate) fn find(context: &Context, name: &OsStr, judge: Judge<'_>) -> Result<Found, Failure> {
     let mut refused = None;
     for candidate in candidates(context, name) {

@@ -316,7 +316,7 @@ impl Search<'_> {
 
 /// The entries of the directory at `path`, or its former entries if it can no longer be listed. `None` if neither is
 /// known. Symlinks are left out: a rule on one counts for its target. The target has its own rule, or is outside, where
-/// no such rule can stand.
+/// no such rule is valid.
 fn names_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Found>> {
     let listed = tree_before::list(&stage.place(path)).ok();
     let mut found = listed.or_else(|| were_in(stage, moves, path))?;

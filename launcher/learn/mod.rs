@@ -37,7 +37,7 @@ use crate::record::usage::{How, Use};
 /// The default file for the policy.
 pub(crate) const FILE: &str = "jp-confine.learned.toml";
 
-/// Limit on repeating the search with further uses that only looked.
+/// Limit on the rounds of the search for rules. Uses that only looked, and that no round took up, are left out.
 const ROUNDS: usize = 8;
 
 /// The rules for these uses, and for files that got hard links. There is none on a symlink that leads outside or

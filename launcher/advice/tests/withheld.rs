@@ -88,7 +88,7 @@ fn what_is_denied_and_not_granted_takes_both() {
     );
 }
 
-/// No suggestion contains a grant that a tier would withhold. It mentions a prompt that would follow.
+/// No suggestion contains a grant that a tier would withhold. If a prompt would follow, the suggestion says so.
 #[test]
 fn tiers_withhold_what_is_granted_for_advice() {
     let list = |pattern: &str| vec![format!("<workspace>/{pattern}")];
