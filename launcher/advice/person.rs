@@ -1,4 +1,4 @@
-//! Whether a person could be prompted during a run.
+//! Tells whether a person could be prompted during a run.
 
 use crate::plan::unsupervised::Unsupervised;
 use crate::prompt::terminal::{Terminal, controlling};

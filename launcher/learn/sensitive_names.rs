@@ -110,7 +110,7 @@ const CODE: [&[u8]; 62] = [
 const ACCOUNTS: [&[u8]; 3] = [b"service-account", b"service_account", b"serviceaccount"];
 /// Suffixes that editors and people give to earlier versions.
 const BACKUPS: [&[u8]; 5] = [b"~", b".bak", b".old", b".orig", b".backup"];
-/// Files that only their directory's name identifies, with that name.
+/// Files that are identified only together with the name of their directory.
 const SECRET_PLACES: [[&[u8]; 2]; 6] = [
     [b".docker", b"config.json"],
     [b".kube", b"config"],

@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(names(&listing, b"a/a/bc"), Some(vec![]));
     }
 
-    /// Both with more entries than the limit and with fewer.
+    /// Also if there are more entries than the limit, even around the used paths.
     #[test]
     fn what_is_around_what_was_used_is_looked_at_first() {
         let root = tempfile::tempdir().expect("a directory");

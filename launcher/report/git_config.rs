@@ -1,4 +1,4 @@
-//! Adds to the report of a denied change of git's configuration, beside the rule.
+//! Describes a denied change of git's configuration for the report, beside the rule.
 
 use jp_confine_policy::telling;
 

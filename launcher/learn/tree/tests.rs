@@ -236,7 +236,7 @@ fn secrets_and_what_decides_what_runs_are_kept_apart() {
     );
 }
 
-/// Its entries have the same rules as without it, except for rights below those that opening takes.
+/// Its entries have the same rules as without it. These may grant less than opening takes.
 #[test]
 fn a_directory_that_is_opened_alone_does_not_stand_for_what_is_in_it() {
     let opened = |path: &str, uses: &[(&str, Capabilities)]| {

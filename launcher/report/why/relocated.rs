@@ -34,7 +34,7 @@ impl Mounted {
     }
 }
 
-/// Renames the files of rules so that they can be found from the directory `cwd`.
+/// Rewrites the file names of rules so that they can be found from the directory `cwd`.
 pub(super) fn show_from(cwd: &Path, head: &mut Head, denials: &mut [Explained]) {
     let Some(directory) = head.directory.as_deref().map(Path::new) else { return };
     if directory == cwd {
