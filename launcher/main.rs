@@ -7,7 +7,7 @@
 //!
 //! The data flow: `cli` reads the options and `config` the files. `compile` turns both into grants and these into an
 //! image. `plan` says which layer holds what. `launch` starts the program, and `supervisor` answers its trapped calls.
-//! `report` tells what was denied.
+//! `report` lists the denials.
 
 mod advice;
 mod cli;
@@ -53,7 +53,7 @@ fn dispatch() -> Result<u8, Failure> {
         Err(asked) if !asked.use_stderr() => return output::help(&asked).map(|()| 0),
         parsed => parsed.map_err(Failure::Usage)?,
     };
-    // What is ignored here would be in a tool that is hosted.
+    // Not for `vfs`: the tool that it runs would inherit the ignored signal.
     if !matches!(command, Command::Vfs { .. }) {
         signals::survive_limit_of_length();
     }

@@ -1,4 +1,4 @@
-//! What advice is made of, and what it comes to.
+//! The data that suggestions are built from, and the suggestions themselves.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -22,18 +22,18 @@ use crate::network::access::Without;
 use crate::plan::unsupervised::Unsupervised;
 use crate::record::denials::Denials;
 
-/// How to have a request allowed that was denied.
+/// A suggestion: how to allow a denied request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Advice {
     /// By granting more.
     Grant {
-        /// What is to be known of it, or to be done before, in words.
+        /// A remark, or a step that has to come first, in words.
         first: Option<String>,
-        /// Options of the command line, the narrowest that do; paths are canonical. None where no option does.
+        /// The narrowest command-line options that suffice, with canonical paths. Empty if no option suffices.
         options: Vec<(&'static str, PathBuf)>,
-        /// What does in files; nothing where they cannot.
+        /// The additions to files that suffice. Empty if files cannot allow it.
         written: Written,
-        /// What a person is asked about even then, or is to approve for what is written to count.
+        /// The prompt that remains even then, or the approval without which the written part does not count.
         question: Option<String>,
     },
     /// By allowing a connection.
@@ -42,76 +42,77 @@ pub(crate) enum Advice {
     Command {
         key: String,
         rule: CommandRule,
-        /// What it is to replace, for people.
+        /// The rule that it replaces, for people.
         instead: Option<String>,
     },
-    /// By approving where the rules of these paths lead; what that grants beside it these options do not.
+    /// By approving the targets of the rules on these paths. The options grant only what is needed, if the rules grant
+    /// more.
     Approve { rules: Vec<String>, options: Vec<(&'static str, PathBuf)> },
-    /// By these options, or by what is written, as of [`Self::Grant`], once the patterns that withhold it are gone,
-    /// or the rule on the link in question is approved.
+    /// By these options, or by the written part, as in [`Self::Grant`]. First the patterns that withhold it have to be
+    /// removed, or the rule on the link in question approved.
     Withheld {
-        /// What is to be done before.
+        /// The first step.
         first: First,
         options: Vec<(&'static str, PathBuf)>,
         written: Written,
-        /// What is in the way even then.
+        /// The prompt that remains even then.
         question: Option<String>,
     },
-    /// Not at all, and why.
+    /// Nothing allows it, for this reason.
     Never(String),
 }
 
-/// What is to be done before something else allows it.
+/// The step that has to come before something else allows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum First {
-    /// To take patterns out, in words.
+    /// Remove patterns, in words.
     TakeOut(String),
-    /// To approve where the rules of these paths lead.
+    /// Approve the targets of the rules on these paths.
     Approve(Vec<String>),
 }
 
-/// What grants something for good: together it does, and less of it may not.
+/// The additions to files that allow something permanently. All of them together suffice; fewer may not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Written {
     /// Rules of `access.fs`, workspace-relative.
     pub(crate) rules: Vec<(String, Capabilities)>,
-    /// Patterns of the user's own, and whose list they belong in, for what lies outside.
+    /// The user's own patterns, each with the list that it belongs in, for places outside the workspace.
     pub(crate) patterns: Vec<(Tier, String)>,
-    /// Paths outside that a rule covers, so that no pattern opens them, and what a profile of the user's own
-    /// has to grant there.
+    /// Paths outside the workspace that a rule covers, so that no pattern opens them. With each, the rights that a
+    /// profile of the user's own has to grant there.
     pub(crate) entries: Vec<(String, Capabilities)>,
 }
 
-/// Who gives advice about the denials of one run.
+/// Makes suggestions for the denials of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Advisor<'a> {
     /// The policy of the run, in the order that rule numbers count.
     pub(crate) grants: &'a [Grant],
     /// The canonical workspace.
     pub(crate) workspace: &'a Path,
-    /// Where the person stands who is advised.
+    /// The directory of the person who reads the suggestions.
     pub(crate) here: &'a Here,
     pub(crate) tiers: &'a Tiers,
-    /// The list of sensitive paths where no rule is declared: it counts as soon as an option grants something, or a
+    /// The list of sensitive paths, if no rule is declared. It counts as soon as an option grants something, or a
     /// pattern opens it.
     pub(crate) exposed: Option<&'a Tiers>,
-    /// Who could be asked.
+    /// Whether a person could be prompted.
     pub(crate) person: Person,
     /// When the run began, if there was one.
     pub(crate) began: Option<SystemTime>,
-    /// All that the run was refused, and what a person consented to in it, once it has ended.
+    /// All denials of the run and the answers of a person in it, once it has ended.
     pub(crate) denials: Option<&'a Denials>,
-    /// What rules would grant if a person approved where they lead.
+    /// The grants of rules whose targets nobody has approved.
     pub(crate) unapproved: &'a [Grant],
-    /// Links of `--mount` that only lack the option.
+    /// Links of `--mount` that work again with the option.
     pub(crate) mounts: &'a [Idle],
     /// Why the run had no supervisor, if it had none.
     pub(crate) unsupervised: Unsupervised,
-    /// Whether `access.fs` is declared, so that rules can be advised.
+    /// Whether `access.fs` is declared, so that rules can be suggested.
     pub(crate) declared: bool,
     /// The rules about hosts.
     pub(crate) net: &'a Net,
-    /// What takes the network away from the run, if anything does.
+    /// The reason why the run has no network, if it has none.
     pub(crate) without_network: Option<Without>,
     /// The programs that may be started, unless all may.
     pub(crate) programs: Option<Programs<'a>>,
@@ -119,6 +120,6 @@ pub(crate) struct Advisor<'a> {
     pub(crate) rule_places: &'a RulePlaces,
     /// Where patterns of the user's own belong.
     pub(crate) own_lists: &'a OwnLists,
-    /// What the system lets the user do.
+    /// The user's own permissions on the system.
     pub(crate) rights: Rights,
 }

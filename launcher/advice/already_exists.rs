@@ -1,5 +1,5 @@
-//! What was to be made and is there already, hidden from who was to make it. That call fails whatever is granted, and
-//! whoever makes all directories above another one goes on as soon as it hears why.
+//! Handles denials of creating an entry that already exists but is hidden from the program. The call fails whatever is
+//! granted. A program that creates all directories on a path goes on as soon as it gets `EEXIST`.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -15,18 +15,18 @@ use crate::record::denials::opens_to_write;
 use crate::sys::path::path_of;
 use crate::text::quote;
 
-/// What calls begin with that make an entry where there is none, and do nothing else.
+/// Name prefixes of the calls that only create an entry, and only if there is none.
 const MAKING: [&[u8]; 4] = [b"mkdir", b"mkfifo", b"mknod", b"symlink"];
 
-/// What is said of a directory, for which there is less than what is advised.
+/// Remark on a directory, for which less than the suggestion may suffice.
 const DIRECTORY: &str =
     "it is there already: it has to be seen, and a grant on what is to be in it shows it, too";
 
-/// What is said of anything else.
+/// Remark on any other entry.
 const OTHER: &str = "it is there already: it has to be seen";
 
 impl Advisor<'_> {
-    /// What was `asked` for as what is to be seen, if that is all that a grant on it helps with. Looks at the disk.
+    /// Turns `asked` into a request to see the entry, if a grant on it helps with nothing else. Looks at the disk.
     pub(super) fn as_seen<'d>(&self, denial: &Denial, asked: Asked<'d>) -> Asked<'d> {
         let Asked::Access(entry, _) = asked else { return asked };
         let makes = denial.missing == Capabilities::CREATE
@@ -38,7 +38,8 @@ impl Advisor<'_> {
         if fails && !self.allows(sight) { sight } else { asked }
     }
 
-    /// Whether a program looked for a directory that it was refused to make, or to make something in.
+    /// Whether the denial hid a directory from a program that was also denied to create it, or to change something in
+    /// it.
     fn looks_to_fill(&self, denial: &Denial) -> bool {
         let directory = path_of(&denial.path);
         let fills = |one: &Denial| {
@@ -53,13 +54,13 @@ impl Advisor<'_> {
             && self.past().refused.iter().any(|(one, _)| fills(one))
     }
 
-    /// Whether the list of sensitive paths names the directory, or something in it by its place.
+    /// Whether the list of sensitive paths names the directory by its path, or something in it.
     pub(super) fn holds_sensitive(&self, directory: &Path) -> bool {
         self.exposed.unwrap_or(self.tiers).holds_sensitive(directory)
     }
 
-    /// What is `asked` for where that is for a directory to be seen: another one of `all` that is for something in it, if
-    /// what that takes by these means shows the directory as well.
+    /// For a request to see a directory: another request of `all` for something in it, if granting that by these means
+    /// also shows the directory. Any other request stays as it is.
     pub(super) fn by_naming<'d>(
         &self,
         asked: Asked<'d>,
@@ -85,12 +86,12 @@ impl Advisor<'_> {
             .unwrap_or(asked)
     }
 
-    /// Whether it is allowed as things stand.
+    /// Whether the current policy allows it.
     pub(super) fn allows(&self, asked: Asked<'_>) -> bool {
         Trial::of(*self, Means::Options).allows(&[asked])
     }
 
-    /// What to say of what is `asked` for, if it is to be seen. Looks at the disk.
+    /// The remark on a request to see an entry. Looks at the disk.
     pub(super) fn is_there_already(&self, asked: Asked<'_>) -> Option<String> {
         let Asked::Sight(entry) = asked else { return None };
         let path = path_of(entry.path);

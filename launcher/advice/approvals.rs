@@ -1,5 +1,5 @@
-//! Rules that are dropped as long as nobody approved where their links lead: approving allows what they were dropped
-//! for, or has to come before what does.
+//! Suggests approving rules that are dropped until somebody approves the targets of their links. The approval allows
+//! the request, or has to come before another step that does.
 
 use std::path::Path;
 
@@ -12,12 +12,12 @@ use crate::advice::request::Asked;
 use crate::record::denial::Denial;
 
 impl Advisor<'_> {
-    /// What to approve for `asked` to be allowed, if that is what lacks.
+    /// The approval that `asked` needs, if it lacks one.
     pub(super) fn approval(&self, denial: &Denial, asked: Asked<'_>) -> Option<Advice> {
         self.approval_alone(denial, asked).or_else(|| self.approval_first(asked))
     }
 
-    /// The rule that would allow `asked` if it were approved; and options that would, if it grants more.
+    /// The rule that would allow `asked` if it were approved. If the rule grants more than that, also narrower options.
     fn approval_alone(&self, denial: &Denial, asked: Asked<'_>) -> Option<Advice> {
         let decided = self.decider(denial)?;
         let approved = self.unapproved.iter().find(|grant| grant.origin == decided.origin)?;
@@ -32,8 +32,8 @@ impl Advisor<'_> {
         Some(Advice::Approve { rules: vec![link_of(approved)?.to_owned()], options })
     }
 
-    /// What allows `asked` once rules are approved that were dropped at one of its ends or at both, where nothing does
-    /// before, or nothing that can be written down.
+    /// The suggestion that allows `asked` once the rules dropped at its ends are approved. Only if nothing suffices
+    /// before that, or nothing that can be written to files.
     fn approval_first(&self, asked: Asked<'_>) -> Option<Advice> {
         let dropped: Vec<&Grant> =
             self.unapproved.iter().filter(|rule| self.is_dropped_for(rule, asked)).collect();
@@ -53,7 +53,7 @@ impl Advisor<'_> {
         }
     }
 
-    /// Whether what stands for a dropped `rule` is on the way to something that is `asked` about, or moves with it.
+    /// Whether a dropped `rule` has a stand-in on the way to a path of `asked`, or in a directory that moves.
     fn is_dropped_for(&self, rule: &Grant, asked: Asked<'_>) -> bool {
         let moves = matches!(asked, Asked::Rename { .. });
         let concerns = |path: &Path, anchor: &Path| {
@@ -63,7 +63,7 @@ impl Advisor<'_> {
         standing.any(|grant| asked.paths().any(|path| concerns(path, &grant.anchor)))
     }
 
-    /// What allows `asked` once these rules are approved: often nothing more.
+    /// The suggestion that allows `asked` once these rules are approved. Often nothing more is needed.
     fn once_approved(&self, approved: &[&Grant], asked: Asked<'_>) -> Option<Advice> {
         let grants = self.grants_with(approved);
         let advisor = Advisor { grants: &grants, ..*self };
@@ -79,7 +79,7 @@ impl Advisor<'_> {
         }
     }
 
-    /// What can be written down for `asked` once these rules are approved, and that they are to be, in words.
+    /// The additions to files for `asked` once these rules are approved, and a sentence that asks for the approvals.
     fn written_once(&self, approved: &[&Grant], asked: Asked<'_>) -> Option<(Written, String)> {
         let grants = self.grants_with(approved);
         let advice = Advisor { grants: &grants, ..*self }.advise_requests(&[asked]).pop()?;
@@ -91,7 +91,7 @@ impl Advisor<'_> {
             .then(|| (written, format!("what is added to files counts after: {approvals}")))
     }
 
-    /// The policy with these rules approved.
+    /// The policy as if these rules were approved.
     fn grants_with(&self, approved: &[&Grant]) -> Vec<Grant> {
         let is_dropped = |grant: &Grant| approved.iter().any(|rule| rule.origin == grant.origin);
         let others = self.grants.iter().filter(|grant| !is_dropped(grant));
@@ -99,12 +99,12 @@ impl Advisor<'_> {
     }
 }
 
-/// The links that rules lead out of the workspace by.
+/// The links by which the rules lead out of the workspace.
 fn links_of(rules: &[&Grant]) -> Vec<String> {
     rules.iter().filter_map(|rule| link_of(rule)).map(str::to_owned).collect()
 }
 
-/// The link that a rule leads out of the workspace by.
+/// The link by which the rule leads out of the workspace.
 fn link_of(rule: &Grant) -> Option<&str> {
     match &rule.kind {
         GrantKind::External { lexical_path } => Some(lexical_path),

@@ -1,4 +1,4 @@
-//! The way out of a denial that is for an auto-run file alone: the option that is for one run (spec §10.1).
+//! Suggests the option for one run where only the auto-run tier denies a file (spec §10.1).
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use jp_confine_policy::tier::Restraint;
 use crate::advice::advisor::Advice;
 use crate::record::denial::Denial;
 
-/// What lets one run change an auto-run file.
+/// The option that lets one run change an auto-run file.
 const OPTION: &str = "--allow-autorun";
 
 impl Advice {
-    /// With that option in place of one that grants the file, which is granted already.
+    /// Puts that option in place of `-w`: the file is granted already.
     pub(super) fn of_autorun(mut self, denial: &Denial) -> Self {
         if let Self::Grant { options, .. } = &mut self
             && denial.restraint == Some(Restraint::Autorun)
@@ -27,7 +27,7 @@ impl Advice {
     }
 }
 
-/// Whether the path is a pattern of itself.
+/// Whether the path, read as a pattern, matches itself literally.
 fn is_plain(path: &Path) -> bool {
     Pattern::literal(path).as_deref() == path.to_str()
 }

@@ -17,14 +17,14 @@ use crate::record::denial::Denial;
 use crate::sys::path::path_of;
 use crate::text::quote;
 
-/// A name of the workspace that no pattern means alone.
+/// A name in the workspace that no pattern matches by its name alone.
 const ORDINARY: &str = "\u{1}";
 
-/// This many rules and patterns are named.
+/// At most this many rules and patterns are named.
 const NAMED: usize = 3;
 
 impl Advisor<'_> {
-    /// The rules and patterns below the place that deny or ask, for people; none for another kind of denial.
+    /// The rules and patterns below the place that deny or ask, for people. `None` for another kind of denial.
     pub(super) fn narrower_below(&self, denial: &Denial) -> Option<String> {
         if denial.restraint != Some(Restraint::Below) {
             return None;
@@ -50,7 +50,7 @@ impl Advisor<'_> {
         Some(quote::path(&words.join(", ")) + &more)
     }
 
-    /// What to do instead of a move or a symlink that brings names along.
+    /// An alternative to a move or a symlink that brings names along.
     pub(super) fn instead_of_names_below(&self, denial: &Denial) -> Option<String> {
         if denial.restraint != Some(Restraint::Below) {
             return None;
@@ -72,8 +72,8 @@ impl Advisor<'_> {
 }
 
 impl Trial<'_> {
-    /// The step that opens what is below the place of a directory that moves, where patterns open its name alone. None
-    /// where that is not what lacks. Looks at the disk.
+    /// The step that opens the contents of a moved directory at its new place, where patterns open only the name of
+    /// that. `None` if nothing else is missing. Looks at the disk.
     pub(super) fn to_fill(&self, image: &Image<'_>, asked: Asked<'_>, gone: Gone) -> Option<Step> {
         let Asked::Rename { from, to, .. } = asked else { return None };
         let found = lookup(image, &to);
@@ -92,7 +92,7 @@ impl Trial<'_> {
     }
 }
 
-/// Whether what is in a directory may come to where that moves.
+/// Whether the contents of a directory may be at the place that it moves to.
 fn admits(image: &Image<'_>, asked: Asked<'_>) -> bool {
     let Asked::Rename { from, to, .. } = asked else { return true };
     decide::admit_contents(image, &from, &to) == Verdict::Allow

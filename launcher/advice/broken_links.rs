@@ -1,4 +1,4 @@
-//! What no grant can allow since links lead to nothing, or are not there.
+//! Explains denials that no grant can lift, since a link dangles or is missing.
 
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,20 +14,20 @@ use crate::record::denial::Denial;
 use crate::sys::path::path_of;
 use crate::text::quote;
 
-/// The way out for the link itself, which the rule on what it would lead to keeps in its place.
+/// The suggestion for the link itself, which stays in its place because of the rule on its target.
 const ITSELF: &str =
     "the rule is for what its link leads to, which is not there: take the rule out";
 
-/// Why nothing is advised behind a link that leads to nothing.
+/// The reason why there is no suggestion behind a dangling link.
 const NOTHING: &str =
     "its link leads to nothing on this machine, so that there is nothing to allow";
 
 impl Advisor<'_> {
-    /// Why a grant would not help where a link on the way leads to nothing, or one that a rule is for is missing.
-    /// Looks at the disk.
+    /// Why a grant would not help: a link on the way dangles, or the link that a rule is for is missing. Looks at the
+    /// disk.
     pub(super) fn leads_nowhere(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
         if let Some(link) = self.dangling_link(denial) {
-            // What is made behind it has another name.
+            // An entry that is created behind the link has another path.
             let is_change = denial.missing.intersects(Capabilities::WRITE);
             let is_itself = path_of(&denial.path) == link && is_change;
             return Some(if is_itself { ITSELF } else { NOTHING }.to_owned());
@@ -36,7 +36,7 @@ impl Advisor<'_> {
         if is_nowhere { Some(NOTHING.to_owned()) } else { self.lacks_link(denial) }
     }
 
-    /// The link where what decided is what stands for an external rule whose link dangles.
+    /// The dangling link of an external rule whose stand-in decided the denial.
     fn dangling_link(&self, denial: &Denial) -> Option<&Path> {
         let grant = self.decider(denial)?;
         let is_dropped = matches!(grant.kind, GrantKind::Tombstone { .. });
@@ -44,11 +44,11 @@ impl Advisor<'_> {
         dangles.then_some(&grant.anchor)
     }
 
-    /// The way out where what decided stands for an external rule of whose name nothing is there: what would be made
-    /// would stay inside, where the rule cannot stand.
+    /// The suggestion if the denial was decided by the stand-in of an external rule at whose path there is nothing. An
+    /// entry created there would stay inside, where such a rule is not valid.
     fn lacks_link(&self, denial: &Denial) -> Option<String> {
         let grant = self.decider(denial)?;
-        // A policy that was received has no lines, and may mean a path that is missing by a rule without rights.
+        // A policy that was received has no line numbers. It may use a rule without rights for a missing path.
         let Origin::Rule { path, line: Some(_), .. } = &grant.origin else { return None };
         let stays_inside = matches!(grant.kind, GrantKind::Tombstone { lexical_path: None });
         let is_missing = || grant.anchor.symlink_metadata().is_err();
@@ -63,8 +63,8 @@ impl Advisor<'_> {
     }
 }
 
-/// The denial as one of where the links on the way lead, if they do and nothing is there yet: a program is judged by the
-/// spelling where it may not know that, and what is granted through links is granted there. Looks at the disk.
+/// The denial at the target of the links on the way, if the target is missing and none of them dangles. A program that
+/// may not know the target is judged by the spelling, but grants through links count at the target. Looks at the disk.
 pub(super) fn as_led(denial: &Denial) -> Cow<'_, Denial> {
     let path = path_of(&denial.path);
     let dangles = |above: &Path| is_link(above) && !above.exists();
@@ -79,8 +79,8 @@ pub(super) fn as_led(denial: &Denial) -> Cow<'_, Denial> {
     }
 }
 
-/// Whether nothing is there, and a link is on the way: what is there has a name without any, and what names a link
-/// means where it leads.
+/// Whether nothing is there and a link is on the way. An existing file's canonical path has no links, and a path
+/// through a link counts at its target.
 fn is_behind_link(path: &Path) -> bool {
     path.ancestors().skip(1).any(is_link) && path.symlink_metadata().is_err()
 }

@@ -1,6 +1,5 @@
-//! Advice about several denials that is followed as one: of rules on one path the last decides, so that there
-//! must be one for all that was refused there, and one on a longer path outweighs one on what that is in. Options
-//! add up.
+//! Combines the suggestions for several denials. Of rules on one path the last decides, so one rule must serve all
+//! denials there. A rule on a longer path outweighs one on a directory above. Options add up.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,14 +12,14 @@ use crate::advice::request::{Asked, Step};
 use crate::record::denial::Denial;
 use crate::record::effort::SPENT;
 
-/// What is granted for one denial may be what another lacks, and so on.
+/// Limit on repeating: the grant for one denial may leave another without something.
 const ROUNDS: usize = 3;
 
-/// What must be granted for one denial, or else the way out.
+/// The steps that one denial needs, or else the suggestion in their place.
 type Steps = Result<Vec<Step>, Box<Advice>>;
 
 impl Advisor<'_> {
-    /// The ways out of `denials`, in files each with all that the others want at the same places.
+    /// The suggestions for `denials`. The file additions of each include what the others need at the same places.
     pub(crate) fn advise_all(&self, denials: &[&Denial]) -> Vec<Advice> {
         if denials.is_empty() {
             return Vec::new();
@@ -47,12 +46,12 @@ impl Advisor<'_> {
         all.into_iter().zip(denials).map(|(advice, denial)| advice.of_autorun(&denial)).collect()
     }
 
-    /// No way out, where none is looked for any more.
+    /// Fails once the time for suggestions is spent.
     fn go_on(&self) -> Result<(), Box<Advice>> {
         if self.is_spent() { Err(Box::new(Advice::Never(SPENT.to_owned()))) } else { Ok(()) }
     }
 
-    /// The ways out of these requests under the policy as it is.
+    /// The suggestions for these requests under the current policy.
     pub(super) fn advise_requests(&self, asked: &[Asked<'_>]) -> Vec<Advice> {
         let solved = |means| self.solve_all(&self.by_filling(asked, means), means);
         let both = solved(Means::Options).into_iter().zip(solved(Means::Files));
@@ -81,8 +80,8 @@ impl Advisor<'_> {
         }
     }
 
-    /// What others want where nothing of its own can be written down for `asked`, if that does: a profile grants reading
-    /// what is not there to nobody but those who may make it.
+    /// The steps of other requests at the places of `asked`, if nothing of its own can be written and those suffice.
+    /// For example, a profile grants reading a missing path only to programs that may create it.
     fn lent(&self, asked: Asked<'_>, own: &Steps, all: &[Steps]) -> Option<Vec<Step>> {
         own.as_ref().err()?;
         let is_there = |step: &&Step| asked.paths().any(|path| path == step.place);
@@ -103,7 +102,7 @@ impl Advisor<'_> {
         helps.then_some(steps)
     }
 
-    /// As [`Trial::solve`], for requests that are to be allowed at the same time.
+    /// Like [`Trial::solve`], for requests that have to be allowed at the same time.
     fn solve_all(&self, asked: &[Asked<'_>], means: Means) -> Vec<Steps> {
         let solve = |asked: &Asked<'_>| {
             self.go_on()?;
@@ -169,7 +168,7 @@ impl Advisor<'_> {
     }
 }
 
-/// Where more than one denial wants something, be it that of a rule on a longer path, which outweighs the others there.
+/// The places that more than one denial needs. Includes those of a rule on a longer path, which outweighs the others.
 fn shared_places(all: &[Steps], means: Means) -> BTreeSet<PathBuf> {
     let mut counts: BTreeMap<&Path, usize> = BTreeMap::new();
     for step in all.iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! What was asked for, as far as the record of a denial tells.
+//! Reconstructs the request from the record of a denial.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -17,20 +17,20 @@ use crate::record::denials::TIMES;
 use crate::record::generated_names;
 use crate::sys::path::path_of;
 
-/// Calls by which something is made that is not opened by its name, or not changed in its place.
+/// Calls whose new entry is not opened by its name afterwards, or not changed in place.
 const ONCE: [&[u8]; 8] =
     [b"symlink", b"symlinkat", b"link", b"linkat", b"rename", b"renameat", b"renameat2", b"bind"];
 
-/// What was asked for when `denial` was the answer, in this run.
+/// The request of this run that was answered with `denial`.
 pub(super) fn asked_by<'d>(denial: &'d Denial, run: Past<'_>) -> Asked<'d> {
     let Denial { other, missing, .. } = denial;
     let path = Request::by_route(&denial.path, &denial.route);
-    // Of the other path the spelling is not known.
+    // The spelling of the other path is unknown.
     let beside = Request::canonical(other);
     let (first, second) = if denial.second { (beside, path) } else { (path, beside) };
     let is_made_up = is_made_up(denial, run);
     match denial.call.as_slice() {
-        // One path alone where the other leads nowhere.
+        // The other path is empty if it leads nowhere.
         _ if other.is_empty() && is_made_up => made(path, denial, run),
         _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
         b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
@@ -48,10 +48,10 @@ pub(super) fn asked_by<'d>(denial: &'d Denial, run: Past<'_>) -> Asked<'d> {
     }
 }
 
-/// What comes next of what was refused (`docs/decisions/0032`): a script is read by its interpreter, and whoever was to
-/// make an entry takes more of it. A directory is filled, a file gets its mode and is opened again, what is there for a
-/// while only is removed. A rule that granted the making alone would be of no use. Of what is there already nothing
-/// else follows. Looks at the disk.
+/// The rights that the program needs next (`docs/decisions/0032`). The interpreter reads a script. A program that
+/// creates an entry goes on to use it: it fills a directory, it sets a file's mode and opens it again, it deletes a
+/// temporary file. A rule for the creation alone would be useless. An existing entry needs nothing else. Looks at the
+/// disk.
 fn follows(denial: &Denial) -> Capabilities {
     if !is_to_be_made(denial) {
         let runs = denial.missing.contains(Capabilities::EXECUTE);
@@ -64,20 +64,20 @@ fn follows(denial: &Denial) -> Capabilities {
         .with_if(makes_directory(denial) || passes(denial), Capabilities::WRITE)
 }
 
-/// Whether a directory was to be made that is not there. Looks at the disk.
+/// Whether the program was to create a directory that does not exist. Looks at the disk.
 fn makes_directory(denial: &Denial) -> bool {
     denial.call.starts_with(b"mkd") && is_to_be_made(denial)
 }
 
-/// Whether it is not there, and a program makes it if it is let, be it with its next call. Looks at the disk.
+/// Whether the entry is missing, and the program would create it with this call or the next. Looks at the disk.
 fn is_to_be_made(denial: &Denial) -> bool {
     let makes = denial.missing.contains(Capabilities::CREATE);
     (makes || TIMES.contains(&denial.call.as_slice()))
         && path_of(&denial.path).symlink_metadata().is_err()
 }
 
-/// Whether the denied entry will have another name next time, or stand in a directory that has: a program made it up to
-/// make the entry, or what it made already is so called. Looks at the disk.
+/// Whether the denied entry, or a directory on the way to it, will have another name in the next run. Either the
+/// program generated the name to create the entry, or an existing directory has such a name. Looks at the disk.
 fn is_made_up(denial: &Denial, run: Past<'_>) -> bool {
     let path = path_of(&denial.path);
     let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
@@ -98,7 +98,7 @@ fn is_made_up(denial: &Denial, run: Past<'_>) -> bool {
         let is_own_directory = denial.call == PRIVATE_DIRECTORY.to_bytes()
             && generated_names::may_be_drawn_for_oneself(name);
         let is_socket = denial.call == b"bind" && generated_names::may_be_drawn_for_socket(name);
-        // It makes nothing else.
+        // mktemp(1) creates nothing else.
         let is_of_mktemp = program(denial) == b"mktemp";
         return is_drawn
             || is_new
@@ -117,39 +117,39 @@ fn is_made_up(denial: &Denial, run: Past<'_>) -> bool {
         || (changes && is_gone() && was_made_up_to_make(path, run))
 }
 
-/// Whether it was refused to be made under a name that was made up: who cannot make it removes it all the same.
+/// Whether creating it was denied under a generated name: a program that cannot create its file still deletes it.
 fn was_made_up_to_make(path: &Path, run: Past<'_>) -> bool {
     let makes =
         |one: &Denial| path_of(&one.path) == path && one.missing.contains(Capabilities::CREATE);
     run.refused.iter().any(|(one, _)| makes(one) && is_made_up(one, run))
 }
 
-/// Whether a file was to be made for its owner alone, of a name that nothing has.
+/// Whether the call creates a file for its owner alone, under an unused name.
 fn is_private(denial: &Denial) -> bool {
     denial.call == PRIVATE.to_bytes()
 }
 
-/// Whether a file was to be made of a name that nothing has.
+/// Whether the call creates a file under an unused name.
 fn is_exclusive(denial: &Denial) -> bool {
     is_private(denial) || denial.call == EXCLUSIVE.to_bytes()
 }
 
-/// The name of who was refused.
+/// The file name of the program.
 fn program(denial: &Denial) -> &[u8] {
     path_of(&denial.program).file_name().map_or(&b""[..], OsStr::as_bytes)
 }
 
-/// Whether what was to be made is for a while only, so that it is changed and removed, too.
+/// Whether the entry is temporary, so that the program also changes and deletes it.
 fn passes(denial: &Denial) -> bool {
     let name = path_of(&denial.path).file_name().map_or(&b""[..], OsStr::as_bytes);
-    // Files of this name that last, `Cargo.lock` for one, may be there already.
+    // Without the exclusive flag the file may be there already and last, such as `Cargo.lock`.
     let is_lock = name.ends_with(b".lock") && is_exclusive(denial);
     is_lock
         || generated_names::is_made_up_for(name, denial.pid)
         || generated_names::is_journal(name)
 }
 
-/// As asked by whoever makes up the name of `entry`, and was refused it: what is made is changed and removed, too.
+/// The request of a program that generates the name of `entry`. It also changes and deletes the entry.
 fn made<'d>(entry: Request<'d>, denial: &Denial, run: Past<'_>) -> Asked<'d> {
     let makes = denial.missing.contains(Capabilities::CREATE);
     let need = denial.missing.union(follows(denial)).with_if(makes, Capabilities::WRITE);
@@ -163,18 +163,18 @@ fn made<'d>(entry: Request<'d>, denial: &Denial, run: Past<'_>) -> Asked<'d> {
     Asked::Made { directory, entry, need, target: None, extent }
 }
 
-/// What an entry is to replace whose name was made up to that. Looks at the disk.
+/// The file that an entry with a generated name is to replace. Looks at the disk.
 pub(super) fn replaced(denial: &Denial) -> Option<PathBuf> {
     let path = path_of(&denial.path);
     let name = path.file_name()?.as_bytes();
-    // Only of what is for its owner alone six letters are known to be drawn.
+    // Six trailing letters are known to be random only in a file for its owner alone.
     let begun = generated_names::begun(name).filter(|_| is_private(denial));
     let others = generated_names::replaced(name).into_iter().chain(begun);
     let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
     others.map(|other| path.with_file_name(path_of(other))).find(is_file)
 }
 
-/// What the rename was to do at `to`: what was missing there tells, or else what is there now.
+/// The rename's effect at `to`: derived from the missing right, or else from the entry that is there now.
 fn destination(denial: &Denial, to: &[u8]) -> Destination {
     let missing = if denial.second { denial.missing } else { Capabilities::NONE };
     let exists = path_of(to).symlink_metadata().is_ok();

@@ -1,4 +1,4 @@
-//! What was to be put into a directory that was to be made, too: whoever may fill that needs nothing else.
+//! Merges requests for entries of a new directory into the one for the directory, which covers them.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::advice::advisor::Advisor;
 use crate::advice::request::Asked;
 use crate::sys::path::path_of;
 
-/// A directory that is to be made, and the policy under which it may be.
+/// A directory to create, and the policy that allows that.
 struct Made<'a, 'd> {
     path: &'d Path,
     asked: Asked<'d>,
@@ -15,7 +15,7 @@ struct Made<'a, 'd> {
 }
 
 impl<'a, 'd> Made<'a, 'd> {
-    /// None where `asked` is for something else, or nothing allows it by these means.
+    /// `None` if `asked` is for something else, or nothing allows it by these means.
     fn of(advisor: Advisor<'a>, asked: Asked<'d>, means: Means) -> Option<Self> {
         let Asked::Directory(place, _) = asked else { return None };
         let mut trial = Trial::of(advisor, means);
@@ -25,7 +25,7 @@ impl<'a, 'd> Made<'a, 'd> {
         Some(Self { path: path_of(place.path), asked, trial })
     }
 
-    /// Whether who may make the directory may do this in it.
+    /// Whether the policy that allows creating the directory allows this in it.
     fn suffices_for(&self, asked: Asked<'_>) -> bool {
         let is_in = |path: &Path| path != self.path && path.starts_with(self.path);
         asked.paths().all(is_in) && self.trial.allows(&[asked])
@@ -33,8 +33,9 @@ impl<'a, 'd> Made<'a, 'd> {
 }
 
 impl Advisor<'_> {
-    /// What to grant by these means for each of `asked`: the directory to be made in which all is that it is for, or what
-    /// is to be in a directory to be seen, where granting that allows it as well; else what is asked for.
+    /// The request to grant by these means in place of each of `asked`. That is the directory to create, if it covers
+    /// the request. For a directory to be seen it is an entry in it, if granting that suffices. Otherwise it is the
+    /// request itself.
     pub(super) fn by_filling<'d>(&self, asked: &[Asked<'d>], means: Means) -> Vec<Asked<'d>> {
         let made: Vec<Made<'_, 'd>> =
             asked.iter().filter_map(|one| Made::of(*self, *one, means)).collect();

@@ -1,5 +1,5 @@
-//! Rules on links that lead out of the workspace: where one is approved, another one on the same link grants more of
-//! what that leads to, and nobody is asked again.
+//! Handles rules on links that lead out of the workspace. If one is approved, another rule on the same link can grant
+//! more of its target without a new prompt.
 
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -12,8 +12,8 @@ use crate::advice::request::Step;
 use crate::compile::image;
 
 impl Advisor<'_> {
-    /// The link of the approved rule that decides about the step, if one more on it would count at its place.
-    /// Ready-made grants yield to rules, and options outweigh them.
+    /// The link of the approved rule that decides about the step, if one more rule on it would count at its place.
+    /// Rules outweigh ready-made grants, and options outweigh rules.
     pub(super) fn link_to(&self, step: &Step) -> Option<String> {
         let at = self.grants.iter().filter(|grant| grant.anchor == step.place);
         let at: Vec<Grant> = at.cloned().collect();
@@ -26,7 +26,7 @@ impl Advisor<'_> {
         let image = image::parse_image(&image).ok()?;
         let [place, route] = [&step.place, &step.route].map(|it| it.as_os_str().as_bytes());
         let decider = lookup(&image, &Request::by_route(place, route));
-        // One more would decide, too, for whoever comes by none of the links.
+        // The additional rule would also decide for a program that uses none of the links.
         let last = lookup(&image, &Request::canonical(place));
         let takes_away =
             decider.rule != last.rule && !step.held.union(step.missing).contains(last.caps);

@@ -1,5 +1,6 @@
-//! What the system leaves to owners, whatever modes say: what is in a sticky directory, and what is set on a file
-//! (unlink(2), rename(2), chmod(2), chown(2)); and who else may link to it (`fs.protected_hardlinks`, `proc_sys_fs(5)`).
+//! Finds operations that the system leaves to owners, whatever the modes are: deleting from a sticky directory, and
+//! setting a file's attributes (unlink(2), rename(2), chmod(2), chown(2)). Also who else may create hard links
+//! (`fs.protected_hardlinks`, `proc_sys_fs(5)`).
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
@@ -11,8 +12,8 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::advice::rights::Rights;
 
-/// Calls that owners alone may make, and what of a file these set. The times are not among them: whoever may write
-/// sets them to now, and records do not tell to what.
+/// Calls that only owners may make, and the attribute that each sets. Times are left out: anyone who may write can set
+/// them to now, and records do not contain the requested time.
 const SETTING: [(&[&[u8]], &str, CapabilitySet); 2] = [
     (
         &[b"chmod", b"lchmod", b"fchmod", b"fchmodat", b"fchmodat2"],
@@ -22,14 +23,14 @@ const SETTING: [(&[&[u8]], &str, CapabilitySet); 2] = [
     (&[b"chown", b"lchown", b"fchown", b"fchownat"], "change the owner of", CapabilitySet::CHOWN),
 ];
 
-/// What the user may not set on what is at `path`, if `call` sets that. Looks at the disk.
+/// The attribute at `path` that the user may not set, if `call` sets one. Looks at the disk.
 pub(super) fn refuses_setting(call: &[u8], path: &Path) -> Option<&'static str> {
     let (_, what, lifting) = SETTING.into_iter().find(|(calls, ..)| calls.contains(&call))?;
     let found = path.symlink_metadata().ok()?;
     (!is_own(&found) && !has(lifting)).then_some(what)
 }
 
-/// Whether the user may not remove what is at `path`, since the directory is sticky. Looks at the disk.
+/// Whether the user may not delete the entry at `path`, since its directory is sticky. Looks at the disk.
 pub(super) fn refuses_removal(path: &Path) -> bool {
     let around = path.parent().and_then(|directory| directory.metadata().ok());
     let (Some(around), Ok(found)) = (around, path.symlink_metadata()) else { return false };
@@ -37,7 +38,7 @@ pub(super) fn refuses_removal(path: &Path) -> bool {
     is_sticky && !is_own(&found) && !is_own(&around) && !has(CapabilitySet::FOWNER)
 }
 
-/// Whether the user may not have a second name of what is at `path`. Looks at the disk.
+/// Whether the user may not create a hard link to the file at `path`. Looks at the disk.
 pub(super) fn refuses_link(path: &Path, rights: Rights) -> bool {
     let is_protected =
         || fs::read("/proc/sys/fs/protected_hardlinks").is_ok_and(|text| text.trim_ascii() == b"1");
@@ -51,7 +52,7 @@ pub(super) fn refuses_link(path: &Path, rights: Rights) -> bool {
     !is_own(&found) && !has(CapabilitySet::FOWNER) && !is_safe() && is_protected()
 }
 
-/// Whether the user owns what is at `path`. Looks at the disk.
+/// Whether the user owns the file at `path`. Looks at the disk.
 pub(super) fn owns(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| is_own(&found))
 }

@@ -1,4 +1,4 @@
-//! The way out of a refused connection: a rule that was tried on the evaluator.
+//! Suggests a rule for a denied connection, tried on the evaluator.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use url::Url;
 use crate::network::address;
 use crate::record::denial::{Denial, Reason};
 
-/// What would allow what was refused.
+/// A rule that allows a denied connection, as an option and for a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
     /// The word for `--net`.
@@ -19,20 +19,21 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// Whether it would not allow what was refused any more if `later` came behind its rule.
+    /// Whether `later`, placed behind its rule, would deny the connection again.
     pub(crate) fn is_outweighed_by(&self, later: &NetRule, denial: &Denial) -> bool {
         let both = Net::new(&[self.rule.clone(), later.clone()]);
         !both.is_ok_and(|both| allows(&both, denial))
     }
 
-    /// What is to be typed where the port is none that a scheme has, which nobody knows who looks up a name.
+    /// The value to type for a port that is no scheme's default. A program that only looks up a name does not reveal
+    /// its port.
     pub(crate) fn at_other_ports(&self) -> Option<String> {
         let typed = || format!("on another port than its scheme's: {}:PORT", self.typed);
         self.rule.port.is_none().then(typed)
     }
 }
 
-/// The rule that forbids what was refused, for people.
+/// The rule that denies the connection, for people.
 pub(crate) fn rule(rules: &Net, denial: &Denial) -> Option<String> {
     let (host, port) = target(denial)?;
     let forbidding = |host: &Host| rules.forbidding(host, port.unwrap_or_default());
@@ -40,7 +41,7 @@ pub(crate) fn rule(rules: &Net, denial: &Denial) -> Option<String> {
     Some(format!("access.net rule {rule}"))
 }
 
-/// The names that rules are about of an address of this machine, which nobody has to look up.
+/// The names in rules that may stand for an address of this machine. Programs know these without a lookup.
 fn names_here<'r>(rules: &'r Net, host: &Host) -> impl Iterator<Item = &'r Host> {
     let address = match *host {
         Host::Ipv4(address) => Some(IpAddr::from(address)),
@@ -55,7 +56,7 @@ fn names_here<'r>(rules: &'r Net, host: &Host) -> impl Iterator<Item = &'r Host>
     rules.hosts().into_iter().filter(is_name)
 }
 
-/// The way out of a denial, or why there is none.
+/// The suggestion for a denial, or the reason why there is none.
 pub(crate) fn advise(rules: &Net, denial: &Denial) -> Result<Way, String> {
     if denial.reason == Reason::Listen {
         return Err(
@@ -79,7 +80,7 @@ pub(crate) fn advise(rules: &Net, denial: &Denial) -> Result<Way, String> {
     let rule = NetRule { host: bare(&host), port, allow: true, ..NetRule::default() };
     let suffices = |rule: &NetRule| rules.with(rule).is_ok_and(|rules| allows(&rules, denial));
     if suffices(&rule) {
-        // Who tells paths apart wants to open no more than this one; an option has none.
+        // If rules distinguish paths, the suggested rule opens only this path. An option cannot name a path.
         let path = url.as_ref().map(Url::path).filter(|path| is_divided && *path != "/");
         let narrower =
             path.map(|path| NetRule { path_prefix: Some(path.to_owned()), ..rule.clone() });
@@ -89,7 +90,7 @@ pub(crate) fn advise(rules: &Net, denial: &Denial) -> Result<Way, String> {
     Err(forbidding.map_or_else(useless, |rule| format!("access.net rule {rule}: take it out")))
 }
 
-/// What to do about a name that stands for nothing but what is near.
+/// The suggestion for a name that only stands for addresses of this machine or its link.
 fn near(name: &str) -> String {
     format!(
         "it stands for this machine or its link, which is for who runs the program to say: \
@@ -97,7 +98,7 @@ fn near(name: &str) -> String {
     )
 }
 
-/// Whether these rules allow what was refused.
+/// Whether these rules allow the denied connection.
 fn allows(rules: &Net, denial: &Denial) -> bool {
     if let Some(url) = url(denial).filter(|url| url.port_or_known_default().is_some()) {
         return rules.judge(&url) == Coverage::Allowed;
@@ -108,7 +109,7 @@ fn allows(rules: &Net, denial: &Denial) -> bool {
     })
 }
 
-/// The document that was refused, if it was the proxy who refused it.
+/// The URL that was denied, if the proxy denied it.
 fn url(denial: &Denial) -> Option<Url> {
     let url = Url::parse(std::str::from_utf8(&denial.path).ok()?).ok()?;
     url.has_host().then_some(url)
@@ -121,7 +122,7 @@ fn target(denial: &Denial) -> Option<(Host, Option<u16>)> {
     address::parse(std::str::from_utf8(&denial.path).ok()?)
 }
 
-/// Without brackets, as rules have addresses.
+/// Without brackets, as in rules.
 fn bare(host: &Host) -> String {
     match host {
         Host::Ipv6(address) => address.to_string(),
@@ -194,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Who is refused the name never comes to the port.
+    /// A program that is denied the name never gets to the port.
     #[test]
     fn a_name_that_was_looked_up_may_be_for_any_port() {
         let rules = net(&[("a.b", None, true)]);
@@ -214,7 +215,7 @@ mod tests {
         };
         let rules = Net::new(&[rule]).expect("rules");
         let refused = denial(Reason::Connect, "a.b:443");
-        // Under another scheme it may be had.
+        // Another scheme may still be used.
         assert!(advise(&rules, &refused).is_ok());
         assert!(super::rule(&rules, &refused).is_some_and(|text| text.contains("port = 443")));
         assert!(advise(&rules, &denial(Reason::Listen, "0.0.0.0:80")).is_err());

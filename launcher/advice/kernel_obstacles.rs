@@ -1,5 +1,5 @@
-//! Changes that the kernel refuses whatever is granted, for what stands at their paths (`rmdir(2)`, `unlink(2)`,
-//! `rename(2)`). All of it is looked up on the disk, with the user's own rights.
+//! Finds changes that the kernel denies whatever is granted, because of the entries at their paths (`rmdir(2)`,
+//! `unlink(2)`, `rename(2)`). All of it is looked up on the disk, with the user's own rights.
 
 use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,18 +16,19 @@ use crate::record::generated_names::is_since;
 use crate::sys::path::path_of;
 use crate::text::quote;
 
-/// What stands in the way.
+/// The obstacle to a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle<'d> {
-    /// There is something in the directory.
+    /// The directory to delete is not empty.
     NotEmpty(&'d Path),
-    /// The same of one that was to go as a file; whoever tries that of an empty one may go on to remove it.
+    /// The entry to delete or replace as a file is a directory, and not empty. After failing on an empty one a program
+    /// may go on with rmdir(2).
     Directory(&'d Path),
-    /// A directory that was to be written to.
+    /// The file to write to is a directory.
     Written(&'d Path),
-    /// Something else than a directory.
+    /// The entry is not a directory.
     NoDirectory(&'d Path),
-    /// A directory would be in itself.
+    /// A directory would be inside itself.
     Below { inner: &'d Path, outer: &'d Path },
 }
 
@@ -45,17 +46,17 @@ impl Obstacle<'_> {
     }
 }
 
-/// The run that something was refused in.
+/// The run that a denial belongs to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Past<'a> {
-    /// When it began, if there was one.
+    /// The start of the run, if there was one.
     pub(crate) began: Option<SystemTime>,
-    /// All that it was refused.
+    /// All its denials.
     pub(crate) refused: &'a [(Denial, u64)],
 }
 
 impl Past<'_> {
-    /// What kept the one entry from being removed that `denial` is about.
+    /// The obstacle to deleting the one entry that `denial` is about.
     pub(crate) fn removal<'d>(&self, denial: &'d Denial) -> Option<Obstacle<'d>> {
         if !denial.reason.is_policy() || denial.missing != Capabilities::DELETE {
             return None;
@@ -71,7 +72,7 @@ impl Past<'_> {
         }
     }
 
-    /// What kept the one path from being written to that `denial` is about.
+    /// The obstacle to writing to the one path that `denial` is about.
     pub(crate) fn writing<'d>(&self, denial: &'d Denial) -> Option<Obstacle<'d>> {
         let path = path_of(&denial.path);
         let is_directory = |found: Metadata| found.is_dir() && self.was_there(&found);
@@ -80,7 +81,7 @@ impl Past<'_> {
         in_the_way.then_some(Obstacle::Written(path))
     }
 
-    /// What kept `from` from being moved to `to`. To other file systems nothing goes: what is there is made anew.
+    /// The obstacle to moving `from` to `to`. None between file systems: programs copy there instead.
     pub(crate) fn movement<'d>(
         &self,
         from: &'d Path,
@@ -110,15 +111,15 @@ impl Past<'_> {
         path.symlink_metadata().is_ok_and(|found| !found.is_dir() && self.was_there(&found))
     }
 
-    /// What was made since may not have been in the way yet.
+    /// An entry created since the run began may not have been in the way yet.
     fn was_there(&self, found: &Metadata) -> bool {
         !is_since(found, self.began)
     }
 
-    /// Whether a directory holds something that was there, and that the run did not try to remove.
+    /// Whether a directory holds something that existed before, and that the run did not try to delete.
     pub(crate) fn full(&self, directory: &Path) -> bool {
         let found = |entry: fs::DirEntry| entry.path().symlink_metadata().ok();
-        // What a link leads to is another matter.
+        // The target of a symlink does not matter.
         let is_directory = directory.symlink_metadata().is_ok_and(|found| found.is_dir());
         let mut entries = fs::read_dir(directory).into_iter().flatten().flatten();
         is_directory
@@ -126,8 +127,8 @@ impl Past<'_> {
             && !self.was_to_be_emptied(directory)
     }
 
-    /// Whether something in the directory would have been removed or moved before, had that not been refused, or
-    /// nobody could look what there is.
+    /// Whether the run was denied to delete or move something in the directory, or to list it. It may have emptied the
+    /// directory otherwise.
     fn was_to_be_emptied(&self, directory: &Path) -> bool {
         let is_in = |path: &Path| path != directory && path.starts_with(directory);
         self.refused.iter().any(|(denial, _)| {

@@ -1,5 +1,5 @@
-//! What would have allowed a denied request. Grants are added step by step until the evaluator allows
-//! it, so that advice which is given is advice that works.
+//! Suggests how to allow a denied request. Adds grants step by step until the evaluator allows it, so that each
+//! suggestion works. Used by `report`, `learn` and `commands`.
 
 pub(crate) mod advisor;
 mod already_exists;
@@ -66,11 +66,11 @@ use crate::record::effort::Effort;
 use crate::sys::path::path_of;
 use crate::text::quote;
 
-/// Why rules about hosts allow no such socket.
+/// The reason why rules about hosts allow no such socket.
 const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets there are none";
 
 impl First {
-    /// For a person who stands `here`.
+    /// For a person in the directory `here`.
     pub(crate) fn words(&self, here: &Here) -> String {
         match self {
             Self::TakeOut(words) => words.clone(),
@@ -80,7 +80,7 @@ impl First {
 }
 
 impl<'a> Advisor<'a> {
-    /// Whom to ask about what the policy of a run refused that had no person to ask.
+    /// An advisor for denials of a run whose policy had nobody to prompt.
     pub(crate) fn of(context: &'a Context, prepared: &'a Prepared) -> Self {
         Self {
             grants: &prepared.grants,
@@ -104,13 +104,13 @@ impl<'a> Advisor<'a> {
         }
     }
 
-    /// Whether no more advice is worked out.
+    /// Whether the time for suggestions is spent.
     pub(crate) fn is_spent(&self) -> bool {
         let effort = self.denials.and_then(|denials| denials.effort.as_ref());
         effort.is_some_and(Effort::is_spent)
     }
 
-    /// The rule that decided a denial, or the pattern that withholds what the rule grants, for people.
+    /// The rule that decided a denial, or the pattern that withholds the rule's grant, for people.
     pub(crate) fn rule(&self, denial: &Denial) -> Option<String> {
         if denial.reason == Reason::Socket {
             return self.without_network.map(|without| without.name().to_owned());
@@ -138,12 +138,12 @@ impl<'a> Advisor<'a> {
         build::decider(self.grants, denial.rule?, denial.missing)
     }
 
-    /// The way out of `denial`.
+    /// The suggestion for `denial`.
     pub(crate) fn advise(&self, denial: &Denial) -> Advice {
         self.advise_all(&[denial]).pop().unwrap_or_else(|| Advice::Never(String::new()))
     }
 
-    /// What was asked for, if grants may allow it; else the way out.
+    /// The request, if grants may allow it; else the suggestion.
     fn grantable<'d>(&self, denial: &'d Denial) -> Result<Asked<'d>, Box<Advice>> {
         if self.without_network == Some(Without::Tool) {
             return Err(Box::new(Advice::Never(Without::Tool.way_out().to_owned())));
@@ -174,7 +174,7 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.refused_in_any_case(denial, asked) {
             return never(&reason);
         }
-        // What a pattern withholds, too, is not to be had by taking that out.
+        // A protected path stays denied even if a pattern that also withholds it is removed.
         if let Some(reason) = self.kept(denial) {
             return never(&reason);
         }
@@ -191,13 +191,13 @@ impl<'a> Advisor<'a> {
         self.approval(denial, asked).map_or(Ok(asked), |advice| Err(Box::new(advice)))
     }
 
-    /// The list that a denial is about.
+    /// The list of programs that a denial is about.
     fn programs_about(&self, denial: &Denial) -> Option<Programs<'_>> {
         self.programs.filter(|_| denial.reason == Reason::Command)
     }
 
-    /// Why nothing allows the denied change, where it is one of what decides about runs, or would have taken the
-    /// directory of that away.
+    /// Why nothing allows the denied change: the path controls future runs, or the change would delete a directory that
+    /// holds such a path.
     fn kept(&self, denial: &Denial) -> Option<String> {
         let path = path_of(&denial.path);
         let controls = || self.grants.iter().filter(|grant| grant.kind == GrantKind::Control);
@@ -210,8 +210,9 @@ impl<'a> Advisor<'a> {
         Some(format!("cannot be allowed, because of what is inside: {}", inside.origin))
     }
 
-    /// The step as a rule of the workspace, where rules are declared, it is inside, or all that an external rule is for,
-    /// and no person's denial outweighs them. It takes nothing away that a person consented to.
+    /// The step as a rule of the workspace. Requires that rules are declared, that the place is inside or is the target
+    /// of an external rule, and that no person's denial outweighs rules there. The rule keeps the rights that a person
+    /// consented to.
     fn rule_for(&self, step: &Step) -> Option<(String, Capabilities)> {
         let caps = step.held.union(self.consented_at(&step.place));
         let is_rule = self.declared && !step.by_default && !self.is_denied(&step.place, caps);
@@ -224,7 +225,7 @@ impl<'a> Advisor<'a> {
         Some((path, caps))
     }
 
-    /// Whether rules on the place cannot grant all these, for what a person denied.
+    /// Whether a person's denial keeps rules on the place from granting all these rights.
     fn is_denied(&self, place: &Path, caps: Capabilities) -> bool {
         let left = Ceilings::of(self.grants, self.workspace).left_of_rules(place);
         left.is_some_and(|left| !left.contains(caps))
@@ -236,8 +237,8 @@ impl<'a> Advisor<'a> {
         at.fold(Capabilities::NONE, |caps, (one, _)| caps.union(one.missing))
     }
 
-    /// The step as patterns of the user's own, where it is outside and no rule covers it, or a pattern is what
-    /// lacks. Of what nobody is advised to grant they open the name alone.
+    /// The step as patterns of the user's own. Requires that the place is outside and no rule covers it, or that a
+    /// pattern is missing. At places that are never suggested, they open only the name.
     fn patterns_for(&self, step: &Step) -> Option<Vec<(Tier, String)>> {
         let opens = || self.is_for_own(&step.place) && !self.is_covered(&step.place);
         let is_for_own = if step.by_default { lasts(&step.place) } else { opens() };
@@ -253,15 +254,15 @@ impl<'a> Advisor<'a> {
         Some(extent.patterns(tier, &pattern))
     }
 
-    /// Whether files of the user's own may open the place by its name.
+    /// Whether the user's own files may open the place by its name.
     fn is_for_own(&self, place: &Path) -> bool {
         lasts(place) && !place.starts_with(self.workspace)
     }
 
-    /// The link on the way to where something of this run's stands: it was made since, and what named it then meant
+    /// The link on the way to a place of one of this run's grants. It was created during or after the run, which used
     /// the place itself. Looks at the disk.
     fn made_since(&self, place: &Path) -> Option<PathBuf> {
-        // The tombstone of a rule stands on the link that it was dropped for (spec §6).
+        // A rule's tombstone stands on the link that the rule was dropped for (spec §6).
         let is_meant =
             |kind: &GrantKind| !matches!(kind, GrantKind::Control | GrantKind::Tombstone { .. });
         let stands = |grant: &Grant| is_meant(&grant.kind) && grant.anchor == place;
@@ -274,14 +275,14 @@ impl<'a> Advisor<'a> {
         }
     }
 
-    /// What is to be removed before the steps are taken: what names a link means where it leads.
+    /// The link to delete before the steps are taken: a rule on the link would count at its target.
     fn removed_first(&self, steps: &[Step]) -> Option<String> {
         let link = steps.iter().find_map(|step| self.made_since(&step.place))?;
         let link = quote::shown(link.as_os_str().as_bytes(), self.workspace);
         Some(format!("first remove the link {link}, which was made since"))
     }
 
-    /// The steps as what belongs into files, if all of them can be.
+    /// The steps as additions to files, if all of them can be written.
     fn written(&self, steps: &[Step]) -> Option<Written> {
         let mut written = Written::default();
         for step in steps {

@@ -1,4 +1,4 @@
-//! What lies behind a link that `--mount` made for another run: the option that makes it work again.
+//! Suggests the `--mount` option of another run, so that the link that it created works again.
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,11 @@ use crate::advice::request::Asked;
 use crate::external::mounts::unused::Idle;
 
 impl Advisor<'_> {
-    /// The option that grants what is `asked` for through such a link, if it does: where the way was by another link,
-    /// the rule on that one decides.
+    /// The option that grants `asked` through such a link, if it does. If the program came by another link, the rule on
+    /// that one decides.
     pub(super) fn by_mount(&self, asked: Asked<'_>) -> Option<Vec<(&'static str, PathBuf)>> {
         let is_behind = |target: &Path| asked.paths().all(|path| path.starts_with(target));
-        // What is typed by `-r` outweighs these; a mount is a rule.
+        // A typed option such as `-r` outweighs a mount, which is a rule.
         let is_denied = |path: &Path| self.is_denied(path, Capabilities::READ);
         if asked.paths().any(|path| is_denied(path) || self.tiers.is_sensitive(path)) {
             return None;

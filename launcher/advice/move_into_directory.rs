@@ -1,5 +1,5 @@
-//! What was to be put where a directory is, hidden from who was to put it there: whoever sees that puts it into the
-//! directory, by the name that it has.
+//! Handles moves onto a directory that the program cannot see. A program that sees the directory moves the entry into
+//! it, under the entry's own name.
 
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,15 +13,15 @@ use crate::advice::request::Asked;
 use crate::record::denial::Denial;
 use crate::sys::path::path_of;
 
-/// Calls that give what is there another name.
+/// Calls that give an entry another name.
 const NAMING: [&[u8]; 5] = [b"rename", b"renameat", b"renameat2", b"link", b"linkat"];
 
-/// What the calls begin with that list a directory: who makes them does not look whether it is one.
+/// Name prefixes of the calls that list a directory. Their callers do not check whether it is one.
 const LISTING: [&[u8]; 4] = [b"opendir", b"fdopendir", b"scandir", b"fts"];
 
 impl Advisor<'_> {
-    /// The denial as one of what its program goes on to as soon as it sees the directory, also where it is that it was
-    /// not let look for one. Looks at the disk.
+    /// The denial as that of the program's next request once it sees the directory. Also for a denial of looking for
+    /// that directory. Looks at the disk.
     pub(super) fn as_put<'d>(&self, denial: Cow<'d, Denial>) -> Cow<'d, Denial> {
         let put = self.put(&denial).or_else(|| {
             let refused = self.past().refused.iter().map(|(one, _)| one);
@@ -32,7 +32,7 @@ impl Advisor<'_> {
         put.map_or(denial, Cow::Owned)
     }
 
-    /// What is put into the directory where `denial` is of what would have taken its place.
+    /// The denial of moving into the directory, for a `denial` of replacing it.
     fn put(&self, denial: &Denial) -> Option<Denial> {
         let [from, to] = ends(denial)?;
         let inside = self.inside(from, to)?.into_os_string();
@@ -47,8 +47,8 @@ impl Advisor<'_> {
         Some(Denial { path: inside, route, missing, ..denial.clone() })
     }
 
-    /// The name of `from` in the directory `to`, if nobody saw that one. It would take the place of an empty one if it
-    /// is a directory itself, and nobody was kept from looking.
+    /// The path of `from` in the directory `to`, if the program could not see that one. A directory would replace an
+    /// empty one, if no look at that was denied.
     fn inside(&self, from: &Path, to: &Path) -> Option<PathBuf> {
         let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|it| it.is_dir());
         let sight = Asked::Sight(Request::canonical(to.as_os_str().as_bytes()));
@@ -61,7 +61,7 @@ impl Advisor<'_> {
     }
 }
 
-/// What is to have another name, and that name.
+/// The entry to be renamed or linked, and its new name.
 fn ends(denial: &Denial) -> Option<[&Path; 2]> {
     let is_pair = denial.reason.is_policy() && !denial.other.is_empty();
     let [path, other] = [&denial.path, &denial.other].map(|it| path_of(it));
@@ -69,7 +69,7 @@ fn ends(denial: &Denial) -> Option<[&Path; 2]> {
     (is_pair && NAMING.contains(&denial.call.as_slice())).then_some(ends)
 }
 
-/// Whether the program of both looked for a directory where it was to `put` something.
+/// Whether the program of both denials looked for a directory that it was to `put` something into.
 fn is_look(denial: &Denial, put: &Denial) -> bool {
     let lists = LISTING.iter().any(|call| denial.call.starts_with(call));
     denial.hidden

@@ -1,5 +1,4 @@
-//! Runs inside this one: what the launcher looks up of its own there is no news to whoever reads the report of this one.
-//! It is refused all the same.
+//! Leaves a nested launcher's own lookups out of the report of this run. They are denied all the same.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader};
@@ -15,7 +14,7 @@ use crate::host::program_lookup::own_path;
 use crate::record::denial::Denial;
 use crate::sys::path::path_of;
 
-/// What the calls are called that only look, and open nothing.
+/// Name parts of the calls that only look, and open nothing.
 const LOOKING: [&[u8]; 3] = [b"stat", b"access", b"readlink"];
 
 /// Whether a call only looks, and opens nothing.
@@ -23,19 +22,19 @@ pub(crate) fn only_looks(call: &[u8]) -> bool {
     LOOKING.iter().any(|name| call.windows(name.len()).any(|part| part == *name))
 }
 
-/// Launchers in the run.
+/// The launchers that the run starts.
 #[derive(Debug)]
 pub(crate) struct Inner {
-    /// Where this keeps what is its own, canonical.
+    /// The canonical paths of the launcher's own files and directories.
     own: Vec<PathBuf>,
-    /// Which programs are launchers.
+    /// For each program, whether it is a launcher.
     known: HashMap<Vec<u8>, bool>,
 }
 
 impl Inner {
-    /// Those of a run by whom `context` is of.
+    /// Those of a run with this `context`.
     pub(crate) fn of(context: &Context) -> Self {
-        // Of the folder for configuration it looks up that one file; others are for those who name them.
+        // In the configuration directory a launcher looks up only that file. Other files are for those who name them.
         let data = context.homes.data.as_ref().map(|home| home.join("jp-confine"));
         let places = data.into_iter().chain(context.configuration());
         let resolved = places.filter_map(|place| {
@@ -44,8 +43,8 @@ impl Inner {
         Self { own: resolved.collect(), known: HashMap::new() }
     }
 
-    /// Whether a denial had a place look absent to a launcher that is its own, or on the way there. What else a launcher
-    /// is refused is news, and so is what another program is. Looks at the disk.
+    /// Whether a denial hid a launcher's own path from it, or a directory on the way there. Other denials of a launcher
+    /// are reported, and so are those of other programs. Looks at the disk.
     pub(crate) fn looks_up_its_own(&mut self, denial: &Denial) -> bool {
         let looks_absent = denial.hidden && denial.reason.is_policy();
         let reads = looks_absent && denial.missing == Capabilities::READ;
@@ -58,7 +57,7 @@ impl Inner {
         self.own.iter().any(|own| path.starts_with(own) || looks && own.starts_with(path))
     }
 
-    /// Whether a program is this one, under whatever name: any program may be called so.
+    /// Whether a program has the same contents as this one, whatever its name: any program may be called `jp-confine`.
     fn is_launcher(&mut self, program: &[u8]) -> bool {
         if let Some(known) = self.known.get(program) {
             return *known;
@@ -69,9 +68,9 @@ impl Inner {
     }
 }
 
-/// Whether two files are one, or hold the same.
+/// Whether two files are the same file, or have the same contents.
 fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
-    // A run may have put anything in its place, a pipe for instance.
+    // A confined program may have replaced the file, for instance by a pipe.
     let [one, other] = [files::open_file(one)?, files::open_file(other)?];
     let [first, second] = [one.metadata()?, other.metadata()?];
     if (first.dev(), first.ino()) == (second.dev(), second.ino()) {

@@ -1,5 +1,5 @@
-//! Links that were to be made: a rule of the name of one is about what it leads to as soon as it is there, and is
-//! refused where that is outside.
+//! Handles denied creations of symlinks. Once a link exists, a rule on its name counts for its target, and is rejected
+//! if that is outside.
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::tier::Restraint;
@@ -10,8 +10,8 @@ use crate::record::denial::Denial;
 use crate::sys::path::path_of;
 
 impl Advisor<'_> {
-    /// What was `asked` for as of an entry of its directory, where that was a symbolic link to be made in the
-    /// workspace. What is sensitive is granted by its own name alone.
+    /// Turns the creation of a symlink in the workspace into a request for any entry of its directory. Sensitive paths
+    /// are granted only by their own name.
     pub(super) fn as_entry<'d>(&self, denial: &Denial, asked: Asked<'d>) -> Asked<'d> {
         let Asked::Access(entry, need) = asked else { return asked };
         let is_link = [&b"symlink"[..], b"symlinkat"].contains(&denial.call.as_slice());

@@ -1,4 +1,4 @@
-//! The options that allow something, and the grants that they make.
+//! The options that allow a step, and the grants that they create.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use jp_confine_policy::tier::Tier;
 use crate::advice::request::Step;
 use crate::record::denials::of_any_process;
 
-/// Whether the place is called so the next time: what belongs to a process is not.
+/// Whether the place has the same name the next time. The paths of a process do not.
 pub(crate) fn lasts(place: &Path) -> bool {
     of_any_process(place.as_os_str().as_bytes()).is_none()
 }
 
-/// Adds `step` to those so far, one of a kind for each place; what there is of that then.
+/// Adds `step` to `steps`, with one step of a kind for each place. Returns the merged step.
 pub(crate) fn note(steps: &mut Vec<Step>, step: Step) -> Step {
     let kind = |step: &Step| (step.extent, step.by_default);
     let is_same = |known: &&mut Step| known.place == step.place && kind(known) == kind(&step);
@@ -28,7 +28,7 @@ pub(crate) fn note(steps: &mut Vec<Step>, step: Step) -> Step {
     step
 }
 
-/// The `--deny` on exactly this place, which outweighs every option there.
+/// The `--deny` on exactly this place. It outweighs every option there.
 pub(crate) fn denied_by_flag<'g>(grants: &'g [Grant], place: &Path) -> Option<&'g str> {
     grants.iter().find_map(|grant| match &grant.origin {
         Origin::Flag { text } if grant.caps.is_empty() && grant.anchor == place => {
@@ -38,18 +38,18 @@ pub(crate) fn denied_by_flag<'g>(grants: &'g [Grant], place: &Path) -> Option<&'
     })
 }
 
-/// The tier whose patterns open a place for what is missing there.
+/// The tier whose patterns open a place for the missing rights.
 pub(crate) fn tier_for(missing: Capabilities) -> Tier {
     if missing.intersects(Capabilities::WRITE) { Tier::Write } else { Tier::Read }
 }
 
-/// The step as a grant, which tiers withhold as they do that of an option and of a rule.
+/// The step as a grant. Tiers withhold it as they do the grant of an option or a rule.
 pub(crate) fn granted(step: &Step) -> Grant {
     let origin = Origin::Flag { text: String::new() };
     Grant::new(step.place.clone(), step.held, GrantKind::Plain, origin)
 }
 
-/// The options that add what a step lacks.
+/// The options that add the missing rights of a step.
 pub(crate) fn options_of(step: &Step) -> Vec<(&'static str, PathBuf)> {
     let (first, added) = option_for(step.missing);
     let rest = step.missing.difference(added);
@@ -57,7 +57,7 @@ pub(crate) fn options_of(step: &Step) -> Vec<(&'static str, PathBuf)> {
     std::iter::once(first).chain(second).map(|option| (option, step.place.clone())).collect()
 }
 
-/// The options that add what the steps lack.
+/// The options that add the missing rights of the steps.
 pub(crate) fn options_for(steps: &[Step]) -> Vec<(&'static str, PathBuf)> {
     let mut options: Vec<(&'static str, PathBuf)> = Vec::new();
     for option in steps.iter().flat_map(options_of) {
@@ -68,7 +68,7 @@ pub(crate) fn options_for(steps: &[Step]) -> Vec<(&'static str, PathBuf)> {
     options
 }
 
-/// The narrowest option that adds `missing`, and all that it adds.
+/// The narrowest option that adds `missing`, and all rights that it adds.
 pub(crate) fn option_for(missing: Capabilities) -> (&'static str, Capabilities) {
     let read = Capabilities::READ;
     let writes = missing.intersects(Capabilities::WRITE);

@@ -1,5 +1,5 @@
-//! Who starts a program by its name looks for it in one folder after another. That one of them, which is not
-//! granted, does not have it is no loss to anybody, and no news.
+//! Finds denials that are not reported, since they cost the program nothing. A program search tries each directory of
+//! `PATH`, so a denied one that does not contain the program is no loss.
 
 use std::ffi::OsStr;
 
@@ -12,7 +12,7 @@ use crate::host::workspace_markers::REPOSITORY;
 use crate::record::denial::Denial;
 use crate::sys::path::path_of;
 
-/// Whether a denial is of a program that is not there, while `PATH` has one of its name elsewhere.
+/// Whether a denial is about a program that does not exist there, while `PATH` has one of that name elsewhere.
 pub(crate) fn finds_elsewhere(context: &Context, denial: &Denial) -> bool {
     let path = path_of(&denial.path);
     let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else { return false };
@@ -24,8 +24,8 @@ pub(crate) fn finds_elsewhere(context: &Context, denial: &Denial) -> bool {
     std::env::split_paths(&folders).any(|other| elsewhere(&other))
 }
 
-/// Whether a denial is of removing the repository with `rmdir(2)`, which fails in any case: it is not empty. `git stash`
-/// tries that each time. Looks at the disk.
+/// Whether a denial is about removing the repository with `rmdir(2)`. That fails in any case, since it is not empty.
+/// `git stash` tries it each time. Looks at the disk.
 pub(crate) fn stays_in_any_case(workspace: &Workspace, denial: &Denial) -> bool {
     denial.call == b"rmdir"
         && path_of(&denial.path) == workspace.root.join(REPOSITORY)

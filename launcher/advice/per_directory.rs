@@ -1,4 +1,5 @@
-//! One way out of many denials in one directory: who was refused file after file there will be refused the next.
+//! Combines many denials in one directory into one suggestion: a program that was denied file after file there will be
+//! denied the next.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -15,28 +16,28 @@ use crate::advice::request::{Asked, Extent, Step};
 use crate::record::denial::Denial;
 use crate::sys::path::path_of;
 
-/// So many paths in one directory are many.
+/// From this many paths in one directory on, they are combined.
 const MANY: usize = 3;
 
-/// More denials are not looked at.
+/// Limit on the denials that are examined.
 const MOST: usize = 1000;
 
 /// Denials in one directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gathered {
-    /// Canonical.
+    /// The canonical path.
     pub(crate) directory: PathBuf,
-    /// Which of the denials, in order.
+    /// The indices of the denials, in order.
     pub(crate) members: Vec<usize>,
-    /// Options that allow all of them, and what else would be asked for in the directory.
+    /// Options that allow all of them, and similar requests in the directory.
     pub(crate) options: Vec<(&'static str, PathBuf)>,
-    /// What does in files; nothing where they cannot.
+    /// The additions to files that suffice. Empty if files cannot allow it.
     pub(crate) written: Written,
 }
 
 impl Advisor<'_> {
-    /// Those of `denials` that one grant on their directory would allow. Of the workspace as a whole, the
-    /// user's home and what is above either nobody is advised to grant more.
+    /// The groups of `denials` that one grant on their directory would allow. The whole workspace, the user's home and
+    /// directories above either are never suggested.
     pub(crate) fn gather(&self, denials: &[&Denial]) -> Vec<Gathered> {
         let mut directories: BTreeMap<&Path, Vec<(usize, Asked<'_>)>> = BTreeMap::new();
         let counts = counts(denials);
@@ -44,7 +45,7 @@ impl Advisor<'_> {
             if self.is_spent() {
                 return Vec::new();
             }
-            // What is in the way of them all nobody wants to know here.
+            // A denial that nothing can allow is not part of a group.
             if self.way_out_of(denial).is_some() {
                 continue;
             }
@@ -114,8 +115,8 @@ impl Advisor<'_> {
         is_way.then_some(step)
     }
 
-    /// A pattern of what is in the directory, if it allows all of `asked`. Of the user's home nobody is advised
-    /// to open more than what was asked for.
+    /// Patterns for the directory's contents, if they allow all of `asked`. In the user's home no suggestion opens more
+    /// than the requests need.
     fn opened(
         &self,
         directory: &Path,
@@ -141,8 +142,8 @@ impl Advisor<'_> {
         directory == self.workspace || self.is_beyond_advice(directory)
     }
 
-    /// Whether nobody is advised to grant the directory for what is in it: it is the user's home, or above that or
-    /// the workspace, or a profile denies it in the home.
+    /// Whether the directory's contents are never suggested: it is the user's home, a directory above that or the
+    /// workspace, or one in the home that a profile denies.
     pub(super) fn is_beyond_advice(&self, directory: &Path) -> bool {
         let is_denied =
             |grant: &Grant| grant.kind == GrantKind::Hidden && grant.anchor == directory;
@@ -161,8 +162,8 @@ impl Advisor<'_> {
     }
 }
 
-/// How many denials name something in each directory: a rule there for one of them alone, of a move for instance,
-/// would outweigh that on the directory.
+/// The number of denials that name something in each directory. A rule for one of them alone, of a move for instance,
+/// would outweigh the rule on the directory.
 fn counts<'d>(denials: &[&'d Denial]) -> HashMap<&'d Path, usize> {
     let mut counts = HashMap::new();
     for denial in denials.iter().take(MOST) {

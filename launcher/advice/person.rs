@@ -1,24 +1,24 @@
-//! Who could be asked during a run.
+//! Tells whether a person could be prompted during a run.
 
 use crate::plan::unsupervised::Unsupervised;
 use crate::prompt::terminal::{Terminal, controlling};
 use crate::prompt::turns::Turns;
 
-/// Who could be asked during a run.
+/// The person that a run could prompt, or the reason why there was none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Person {
-    /// Somebody at the terminal.
+    /// A person at the terminal.
     Asked,
-    /// Nobody was to be, with `--non-interactive`.
+    /// Prompts were off, with `--non-interactive`.
     Unwanted,
-    /// There was nobody.
+    /// There was no terminal.
     Absent,
-    /// Nobody was told of the questions, and why: a supervisor asks them.
+    /// A person would have got no prompts, for this reason: only a supervisor prompts.
     Uninformed(Unsupervised),
 }
 
 impl Person {
-    /// Who can be asked now by a supervisor, or why there is none.
+    /// The person that a supervisor could prompt now, or the reason why there is none.
     pub(crate) fn present(
         turns: &Turns,
         non_interactive: bool,
@@ -32,8 +32,7 @@ impl Person {
         }
     }
 
-    /// Who could be asked to the end of the run: where its terminal is gone by then it is not known that anybody
-    /// answered there.
+    /// The person at the end of the run. If the terminal is gone by then, nobody is known to have answered there.
     pub(crate) fn to_the_end(self) -> Self {
         if self == Self::Asked && controlling().is_err() { Self::Absent } else { self }
     }

@@ -1,4 +1,5 @@
-//! What keeps a directory where it is for what may be in it (spec §9.6), and what lets it go.
+//! Finds what keeps a directory in its place because of its possible contents (spec §9.6), and the grants that let it
+//! move.
 
 use std::path::Path;
 
@@ -13,28 +14,28 @@ use crate::compile::image;
 use crate::sys::path::path_of;
 use crate::text::quote;
 
-/// What something was that is not there any more.
+/// The former kind of an entry that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gone {
-    /// Nothing was below.
+    /// An entry without anything below it.
     Alone,
     Directory,
 }
 
-/// What keeps a directory in its place, whatever is granted.
+/// The reason why a directory stays in its place, whatever is granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Keeper {
-    /// That there nobody is asked about what is sensitive.
+    /// At the new place there is no prompt for sensitive contents.
     Question,
-    /// Rules, in words, on what is below that place: they may be about what is asked about here.
+    /// Rules below the new place, in words. They may cover paths that need a prompt here.
     Rules(String),
-    /// What the rule leaves out that grants it.
+    /// The exclusions of the rule that grants the directory.
     LeftOut,
-    /// The `default` of `file_policy`, in words, which does not count there.
+    /// The `default` of `file_policy`, in words. It does not count at the new place.
     Default(String),
-    /// A pattern that is built in, in words.
+    /// A built-in pattern, in words.
     BuiltIn(String),
-    /// Patterns, in words, that say nothing of where it would go.
+    /// Patterns, in words, that do not match at the new place.
     Patterns(String),
     /// The list of auto-run files.
     Autorun,
@@ -75,7 +76,7 @@ impl Keeper {
         }
     }
 
-    /// The same, once other patterns are taken out.
+    /// The same, for use after the sentence about other patterns to remove.
     pub(super) fn after(&self) -> String {
         match self {
             Self::Patterns(words) => format!("then to be taken out, too: {words}"),
@@ -85,12 +86,12 @@ impl Keeper {
 }
 
 impl Trial<'_> {
-    /// What is to be granted for a directory to move that tiers keep in its place, if one does, be it that it is `gone`
-    /// by now: what it would have there and has not here, or else the same at both ends. Nothing yet where it takes
-    /// other grants before all is `granted` that a move takes. Looks at the disk.
+    /// The next grant for a directory to move that tiers keep in its place, even if it is `gone` by now. Either the
+    /// rights that it would have there and lacks here, or else equal grants at both ends. `None` as long as the move
+    /// needs other grants first, so not everything is `granted`. Looks at the disk.
     ///
     /// # Errors
-    /// What keeps it all the same.
+    /// The reason why it stays all the same.
     pub(super) fn to_let_go(
         &self,
         image: &Image<'_>,
@@ -117,9 +118,9 @@ impl Trial<'_> {
         Ok(granted.then_some(step))
     }
 
-    /// The first step to the same grants at both ends, if the directory goes then: where they differ, each rule below
-    /// the place where it would go counts as one on what is asked about here. As long as not all else is `granted`, what
-    /// will be is not known.
+    /// The first step to equal grants at both ends, if that lets the directory move. While the ends differ, each rule
+    /// below the new place counts as one on a path that needs a prompt here. Until everything else is `granted`, the
+    /// final rights are unknown.
     fn to_be_alike(
         &self,
         image: &Image<'_>,
@@ -130,7 +131,7 @@ impl Trial<'_> {
         let held = [to, from].map(|end| lookup(image, &end).granted(image));
         let least = if granted { Capabilities::NONE } else { Capabilities::ALL };
         let all = held.iter().fold(least, |all, held| all.union(*held));
-        // An option grants more than lacks, which then the other end lacks.
+        // An option grants more than the missing rights. The other end then lacks the rest.
         let all = held.iter().fold(all, |all, held| match all.difference(*held) {
             Capabilities::NONE => all,
             missing => all.union(self.means.widen(missing)),
@@ -149,7 +150,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Whether no tier keeps a directory that is to move in its place, be it that it is gone by now. Looks at the disk.
+    /// Whether no tier keeps the directory of a move in its place, even if it is gone by now. Looks at the disk.
     fn lets_go(&self, asked: Asked<'_>) -> bool {
         self.image(asked).is_ok_and(|image| {
             image::parse_image(&image)
@@ -157,8 +158,8 @@ impl Trial<'_> {
         })
     }
 
-    /// The `step` at a directory that no rule reaches, with all that goes along: by a pattern for what is in it where that
-    /// does, else by a grant.
+    /// Extends `step` at a directory that no rule reaches to the contents that move along. By a pattern for the
+    /// contents if that suffices, else by a grant.
     fn to_take_along(&self, asked: Asked<'_>, step: &Step) -> Step {
         let [by_pattern, by_grant] =
             [Extent::Below, Extent::Along].map(|extent| Step { extent, ..step.clone() });
@@ -176,7 +177,7 @@ impl Trial<'_> {
         format!("{}{others}", keeper.why())
     }
 
-    /// What keeps the directory at `from`. Looks at the disk.
+    /// The reason why the directory at `from` stays. Looks at the disk.
     fn keeper(&self, asked: Asked<'_>, [from, to]: [Request<'_>; 2]) -> Keeper {
         let tiers = self.advisor.tiers;
         let [here, there] = [from, to].map(|end| path_of(end.path));
@@ -198,7 +199,7 @@ impl Trial<'_> {
         image.as_ref().map_or(Keeper::Question, judge)
     }
 
-    /// What keeps the directory at `from` where patterns say the same of both ends: how far that counts.
+    /// The reason why the directory at `from` stays, if the same patterns match at both ends.
     fn kept_alike(&self, image: &Image<'_>, from: Request<'_>, to: Request<'_>) -> Keeper {
         if decide::excludes_below(image, from.path) {
             return Keeper::LeftOut;
@@ -212,16 +213,16 @@ impl Trial<'_> {
     }
 }
 
-/// Whether it stays for the auto-run files in it alone.
+/// Whether it stays only because of the auto-run files in it.
 fn is_for_autorun(image: &Image<'_>, from: Request<'_>, to: Request<'_>) -> bool {
     let verdict = decide::relocate(image, &from, &to);
     matches!(verdict, Verdict::Deny(denial) if denial.ask && denial.restraint == Some(Restraint::Autorun))
 }
 
-/// The directory of a move that tiers keep in its place, and where it would go.
+/// The directory of a move that tiers keep in its place, and the place that it would go to.
 fn kept<'d>(image: &Image<'_>, asked: Asked<'d>, gone: Gone) -> Option<[Request<'d>; 2]> {
     let Asked::Rename { from, to, destination } = asked else { return None };
-    // Two entries change places whatever they are.
+    // Two entries swap places whatever their kinds are.
     let is_exchange = destination == Destination::Exchange;
     let stays = |[from, to]: &[Request<'_>; 2]| {
         (is_exchange || is_directory(path_of(from.path), gone))

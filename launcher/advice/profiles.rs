@@ -1,6 +1,6 @@
-//! A profile of the user's own, for what lies outside of the workspace where a rule covers it already: that of the
-//! baseline, of another profile, or of a link that leads out. There no pattern opens anything (spec §9.6). So it is of
-//! what moves with all that is in it.
+//! Suggests an entry of a profile of the user's own. This is for places outside the workspace that a rule already
+//! covers: one of the baseline, of another profile, or of a link that leads out. Patterns open nothing there (spec
+//! §9.6). It is also for directories that move with all their contents.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -26,8 +26,8 @@ impl Advisor<'_> {
         })
     }
 
-    /// The step as an entry of a profile, and what that would grant, where it counts: ready-made grants yield
-    /// to rules on the same path and to `--deny`, and those on nothing that is there grant nothing.
+    /// The step as an entry of a profile, and the rights that it would grant, if it counts there. Ready-made grants
+    /// yield to rules on the same path and to `--deny`. A ready-made grant on a missing path grants nothing.
     pub(super) fn entry_for(&self, step: &Step) -> Option<(String, Capabilities)> {
         let yields = |grant: &Grant| match &grant.origin {
             Origin::Flag { .. } if grant.caps.is_empty() => step.place.starts_with(&grant.anchor),
@@ -46,10 +46,10 @@ impl Advisor<'_> {
         Some((path.to_owned(), wanted))
     }
 
-    /// What the entry adds to a run.
+    /// The grant that the entry adds to a run.
     pub(super) fn ready_made(&self, (path, wanted): &(String, Capabilities)) -> Grant {
         let origin = Origin::Profile { name: String::new(), entry: path.clone(), named: true };
-        // Ready-made grants on one path add up, and so does what they leave out.
+        // Ready-made grants on one path add up, and so do their exclusions.
         let same = self.grants.iter().filter(|grant| grant.anchor == Path::new(path));
         let carve_outs = same.flat_map(|grant| grant.carve_outs.iter().cloned()).collect();
         Grant {
@@ -59,8 +59,8 @@ impl Advisor<'_> {
     }
 }
 
-/// Whether an entry that grants `caps` on the canonical `place` says anything: one that is only read has to be
-/// there. Looks at the disk.
+/// Whether an entry that grants `caps` on the canonical `place` has an effect. Without rights to create, the path has
+/// to exist. Looks at the disk.
 fn counts(place: &Path, caps: Capabilities) -> bool {
     let exists = |path: &Path| path.symlink_metadata().is_ok();
     let is_made = !caps.contains(Capabilities::CREATE) || place.parent().is_some_and(exists);

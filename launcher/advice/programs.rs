@@ -1,5 +1,4 @@
-//! What would have allowed a program that no rule lets start: the narrowest rule that does, tried on the
-//! evaluator.
+//! Suggests a rule for a program that no rule allows to start: the narrowest that does, tried on the evaluator.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
@@ -21,7 +20,7 @@ use crate::record::denial::Denial;
 use crate::sys::path::path_of;
 use crate::text::quote;
 
-/// The list of a run, and where programs are looked for.
+/// The programs that a run lists, and where the launcher looks for programs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Programs<'a> {
     listed: &'a [Listed],
@@ -31,14 +30,14 @@ pub(crate) struct Programs<'a> {
 }
 
 impl<'a> Programs<'a> {
-    /// Those of a policy that lists any.
+    /// The programs of a policy that lists any.
     pub(crate) fn of(context: &'a Context, prepared: &'a Prepared) -> Option<Self> {
         let listed = prepared.commands.as_deref()?;
         let private_temp = prepared.private_temp.as_deref();
         Some(Self { listed, context, workspace: prepared.root.as_path(), private_temp })
     }
 
-    /// The rule that refused to start a program, for people.
+    /// The rule that denied starting a program, for people.
     pub(super) fn rule(&self, denial: &Denial) -> String {
         let line = CommandLine::of(denial);
         match self.about(denial, line.name()) {
@@ -47,7 +46,7 @@ impl<'a> Programs<'a> {
         }
     }
 
-    /// The way out.
+    /// The suggestion for a denied start.
     pub(super) fn advise(&self, denial: &Denial) -> Advice {
         let line = CommandLine::of(denial);
         let Some(key) = self.key(denial, &line) else {
@@ -79,7 +78,8 @@ impl<'a> Programs<'a> {
         about.find(|listed| listed.name().as_bytes() == name)
     }
 
-    /// The key of a program, by what it was called: that name where it means this file, or a path that ends so.
+    /// The key of a program, by the name that it was called by. Either that name, if it means this file, or a path that
+    /// ends in it.
     fn key(&self, denial: &Denial, line: &CommandLine<'_>) -> Option<String> {
         let name = std::str::from_utf8(line.name())
             .ok()
@@ -101,7 +101,7 @@ impl<'a> Programs<'a> {
         inside.map(|inside| format!("./{inside}")).or_else(|| path.to_str().map(str::to_owned))
     }
 
-    /// The link to the program that it was called by, as far as keys are looked for there. Looks at the disk.
+    /// The link by which the program was called, within the limits of a lookup by key. Looks at the disk.
     fn link(&self, line: &CommandLine<'_>, program: &Path) -> Option<PathBuf> {
         let path: PathBuf = self.workspace.join(path_of(line.called())).components().collect();
         let found = canonical::resolve(self.workspace, &path, Op::Content).ok()?;
@@ -127,7 +127,7 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// Has each rule list what the others of its key do, since a file takes one.
+/// Makes each rule list all argument patterns of its key, since a file has one rule for each key.
 pub(super) fn unite(all: &mut [Advice]) {
     let mut listed: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
     for advice in all.iter() {
@@ -146,7 +146,7 @@ pub(super) fn unite(all: &mut [Advice]) {
     }
 }
 
-/// A rule by its key and its place.
+/// A rule, by its key and its place.
 fn named(listed: &Listed) -> String {
     let source = &listed.rule.source;
     let place = source.line.map(|line| format!(" ({}:{line})", source.layer)).unwrap_or_default();

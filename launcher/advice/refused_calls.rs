@@ -1,9 +1,9 @@
-//! What to do instead of a call that no run may make.
+//! Suggests an alternative to a call that no run may make.
 
 use crate::record::denial::Reason;
 use crate::syscalls::refused::Effect;
 
-/// Why no option allows a call that was refused for `reason`, and what to do; nothing for other reasons.
+/// Why no option allows a call that was denied for `reason`, and the alternative. `None` for other reasons.
 pub(crate) fn way_out(reason: Reason, call: &[u8]) -> Option<&'static str> {
     Some(match (reason, Effect::of(call)) {
         (Reason::Namespace, Effect::Device) => {

@@ -1,5 +1,5 @@
-//! Requests that are put to the evaluator again: what was denied, to find what would allow it, and what
-//! was allowed, to find whether other rules would.
+//! Requests that the evaluator judges again: denied ones, to find a grant that allows them, and allowed ones, to find
+//! out whether other rules would.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use jp_confine_policy::{Capabilities, canonical};
 use crate::record::generated_names;
 use crate::sys::path::path_of;
 
-/// A request; all paths are canonical and absolute, with the spelling they were reached by where that is known.
+/// A request. All paths are canonical and absolute, and have the spelling that the program used, if that is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Asked<'d> {
-    /// For capabilities on one path.
+    /// For rights on one path.
     Access(Request<'d>, Capabilities),
-    /// For a directory that is not there yet, and is to be filled.
+    /// For a directory that is missing and is to be filled.
     Directory(Request<'d>, Capabilities),
-    /// For an entry of a directory, of a name that will be another next time: `need` there, and to put it in place
-    /// of `target`, if it is known to be for that. So far from the directory such entries may be.
+    /// For an entry with a generated name: `need` on the entry, and to put it in place of `target`, if that is known.
+    /// `extent` tells how far below the directory such entries may be.
     Made {
         directory: Request<'d>,
         entry: Request<'d>,
@@ -30,20 +30,20 @@ pub(crate) enum Asked<'d> {
         target: Option<Request<'d>>,
         extent: Extent,
     },
-    /// For the removal of an entry.
+    /// To delete an entry.
     Removal(Request<'d>),
-    /// To see that something is there.
+    /// To see whether something is there.
     Sight(Request<'d>),
-    /// Of a walk: the directory and all below it.
+    /// For a walk through the directory and everything below it.
     Beneath(Request<'d>, Capabilities),
-    /// For a move.
+    /// To move an entry.
     Rename { from: Request<'d>, to: Request<'d>, destination: Destination },
-    /// For a second name.
+    /// To create a hard link.
     Link { old: Request<'d>, new: Request<'d> },
 }
 
 impl<'d> Asked<'d> {
-    /// What it is about, one after the other.
+    /// The paths that it is about, in order.
     pub(crate) fn ends(&self) -> impl Iterator<Item = Request<'d>> {
         let (first, second, third) = match *self {
             Self::Access(path, _)
@@ -58,7 +58,7 @@ impl<'d> Asked<'d> {
         std::iter::once(first).chain(second).chain(third)
     }
 
-    /// The same, known to be for replacing `other`, if that is known.
+    /// The same request, with `other` as the entry to replace, if there is one.
     pub(crate) fn to_replace(self, other: Option<&'d Path>) -> Self {
         match self {
             Self::Made { directory, entry, need, extent, .. } => {
@@ -69,18 +69,18 @@ impl<'d> Asked<'d> {
         }
     }
 
-    /// All that it names.
+    /// All paths that it names.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &'d Path> {
         self.ends().map(|end| path_of(end.path))
     }
 
-    /// All that it names, and how that is spelled.
+    /// All paths that it names, and their spellings.
     pub(crate) fn spellings(&self) -> impl Iterator<Item = &'d Path> {
         self.ends().flat_map(|end| [path_of(end.path), path_of(end.route)])
     }
 
-    /// Whether what is below one of the paths may have a part in the answer: not for what takes away, moves or walks
-    /// no directory. What is not there by now may have been one. Looks at the disk.
+    /// Whether the answer may depend on entries below one of the paths. It does not unless a directory is deleted,
+    /// moved or walked through. A missing entry may have been a directory. Looks at the disk.
     pub(crate) fn may_take_along(&self) -> bool {
         let is_file = |end: Request<'_>| {
             path_of(end.path).symlink_metadata().is_ok_and(|found| !found.is_dir())
@@ -97,7 +97,7 @@ impl<'d> Asked<'d> {
         }
     }
 
-    /// What it takes of one path; of a move or a second name that follows from what it is.
+    /// The rights that it needs on one path. For a move or a hard link they follow from its kind.
     pub(crate) const fn need(&self) -> Capabilities {
         match *self {
             Self::Access(_, need)
@@ -110,7 +110,7 @@ impl<'d> Asked<'d> {
         }
     }
 
-    /// What a policy says.
+    /// The verdict of a policy.
     pub(crate) fn judge(&self, image: &Image<'_>) -> Verdict {
         match self {
             Self::Access(path, need) | Self::Directory(path, need) => {
@@ -131,7 +131,7 @@ impl<'d> Asked<'d> {
         }
     }
 
-    /// What a denial of this request is about.
+    /// The path that a denial of this request is about.
     pub(crate) fn place(&self, denial: &decide::Denial) -> Request<'d> {
         match *self {
             Self::Access(path, _)
@@ -152,9 +152,9 @@ impl<'d> Asked<'d> {
         }
     }
 
-    /// Where a grant lifts a denial of this request, and how far it has to reach from there: a directory, for what is
-    /// in it, where the name itself will be another next time, as names of what was made since a run `began` may be.
-    /// Looks at the disk.
+    /// The place where a grant lifts a denial of this request, and how far the grant has to reach. For a generated name
+    /// the place is a directory, and the grant is for its entries. The name of an entry created since the run `began`
+    /// may be generated. Looks at the disk.
     pub(crate) fn grantable_at(
         &self,
         denial: &decide::Denial,
@@ -169,7 +169,7 @@ impl<'d> Asked<'d> {
         }
     }
 
-    /// The same of one end of a move or of a second name.
+    /// The same for one end of a move or a hard link.
     pub(crate) fn end_at(
         &self,
         end: Request<'d>,
@@ -183,7 +183,7 @@ impl<'d> Asked<'d> {
         found.map_or((end, Extent::Itself), on_its_way)
     }
 
-    /// The directory for what is asked for first: that of the entry, or what holds such.
+    /// The directory of the first path, or the one that holds such entries.
     pub(crate) fn directory(&self) -> Option<Request<'d>> {
         if let Self::Made { directory, .. } = *self {
             return Some(directory);
@@ -192,7 +192,8 @@ impl<'d> Asked<'d> {
         Some(on_the_way(end, path_of(end.path).parent()?))
     }
 
-    /// Whether a program made up the name of one end, be it to that of the other; who moves what lasts names it.
+    /// Whether a program generated the name of one end, maybe from that of the other. A file that lasts is moved by its
+    /// own name.
     fn is_made_up(&self, end: &Path, began: Option<SystemTime>) -> bool {
         let name = |path: &Path| path.file_name().map_or(Vec::new(), |it| it.as_bytes().to_owned());
         let drawn = name(end);
@@ -202,7 +203,7 @@ impl<'d> Asked<'d> {
         let is_gone = || end.symlink_metadata().is_err();
         let begins_it =
             |other: &Path| generated_names::begun(&drawn).is_some_and(|it| it == name(other));
-        // A word behind the other name may be a person's, unless it is of this run.
+        // A suffix to the other name may be a person's choice, unless the entry was created in this run.
         let is_made_to_other =
             || generated_names::was_made_since(end, began) && self.paths().any(begins_it);
         generated_names::is_drawn(&drawn)
@@ -212,40 +213,41 @@ impl<'d> Asked<'d> {
             || (generated_names::is_another_each_time(&drawn) && is_gone())
     }
 
-    /// Whether what is granted at `place`, at or below what is asked for, has a part in the answer: of all that stands in
-    /// the directory of an entry only what leads to that.
+    /// Whether a grant at `place` can affect the answer. In an entry's directory only places on the way to the entry
+    /// matter.
     pub(crate) fn depends_on(&self, place: &Path) -> bool {
         !self.is_for_entries() || self.paths().any(|path| path.starts_with(place))
     }
 
-    /// Whether that is a directory, for what is in it.
+    /// Whether the grant is on a directory, for its entries.
     pub(crate) const fn is_for_entries(&self) -> bool {
         matches!(self, Self::Made { .. })
     }
 }
 
-/// How far from a place something reaches by its name.
+/// How far a rule or pattern reaches from a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// The place alone.
     Itself,
-    /// What is in it.
+    /// Its direct entries.
     Entries,
-    /// All below it.
+    /// Everything below it.
     Below,
-    /// The place, and all below it.
+    /// The place, and everything below it.
     Whole,
-    /// The same where it goes along to another place: names alone do not let it.
+    /// The place and everything below it, for a directory that moves. Patterns match names alone, and do not allow
+    /// that.
     Along,
 }
 
 impl Extent {
-    /// Whether it is for entries of a directory alone.
+    /// Whether it is only for entries of a directory.
     pub(crate) const fn is_for_entries(self) -> bool {
         matches!(self, Self::Entries | Self::Below)
     }
 
-    /// The patterns of what it reaches from the place that `literal` matches, for the list of `tier`.
+    /// The patterns for this extent from the place that `literal` matches, for the list of `tier`.
     pub(crate) fn patterns(self, tier: Tier, literal: &str) -> Vec<(Tier, String)> {
         let ends: &[&str] = match self {
             Self::Itself => &[""],
@@ -258,17 +260,18 @@ impl Extent {
     }
 }
 
-/// Something that lacks at a place.
+/// Missing rights at a place.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) place: PathBuf,
-    /// How that was reached: of rules on two links to it the one on the link taken decides.
+    /// The spelling by which the program got there. If two links lead to the place and both have rules, the one on the
+    /// link used decides.
     pub(crate) route: PathBuf,
-    /// How far from the place it lacks.
+    /// How far from the place the rights are missing.
     pub(crate) extent: Extent,
-    /// It is granted there, and the `default` of `file_policy` withholds it: a pattern has to say otherwise.
+    /// It is granted there, but the `default` of `file_policy` withholds it, so a pattern is needed.
     pub(crate) by_default: bool,
-    /// What is granted there.
+    /// The rights granted there, the missing ones included.
     pub(crate) held: Capabilities,
     pub(crate) missing: Capabilities,
 }
@@ -281,8 +284,8 @@ impl Step {
     }
 }
 
-/// Where `missing` lacks for `request`: at its path, or at the anchors below that have less than it has. These count
-/// whichever way leads there.
+/// The steps where `missing` is lacking for `request`: at its path, or else at anchors below that have fewer rights.
+/// Anchors count whichever route leads there.
 pub(crate) fn lacking(
     image: &Image<'_>,
     grants: &[Grant],
@@ -306,8 +309,8 @@ pub(crate) fn lacking(
         .collect()
 }
 
-/// What a rule in place of the one that was found has to grant, so that nobody has less. A sensitive path is
-/// given only what was asked for, unless that is the name of a link alone.
+/// The rights that a rule must grant in place of the one found, so that no program loses any. For a sensitive path only
+/// the requested rights count, unless only the name of a link is sensitive.
 fn kept(image: &Image<'_>, request: Request<'_>, found: &Lookup) -> Capabilities {
     match found.restraint {
         Some(Restraint::Sensitive) => decide::lookup(image, &Request::canonical(request.path)).caps,
@@ -315,7 +318,7 @@ fn kept(image: &Image<'_>, request: Request<'_>, found: &Lookup) -> Capabilities
     }
 }
 
-/// A directory that leads to `end`, by the spelling of that as far as it is known.
+/// A directory on the way to `end`, spelled like `end` as far as that is known.
 pub(crate) fn on_the_way<'d>(end: Request<'d>, directory: &'d Path) -> Request<'d> {
     let route = path_of(end.route);
     let rest = path_of(end.path).strip_prefix(directory).ok().filter(|rest| route.ends_with(rest));

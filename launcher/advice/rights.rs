@@ -5,5 +5,5 @@ use std::path::Path;
 use rustix::fs::Access;
 use rustix::io::Errno;
 
-/// What the system says of the user's own access to a place.
+/// The user's own access to a place, as the system reports it.
 pub(crate) type Rights = fn(&Path, Access) -> Result<(), Errno>;

@@ -1,4 +1,4 @@
-//! What files of rules take more to allow what was denied, and where in them: of rules on one path the last decides.
+//! Turns suggestions into additions to rule files, and finds their place: of rules on one path the last decides.
 
 use std::collections::BTreeMap;
 use std::ptr;
@@ -19,16 +19,16 @@ use crate::record::denial::Denial;
 pub(crate) struct RuleAddition<'a> {
     place: &'a RulePlace,
     form: Form,
-    /// The line of the rule there that it is to come after, since it is on the same path.
+    /// The line of an existing rule on the same path that the addition has to follow.
     pub(crate) after: Option<u32>,
-    /// The rule there that it is to replace, for people.
+    /// The existing rule that it replaces, for people.
     pub(crate) instead: Option<String>,
-    /// By what they are about.
+    /// By their subjects.
     rules: BTreeMap<String, Rule>,
 }
 
 impl<'a> Advisor<'a> {
-    /// These rules as an addition to the file in which all of them count.
+    /// These rules as an addition to the file where all of them count.
     pub(crate) fn rule_addition(&self, rules: &[(String, Capabilities)]) -> RuleAddition<'a> {
         let is_meant = |grant: &&Grant| {
             rules.iter().any(|(path, _)| {
@@ -58,21 +58,21 @@ impl<'a> Advisor<'a> {
         RuleAddition { after, ..RuleAddition::new(place, rules) }
     }
 
-    /// The way out of `denial` as an addition, unless rules about hosts that stand in files do not count.
+    /// The suggestion for `denial` as an addition, unless rules about hosts in files do not count.
     pub(crate) fn host_addition(&self, denial: &Denial, way: &Way) -> Option<RuleAddition<'a>> {
         let places = self.rule_places.hosts.as_ref()?;
         let place = places.get(|later| way.is_outweighed_by(later, denial));
         Some(RuleAddition::new(place, [Rule::Host(way.rule.clone())]))
     }
 
-    /// The rule that has the variable `name` be read as an addition, unless those of files grant none.
+    /// The rule that grants reading the variable `name` as an addition, unless rules in files grant none.
     pub(crate) fn variable_addition(&self, name: &str) -> Option<RuleAddition<'a>> {
         let place = self.rule_places.variables.as_ref()?.get(|later| later.name == name);
         Some(RuleAddition::new(place, [Rule::Variable(name.to_owned())]))
     }
 
-    /// The rule about the program `key` as an addition, or in the place of the one that is there. Those of lower files,
-    /// and of a tool's run without it, it outweighs.
+    /// The rule about the program `key` as an addition, or in place of the existing one. It outweighs rules of lower
+    /// files, and those of a tool's run without it.
     pub(crate) fn program_addition(
         &self,
         key: &str,
@@ -88,7 +88,7 @@ impl<'a> Advisor<'a> {
     }
 }
 
-/// Whether it is of a rule on the link at `path`.
+/// Whether the grant is of a rule on the link at `path`.
 fn is_external(grant: &Grant, path: &str) -> bool {
     matches!(&grant.kind, GrantKind::External { lexical_path } if lexical_path == path)
 }
@@ -99,27 +99,27 @@ impl<'a> RuleAddition<'a> {
         Self { place, form: place.form().clone(), after: None, instead: None, rules }
     }
 
-    /// The file, as it was given or found.
+    /// The file, by the path that was given or found.
     pub(crate) fn file(&self) -> &str {
         self.place.file()
     }
 
-    /// The list that they are to be put into, where they do not bring the header of their table.
+    /// The list that the rules go into, unless they come with the header of their table.
     pub(crate) fn list(&self) -> Option<&str> {
         self.form.list()
     }
 
-    /// Whether that is to be begun.
+    /// Whether that list has to be started.
     pub(crate) const fn is_for_new_list(&self) -> bool {
         self.form.is_new()
     }
 
-    /// For people: where they belong.
+    /// The place for the rules, for people.
     pub(crate) fn place(&self) -> String {
         rule_text::place(self.list(), self.is_for_new_list(), self.file(), self.after)
     }
 
-    /// The rules, each as the file takes it.
+    /// The rules, in the file's own format.
     pub(crate) fn rules(&self) -> impl Iterator<Item = String> {
         let text = |rule: &Rule| match self.instead {
             Some(_) => rule.written(&self.form),
@@ -128,13 +128,13 @@ impl<'a> RuleAddition<'a> {
         self.rules.values().map(text)
     }
 
-    /// The rules as one text; none where there are none.
+    /// The rules as one text. `None` if there are none.
     pub(crate) fn text(&self) -> Option<String> {
         (!self.rules.is_empty()).then(|| self.rules().collect::<Vec<_>>().join("\n"))
     }
 
-    /// For people: where they belong, `before` that in the sentence, and as many of them as fit into `room` lines,
-    /// with how many do not.
+    /// For people: the place, with `before` in front of it, and as many rules as fit into `room` lines. The last line
+    /// says how many rules are left.
     pub(crate) fn lines(&self, before: &str, room: usize) -> Vec<String> {
         let mut lines = output::fitted("  ", &[format!("{before} {}:", self.place())], "");
         let head = lines.len();
@@ -154,7 +154,7 @@ impl<'a> RuleAddition<'a> {
     }
 }
 
-/// Puts `one` with those before it for the same place.
+/// Joins `one` with the earlier additions for the same place.
 pub(crate) fn add<'a>(all: &mut Vec<RuleAddition<'a>>, one: RuleAddition<'a>) {
     let Some(known) = all.iter_mut().find(|known| ptr::eq(known.place, one.place)) else {
         all.push(one);

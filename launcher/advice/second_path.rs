@@ -1,5 +1,4 @@
-//! What is refused beside what a denial is about: one denial is told of a move, and both of its ends may lack
-//! something.
+//! Finds the second denial of a move: one denial is recorded, but both ends may lack rights.
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, Verdict};
@@ -12,8 +11,7 @@ use crate::record::denial::Denial;
 use crate::sys::path::path_of;
 
 impl Advisor<'_> {
-    /// What is refused, too, where a move goes whose `denial` is about where it comes from; nothing of other
-    /// denials.
+    /// The rights that a move also lacks at its destination, if `denial` is about its source. None for other denials.
     pub(crate) fn beside(&self, denial: &Denial) -> Capabilities {
         let nothing = Capabilities::NONE;
         let is_by_rule = denial.reason.is_policy() && !denial.second;

@@ -1,5 +1,5 @@
-//! What the system refuses the user whatever a policy grants: by modes, to others than owners, or since its file system
-//! is only read. It is asked with the user's own rights, and only for advice.
+//! Finds requests that the system denies the user whatever a policy grants: by modes, by ownership, or since the file
+//! system is read-only. Asks with the user's own rights, only for suggestions.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -21,24 +21,24 @@ use crate::record::denials::Denials;
 use crate::sys::path::path_of;
 use crate::text::quote;
 
-/// Calls that open what they name; others that only read do with less than the right to.
+/// Calls that open the file they name. Others that only read need less than permission to read.
 const OPENING: [&[u8]; 4] = [b"open", b"fopen", b"freopen", b"scandir"];
 
-/// Calls that start what they name; others that execute read it.
+/// Calls that execute the file they name. Others that need the right to execute only read it.
 const STARTING: [&[u8]; 4] = [b"exec", b"fexecve", b"posix_spawn", b"pidfd_spawn"];
 
-/// What the calls on message queues begin with: these are the kernel's, and need no file.
+/// Name prefix of the calls on message queues. These belong to the kernel and need no file.
 const QUEUES: &[u8] = b"mq_";
 
-/// What is said of a directory that is not empty.
+/// Remark on a directory that is not empty.
 const FULL: &str = "it is not empty: a help to who empties it then";
 
-/// As the system says it now.
+/// The system's current answer.
 pub(super) fn rights(place: &Path, access: Access) -> Result<(), Errno> {
     accessat(CWD, place, access, AtFlags::EACCESS)
 }
 
-/// What the system refuses the user, and where.
+/// An operation that the system denies the user, and where.
 struct Refusal<'d> {
     what: &'static str,
     place: &'d Path,
@@ -46,15 +46,15 @@ struct Refusal<'d> {
 }
 
 impl<'d> Refusal<'d> {
-    /// To others than the owner.
+    /// A denial for everybody but the owner.
     const fn to(what: &'static str, place: &'d Path) -> Self {
         Self { what, place, why: Errno::PERM }
     }
 }
 
 impl<'a> Advisor<'a> {
-    /// Whether `denial` is of the removal of a directory that would have failed without it, as there is something in it.
-    /// Looks at the disk.
+    /// Whether `denial` is about deleting a directory that is not empty, which would have failed anyway. Looks at the
+    /// disk.
     pub(crate) fn is_in_vain(&self, denial: &Denial) -> bool {
         let found = self.past().removal(denial).filter(|one| self.is_known(denial, *one));
         matches!(found, Some(Obstacle::NotEmpty(_) | Obstacle::Directory(_)))
@@ -64,7 +64,7 @@ impl<'a> Advisor<'a> {
         Past { began: self.began, refused: self.denials.map_or(&[], Denials::open) }
     }
 
-    /// Why a grant would not help where the kernel refuses what is `asked` for what stands there. Looks at the disk.
+    /// Why a grant would not help: the kernel denies `asked` because of an entry there. Looks at the disk.
     pub(super) fn refused_in_any_case(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
         let obstacle = match asked {
             Asked::Rename { from, to, destination } => {
@@ -76,8 +76,8 @@ impl<'a> Advisor<'a> {
         Some(format!("no option and no rule helps: {}", obstacle.words(self.workspace)))
     }
 
-    /// Whether who was refused knew of the obstacle, or fails for it in any case: who does not see a directory takes it
-    /// for a file, and empties it or moves things into it as soon as it does.
+    /// Whether the program knew of the obstacle, or fails because of it in any case. A program takes a hidden directory
+    /// for a file. Once it sees the directory, it empties it or moves things into it.
     fn is_known(&self, denial: &Denial, obstacle: Obstacle<'_>) -> bool {
         let (Obstacle::NotEmpty(path) | Obstacle::Directory(path) | Obstacle::Written(path)) =
             obstacle
@@ -86,19 +86,19 @@ impl<'a> Advisor<'a> {
         };
         let sight = Asked::Sight(Request::canonical(path.as_os_str().as_bytes()));
         match denial.call.as_slice() {
-            // Others try that first, and empty the directory as soon as they hear that it is not.
+            // Other programs try rmdir(2) first, and empty the directory when that fails.
             b"rmdir" => path_of(&denial.program).file_name() == Some(OsStr::new("rmdir")),
             _ => self.allows(sight),
         }
     }
 
-    /// What to say of a directory that is `asked` to go as it is. Looks at the disk.
+    /// The remark on a directory that is to be deleted as it is. Looks at the disk.
     pub(super) fn is_to_be_emptied(&self, asked: Asked<'_>) -> Option<&'static str> {
         let Asked::Removal(entry) = asked else { return None };
         self.past().full(path_of(entry.path)).then_some(FULL)
     }
 
-    /// Why a grant would not help where the system refuses what is `asked`, too. Looks at the disk.
+    /// Why a grant would not help: the system also denies `asked`. Looks at the disk.
     pub(super) fn refused_by_system(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
         if denial.call.starts_with(QUEUES) {
             return None;
@@ -122,7 +122,7 @@ impl<'a> Advisor<'a> {
         Some(format!("no option and no rule helps: {why}"))
     }
 
-    /// Of what was denied on one path.
+    /// The system's denial of the request behind a `denial` on one path.
     fn refuses<'d>(&self, denial: &'d Denial) -> Option<Refusal<'d>> {
         let path = path_of(&denial.path);
         let lacks = |capabilities| denial.missing.intersects(capabilities);
@@ -134,7 +134,7 @@ impl<'a> Advisor<'a> {
         }
         if lacks(Capabilities::CREATE.union(Capabilities::UPDATE))
             && let Some(found) = self.refuses_change(path)
-            // Else who owns it may change its mode, whatever that is.
+            // Otherwise the owner may change the mode, whatever that is.
             && (is_of(&OPENING) || found.why == Errno::ROFS || !file_ownership::owns(path))
         {
             return Some(found);
@@ -150,18 +150,18 @@ impl<'a> Advisor<'a> {
         self.refuses_to(what, path, access)
     }
 
-    /// That an entry is made, or what is there goes.
+    /// The system's denial of creating or deleting the entry at `path`.
     fn refuses_entry<'d>(&self, path: &'d Path) -> Option<Refusal<'d>> {
         self.refuses_change(path.parent()?)
     }
 
-    /// That an entry is removed or replaced, if it is there.
+    /// The system's denial of deleting or replacing the entry at `path`, if there is one.
     fn refuses_removal<'d>(&self, path: &'d Path) -> Option<Refusal<'d>> {
         let may_not = || file_ownership::refuses_removal(path).then(|| Refusal::to("remove", path));
         self.refuses_entry(path).or_else(may_not)
     }
 
-    /// That an entry is moved.
+    /// The system's denial of moving an entry.
     fn refuses_move<'d>(
         &self,
         from: &'d Path,
@@ -174,8 +174,8 @@ impl<'a> Advisor<'a> {
         ends.or_else(|| ways().find_map(|(from, to)| self.refuses_to_leave(from, to)))
     }
 
-    /// That a directory goes into another one, which changes what `..` means in it. To other file systems nothing
-    /// goes: what is there is made anew.
+    /// The system's denial of moving a directory into another one, which changes its `..` entry. Between file systems
+    /// nothing moves: programs copy there instead.
     fn refuses_to_leave<'d>(&self, from: &'d Path, to: &Path) -> Option<Refusal<'d>> {
         let (old, new) = (from.parent()?, to.parent()?);
         let found = from.symlink_metadata().ok().filter(Metadata::is_dir)?;
@@ -186,7 +186,7 @@ impl<'a> Advisor<'a> {
         self.refuses_to("change", from, Access::WRITE_OK)
     }
 
-    /// That a place is changed; where nothing is, the nearest above is.
+    /// The system's denial of changing the entry at `path`, or the nearest existing directory above it.
     fn refuses_change<'d>(&self, path: &'d Path) -> Option<Refusal<'d>> {
         let is_there = |place: &&Path| (self.rights)(place, Access::EXISTS) != Err(Errno::NOENT);
         let place = path.ancestors().find(is_there)?;

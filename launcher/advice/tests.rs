@@ -1,4 +1,4 @@
-//! Advice for each kind of request: the least that the evaluator is content with.
+//! Tests suggestions for each kind of request: the least that satisfies the evaluator.
 
 mod already;
 mod filled;
@@ -81,7 +81,7 @@ fn line(grants: &[Grant], denial: &Denial) -> String {
     in_line(advise(grants, denial))
 }
 
-/// Advice as one line: options, then rules.
+/// A suggestion as one line: options, then rules.
 fn in_line(advice: Advice) -> String {
     match advice {
         Advice::Never(why) => why,
@@ -154,7 +154,7 @@ fn both_ends_of_a_rename_and_of_a_link_are_granted() {
     );
 }
 
-/// Either entry must be allowed to stand where the other does.
+/// Each entry must be allowed in the other's place.
 #[test]
 fn both_ends_of_an_exchange_are_granted_for_each_other() {
     let grants = [grant("/w", Capabilities::ALL), grant("/w/b", R)];
@@ -172,7 +172,7 @@ fn both_ends_of_an_exchange_are_granted_for_each_other() {
     );
 }
 
-/// Programs look at the root, at the home and above the workspace in passing: that opens none of what is there.
+/// Programs often look at the root, at the home and above the workspace. A suggestion for that opens no contents.
 #[test]
 fn nobody_is_advised_to_grant_the_home_or_what_is_above() {
     let home = Grant::new(
@@ -197,13 +197,12 @@ fn nobody_is_advised_to_grant_the_home_or_what_is_above() {
     for (denial, expected) in rows {
         assert_eq!(in_line(advisor.advise(&denial)), expected);
     }
-    // The root is covered, so that it would take a profile.
+    // A rule covers the root here, so it would take a profile.
     let grants = [grants.to_vec(), vec![grant("/", R)]].concat();
     assert_eq!(line(&grants, &denial("chmod", "/", U)), too_much);
 }
 
-/// Who asks for what a profile denies in the home is told of the option that opens it, of a directory not for what
-/// is in it.
+/// A path in the home that a profile denies is opened by an option. For a directory no suggestion opens the contents.
 #[test]
 fn what_a_profile_denies_in_the_home_is_opened_by_its_name() {
     let hidden = |anchor: &str, origin| {
@@ -241,7 +240,7 @@ fn what_a_profile_denies_in_the_home_is_opened_by_its_name() {
     assert_eq!(advisor(&grants, &[], &tiers).gather(&many.each_ref()), []);
 }
 
-/// No option would: they are for what the service gives it.
+/// No option helps: the tool gets only what the service gives it.
 #[test]
 fn a_hosted_tool_is_advised_to_ask() {
     let (grants, tiers) = ([grant("/w", R)], Tiers::default());
@@ -264,8 +263,8 @@ fn what_is_denied_below_a_directory_must_be_granted_to_remove_it() {
     );
 }
 
-/// Rules on one path are followed together, and so is what they gain for each other. Options add up, and each
-/// is for what was refused.
+/// Rules on one path are combined, and so is what they gain for each other. Options add up, and each is for its own
+/// denial.
 #[test]
 fn what_is_advised_for_one_path_is_one_rule() {
     let grants = [grant("/w", R)];
@@ -284,13 +283,13 @@ fn what_is_advised_for_one_path_is_one_rule() {
     let both = ["-w", "-x"].map(|option| format!("{option} /w/a; a: read, update, execute"));
     assert_eq!(shown[..2], both);
     assert_eq!(shown[2], "-w /w/other; other: read, update");
-    // What may be executed where it goes must be so where it comes from.
+    // A file that may be executed at the new place must already be executable at the old one.
     assert!(shown[3].contains("missing-a: read, create, delete, execute"), "{shown:?}");
     assert!(shown[3].contains("missing-b: read, create, execute"), "{shown:?}");
 }
 
-/// Of rules on a path and on what is in it the longer one decides alone, so that it says all that is needed there:
-/// for what was refused, and no more. Options on longer paths add to the others.
+/// A rule on a longer path decides alone, so it grants all that the denials there need, and no more. Options on longer
+/// paths add to the others.
 #[test]
 fn what_is_advised_for_a_longer_path_takes_nothing_away() {
     let grants =
@@ -317,7 +316,7 @@ fn what_is_advised_for_a_longer_path_takes_nothing_away() {
     }
 }
 
-/// Many in one directory have one way out, unless that is the workspace's own or the home.
+/// Many denials in one directory get one suggestion, unless it is the workspace itself or the home.
 #[test]
 fn many_denials_in_one_directory_are_gathered() {
     let hidden = Grant::new(
@@ -393,7 +392,7 @@ fn what_cannot_be_allowed_says_so() {
     }
 }
 
-/// Where approval is what lacks, nothing else is advised; where it would not be enough, the rest is.
+/// If only an approval is missing, nothing else is suggested. If an approval is not enough, the rest is suggested.
 #[test]
 fn what_is_not_approved_is_to_be_approved() {
     let at = |anchor: &str, caps, kind| {
@@ -425,8 +424,8 @@ fn what_is_not_approved_is_to_be_approved() {
     );
 }
 
-/// What is read-only by a pattern no second one changes, and of several denials on one path the list that
-/// grants more must be the only one.
+/// A second pattern does not change a path that a pattern makes read-only. For several denials on one path, only the
+/// list that grants more is suggested.
 #[test]
 fn patterns_are_advised_where_they_help() {
     assert_eq!(line(&[], &denial("open", "/proc/7/stat", R)), "-r /proc/7/stat");
@@ -443,7 +442,7 @@ fn patterns_are_advised_where_they_help() {
     }
 }
 
-/// Where a rule covers what lies outside, a profile is advised, unless there is something that it yields to.
+/// If a rule covers a place outside, a profile is suggested, unless it would yield to something.
 #[test]
 fn profiles_are_advised_where_no_pattern_helps() {
     let by = |origin: Origin, kind| Grant { origin, kind, ..grant("/etc", R) };
@@ -471,7 +470,7 @@ fn profiles_are_advised_where_no_pattern_helps() {
             assert_eq!(line(&grants, &denial), expected);
         }
     }
-    // Of one path the rule of a file counts; what ready-made grants leave out they add up.
+    // On one path a file's rule outweighs the profile. Exclusions of ready-made grants add up.
     let whole = denial("chmod", "/etc", U);
     assert_eq!(
         line(&[inside.clone(), baseline.clone()], &whole),
@@ -480,7 +479,7 @@ fn profiles_are_advised_where_no_pattern_helps() {
     assert_eq!(line(&[inside.clone(), external], &whole), "-w /etc");
     let listed = denial("fts_open", "/etc", U);
     assert_eq!(line(&[inside.clone(), baseline.clone()], &listed), "-w /etc");
-    // It lifts no `--deny`, and no grant on the same path that denies.
+    // It lifts no `--deny`, and no denying grant on the same path.
     let denied = denial("open", "/etc/passwd", U);
     let closed =
         Grant { anchor: "/etc/passwd".into(), caps: Capabilities::NONE, ..baseline.clone() };

@@ -1,4 +1,4 @@
-//! What tiers withhold whatever is granted (spec §9.6), and what is to be done about that.
+//! Explains denials by tiers, which outweigh every grant (spec §9.6), and suggests how to lift them.
 
 use std::path::Path;
 
@@ -20,12 +20,12 @@ use crate::record::denial::{Denial, Layer, Reason};
 use crate::sys::path::path_of;
 use crate::text::quote;
 
-/// The way out where a tier withholds something, or it is a question, with the way `to_consent` then; none where a grant
-/// or a pattern outweighs it.
+/// The suggestion if a tier withholds something or asks about it; `to_consent` is the way to a person's consent. `None`
+/// if a grant or a pattern outweighs the tier.
 fn way_out(restraint: Restraint, to_consent: Option<&'static str>) -> Option<&'static str> {
     Some(match (restraint, to_consent) {
         (Restraint::Deny, _) => "no option and no rule outweighs it; take the pattern out",
-        // Elsewhere nobody would be asked.
+        // At another path there would be no prompt.
         (Restraint::Prompt, None) => {
             "what is asked about has to stay in its place; take the pattern out, or make a copy (`cp`), \
              which asks"
@@ -40,7 +40,7 @@ fn way_out(restraint: Restraint, to_consent: Option<&'static str>) -> Option<&'s
     })
 }
 
-/// The way to a person's consent, who was there in this run or not, and said no or not.
+/// The way to consent, given the `person` of this run and whether the answer was no.
 const fn way_to_consent(person: Person, said_no: bool) -> &'static str {
     match person {
         _ if said_no => "a person said no; the next run asks again",
@@ -56,7 +56,7 @@ pub(super) fn is_by_default(denied: &decide::Denial) -> bool {
     denied.restraint == Some(Restraint::Default)
 }
 
-/// By what a pattern withholds it from every grant, without a question.
+/// The kind of pattern that withholds it from every grant, without a prompt.
 pub(super) fn withholder(denied: &decide::Denial) -> Option<Restraint> {
     let outweighs =
         |it: &Restraint| matches!(it, Restraint::Deny | Restraint::Prompt | Restraint::Read);
@@ -70,7 +70,7 @@ pub(super) fn is_question(denied: &decide::Denial) -> bool {
 }
 
 impl Advice {
-    /// With what allows it `then`, when nothing is withheld any more; of several on one path it is one rule.
+    /// Adds the suggestion `then`, for after the patterns are removed. On one path both become one rule.
     fn and_then(self, then: Self) -> Self {
         match (self, then) {
             (Self::Withheld { first, .. }, Self::Grant { options, written, question, .. }) => {
@@ -83,7 +83,7 @@ impl Advice {
         }
     }
 
-    /// With what is in the way behind the patterns, if nothing is told of that yet.
+    /// Adds the obstacle that remains after the patterns are removed, if there is no other remark on that.
     fn or_kept_by(mut self, then: impl FnOnce() -> Option<String>) -> Self {
         if let Self::Withheld { question, .. } = &mut self
             && question.is_none()
@@ -95,8 +95,8 @@ impl Advice {
 }
 
 impl Trial<'_> {
-    /// The way out where a person's consent lifts what is `denied` of what is `asked`, and a grant on the very path would,
-    /// if no such grant can be advised.
+    /// The suggestion where a person's consent lifts the `denied` part of `asked`. A grant on the exact path would too,
+    /// but this is for when none can be suggested.
     pub(super) fn consent(
         &self,
         denied: &decide::Denial,
@@ -110,7 +110,7 @@ impl Trial<'_> {
         denied.ask.then(|| way_to_consent(self.advisor.person, said_no()))
     }
 
-    /// Why grants are in vain where a tier withholds what is `denied` otherwise of what is `asked`.
+    /// Why grants do not help: a tier withholds the `denied` part of `asked` in another way.
     pub(super) fn withheld(
         &self,
         denied: &decide::Denial,
@@ -123,8 +123,8 @@ impl Trial<'_> {
         }
     }
 
-    /// What it takes where the `default` withholds what is `denied`, and what the options of `steps` grant already:
-    /// them and a pattern, if that was seen to do.
+    /// The suggestion where the `default` withholds the `denied` part, and the options of `steps` grant it already:
+    /// these options and a pattern, if a trial of both succeeds.
     pub(super) fn beside_options(
         &self,
         asked: Asked<'_>,
@@ -152,8 +152,8 @@ impl Trial<'_> {
 }
 
 impl Advisor<'_> {
-    /// What to do first where patterns withhold what is `asked` from every grant: they are taken out. None where no
-    /// pattern of the policy does.
+    /// The first step if patterns withhold `asked` from every grant: remove them. `None` if no pattern of the policy
+    /// does.
     pub(super) fn outweighed(&self, asked: Asked<'_>) -> Option<Advice> {
         let (_, patterns) = self.without_what_withholds(asked);
         (!patterns.is_empty()).then(|| Advice::Withheld {
@@ -164,7 +164,7 @@ impl Advisor<'_> {
         })
     }
 
-    /// The ways out of these requests, with what allows them once the patterns are taken out that are to be.
+    /// Completes the suggestions for these requests with the steps that follow the removal of patterns.
     pub(super) fn completed(&self, asked: &[Asked<'_>], advice: Vec<Advice>) -> Vec<Advice> {
         let is_withheld = |one: &Advice| matches!(one, Advice::Withheld { .. });
         if !advice.iter().any(is_withheld) {
@@ -180,7 +180,7 @@ impl Advisor<'_> {
         whole.zip(asked).map(|(one, asked)| one.or_kept_by(|| advisor.kept_then(*asked))).collect()
     }
 
-    /// What a person is asked about where nothing has to be granted, or which pattern keeps it in its place, whatever is.
+    /// The prompt that needs no grant, or else the pattern that keeps a directory in its place whatever is granted.
     fn kept_then(&self, asked: Asked<'_>) -> Option<String> {
         let kept = || {
             let mut trial = Trial::of(*self, Means::Options);
@@ -193,8 +193,8 @@ impl Advisor<'_> {
         self.question(asked, &[]).or_else(kept)
     }
 
-    /// The tiers without all patterns that withhold what is `asked` whatever is granted, and these for people: of
-    /// two on one path each withholds it.
+    /// The tiers without all patterns that withhold `asked` whatever is granted, and the removed patterns for people.
+    /// Of two on one path each withholds it.
     fn without_what_withholds(&self, asked: Asked<'_>) -> (Tiers, Vec<String>) {
         let (mut tiers, mut patterns) = (self.tiers.clone(), Vec::new());
         while let Some((rest, found)) = (Advisor { tiers: &tiers, ..*self }).withholding(asked) {
@@ -204,12 +204,12 @@ impl Advisor<'_> {
         (tiers, patterns)
     }
 
-    /// The patterns that are found to withhold what is `asked` with everything granted, and the tiers without them.
+    /// The patterns that withhold `asked` even if everything is granted, and the tiers without them.
     fn withholding(&self, asked: Asked<'_>) -> Option<(Tiers, Vec<String>)> {
         let mut trial = Trial::of(*self, Means::Options);
         for end in asked.ends() {
             trial.add(&Step::of(end, Capabilities::ALL));
-            // What the `default` withholds hides what a pattern does at the other end.
+            // The `default` would hide a pattern at the other end.
             let by_default = self.tiers.default.is_some();
             let pattern = Pattern::literal(path_of(end.path)).filter(|_| by_default);
             trial.open(pattern.map(|pattern| (Tier::Write, pattern)).as_slice());
@@ -222,7 +222,7 @@ impl Advisor<'_> {
         (!found.is_empty()).then_some((tiers, found))
     }
 
-    /// What is in the way of what is `asked` beside the one pattern that is told of, as words to go on with.
+    /// Other obstacles to `asked` beside the one pattern in `told`, as words to append.
     pub(super) fn others_beside(&self, told: Option<&String>, asked: Asked<'_>) -> String {
         let (tiers, mut patterns) = self.without_what_withholds(asked);
         let advisor = Advisor { tiers: &tiers, ..*self };
@@ -235,7 +235,7 @@ impl Advisor<'_> {
         told.collect::<Vec<_>>().join("; ")
     }
 
-    /// What to say where a person could have consented to what is `asked`, and nobody was there who could.
+    /// The remark that a person could have consented to `asked`, if nobody was there.
     pub(super) fn is_asked_about(&self, asked: Asked<'_>) -> Option<&'static str> {
         let trial = Trial::of(*self, Means::Options);
         match trial.judge(asked)? {
@@ -244,7 +244,7 @@ impl Advisor<'_> {
         }
     }
 
-    /// Whether it takes grants, too, where no pattern denies what is `asked` any more.
+    /// Whether `asked` needs grants, too, once no pattern denies it.
     fn lacks_beside_patterns(&self, asked: Asked<'_>) -> bool {
         let (tiers, patterns) = self.without_what_withholds(asked);
         let advisor = Advisor { tiers: &tiers, ..*self };
@@ -253,8 +253,7 @@ impl Advisor<'_> {
         lacks && !patterns.is_empty()
     }
 
-    /// The way out of `denial` where nothing that is granted outweighs what a tier withholds of that, and nothing else
-    /// is in the way.
+    /// The suggestion for `denial` if no grant outweighs the tier that withholds it, and nothing else prevents it.
     pub(super) fn way_out_of_tiers(
         &self,
         denial: &Denial,
@@ -268,27 +267,27 @@ impl Advisor<'_> {
         self.way_out_of(denial).filter(|_| !takes_more())
     }
 
-    /// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
+    /// The suggestion for `denial` if a tier withholds a rule's grant. `None` if a grant outweighs the tier.
     pub(super) fn way_out_of(&self, denial: &Denial) -> Option<&'static str> {
         if denial.layer == Layer::Launcher && denial.question && self.person == Person::Asked {
             let is_typed = path_of(&denial.program) == own_path();
             let in_front = "what starts a typed program is not asked about; type it in front";
-            // Else the person would have consented by typing it.
+            // Otherwise the person would have consented by typing it.
             return Some(if is_typed { self.unsupervised.way_out() } else { in_front });
         }
         let restraint = denial.restraint?;
         let changes = denial.missing.intersects(Capabilities::WRITE);
         if restraint == Restraint::Read && changes && !denial.question {
             let way = "no option and no rule outweighs it; the pattern belongs into write_paths";
-            // Of two paths that is not all.
+            // With two paths, that is not enough.
             return Some(way).filter(|_| denial.other.is_empty());
         }
         let said_no = denial.reason == Reason::Refused;
         way_out(restraint, denial.question.then(|| way_to_consent(self.person, said_no)))
     }
 
-    /// The way out where patterns of the user's own `read_paths` at the path alone withhold a change: they are moved
-    /// where they name nothing else, and give way to one that does where they do.
+    /// The suggestion if only patterns of the user's own `read_paths` withhold a change at the path. A pattern that
+    /// names only this path moves to `write_paths`. One that names more gives way to a narrower pattern.
     pub(super) fn moved_to_write(&self, denial: &Denial, asked: Asked<'_>) -> Option<Advice> {
         if denial.restraint != Some(Restraint::Read) || denial.question {
             return None;
@@ -309,12 +308,12 @@ impl Advisor<'_> {
         if moved.iter().all(|one| one.stem() == path) {
             return Some(moving(&moved, path, patterns));
         }
-        // What is taken out may have opened what a move needs at its other end.
+        // A removed pattern may have opened the other end of a move.
         let (rest, _) = self.tiers.without(Restraint::Read, path, path_of(&denial.route));
         suffices(&rest, &patterns).then(|| giving_way(&moved, patterns))
     }
 
-    /// The patterns for what is `asked` where one of the user's own keeps it from being changed.
+    /// The patterns for `asked` if a pattern of the user's own keeps it from being changed.
     fn patterns_to_write(&self, asked: Asked<'_>) -> Option<Vec<(Tier, String)>> {
         let Verdict::Deny(denied) = Trial::of(*self, Means::Files).judge(asked)? else {
             return None;
@@ -324,7 +323,7 @@ impl Advisor<'_> {
         self.patterns_for(&Step { by_default: true, extent, ..Step::of(place, missing) })
     }
 
-    /// What a person is asked about with all `steps` taken.
+    /// The prompt that remains with all `steps` taken.
     pub(super) fn question(&self, asked: Asked<'_>, steps: &[Step]) -> Option<String> {
         let mut trial = Trial::of(*self, Means::Options);
         for step in steps {
@@ -346,8 +345,8 @@ fn in_words(patterns: &[&Pattern]) -> String {
     named.join(" and ")
 }
 
-/// To take these patterns out of `read_paths`, and add them to `write_paths`, with those of `more` that are not for the
-/// path itself, which they name.
+/// Suggests to move these patterns from `read_paths` to `write_paths`. Adds those of `more` that are not for `path`
+/// itself, which the moved ones name.
 fn moving(patterns: &[&Pattern], path: &Path, more: Vec<(Tier, String)>) -> Advice {
     let named = in_words(patterns);
     let (belong, these) = if patterns.len() > 1 { ("belong", "them") } else { ("belongs", "it") };
@@ -364,7 +363,7 @@ fn moving(patterns: &[&Pattern], path: &Path, more: Vec<(Tier, String)>) -> Advi
     )
 }
 
-/// To take these patterns, which open more, out of `read_paths`, and add `narrower` ones to `write_paths`.
+/// Suggests to remove these wider patterns from `read_paths`, and to add `narrower` ones to `write_paths`.
 fn giving_way(patterns: &[&Pattern], narrower: Vec<(Tier, String)>) -> Advice {
     let named = in_words(patterns);
     let first = format!(

@@ -1,4 +1,4 @@
-//! A policy with what is advised added to it, step by step until the evaluator allows what was denied.
+//! Tries additions to a policy, step by step, until the evaluator allows the denied request.
 
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt as _;
@@ -25,34 +25,34 @@ use crate::external::mounts::unused::Idle;
 use crate::sys::path::path_of;
 use crate::text::quote;
 
-/// A rename between two rules may lack something at each end, and gain something at each.
+/// Limit on steps: a rename between two rules may lack rights at each end, and gain some at each.
 const STEPS: usize = 8;
 
-/// Why nothing is advised where a program makes up names in the home, or above it.
+/// The reason why there is no suggestion for generated names in the home, or above it.
 const ANOTHER_EACH_TIME: &str =
     "its name is another one each time, and its directory too much to grant";
 
-/// What is said of the directory for everybody's temporary files, if it is above the home or the workspace.
+/// Remark on the shared directory for temporary files, if it is above the home or the workspace.
 const SHARED: &str = "its name is another one each time; --share-tmp grants all that is in /tmp";
 
-/// Why no option is advised for a directory in which patterns open something.
+/// The reason why no option is suggested for a directory in which patterns open something.
 const COVERS_PATTERNS: &str = "an option there would take away what patterns open below";
 
-/// What is said of patterns where it takes a grant on a directory and all below it.
+/// Remark on patterns where only a grant on the directory and everything below it suffices.
 const BY_NAME_ALONE: &str =
     "a pattern opens the directory by its name; -w and -x on it open what is below, too";
 
-/// By what something is granted.
+/// The means by which something is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Means {
-    /// Options of the command line.
+    /// Command-line options.
     Options,
-    /// Rules of the workspace, and patterns or a profile of the user's own for what lies outside.
+    /// Rules of the workspace. For places outside, patterns or a profile of the user's own.
     Files,
 }
 
 impl Means {
-    /// All that is granted where `missing` lacks.
+    /// All rights that are granted in order to grant `missing`.
     pub(super) fn widen(self, missing: Capabilities) -> Capabilities {
         match self {
             Self::Options => option_for(missing).1,
@@ -61,7 +61,7 @@ impl Means {
     }
 }
 
-/// A policy, and what is added to it.
+/// A policy with additions.
 #[derive(Clone, Debug)]
 pub(super) struct Trial<'a> {
     pub(super) advisor: Advisor<'a>,
@@ -71,12 +71,12 @@ pub(super) struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// As it is.
+    /// The current policy, without additions.
     pub(super) fn of(advisor: Advisor<'a>, means: Means) -> Self {
         Self { advisor, means, grants: advisor.grants.to_vec(), patterns: Vec::new() }
     }
 
-    /// With more; whether that can be written down, and is news.
+    /// Adds a step. Returns whether it can be written to files and is new.
     pub(super) fn add(&mut self, step: &Step) -> bool {
         if self.means == Means::Options {
             self.grants.push(self.by_option(step));
@@ -95,7 +95,8 @@ impl<'a> Trial<'a> {
         true
     }
 
-    /// The step as an option: what names a link means where it leads, unless that was made since. Looks at the disk.
+    /// The step as an option. An option on a link counts at its target, unless the link was created since. Looks at the
+    /// disk.
     fn by_option(&self, step: &Step) -> Grant {
         let is_meant = self.advisor.made_since(&step.place).is_some();
         let led = canonical::resolve(Path::new("/"), &step.place, Op::Content);
@@ -105,7 +106,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Without what grants something below the directory, and that in words.
+    /// The trial without the grants below the directory, and these grants in words.
     pub(super) fn without_below(&self, directory: &Path) -> (Self, Vec<String>) {
         let is_below = |grant: &Grant| {
             let rest = canonical::below(directory, &grant.anchor);
@@ -116,7 +117,7 @@ impl<'a> Trial<'a> {
         (Self { grants, ..self.clone() }, words)
     }
 
-    /// With the mount, whose rule is on its link.
+    /// Adds the mount, whose rule is on its link.
     pub(super) fn mount(&mut self, idle: &Idle) {
         let kind = GrantKind::External { lexical_path: idle.name.clone() };
         let origin = Origin::Flag { text: String::new() };
@@ -124,11 +125,11 @@ impl<'a> Trial<'a> {
         self.grants.push(grant);
     }
 
-    /// With more patterns; whether one of them is news.
+    /// Adds patterns. Returns whether one of them is new.
     pub(super) fn open(&mut self, patterns: &[(Tier, String)]) -> bool {
         let mut is_new = false;
         for (tier, pattern) in patterns {
-            // Of two lists the one that grants less counts.
+            // If a pattern is in both lists, the one that grants less counts.
             if *tier == Tier::Write {
                 self.patterns.retain(|(_, known)| known != pattern);
             }
@@ -138,19 +139,19 @@ impl<'a> Trial<'a> {
         is_new
     }
 
-    /// To ask about `asked`. Looks at the disk.
+    /// The policy image for judging `asked`. Looks at the disk.
     pub(super) fn image(&self, asked: Asked<'_>) -> Result<Vec<u8>, Failure> {
         let paths: Vec<&Path> = asked.spellings().collect();
         self.image_on(&paths, asked.may_take_along())
     }
 
-    /// What is said of `asked` as things stand. Looks at the disk.
+    /// The current verdict on `asked`. Looks at the disk.
     pub(super) fn judge(&self, asked: Asked<'_>) -> Option<Verdict> {
         let image = self.image(asked).ok()?;
         Some(asked.judge(&image::parse_image(&image).ok()?))
     }
 
-    /// What counts beside the grants.
+    /// The tiers that count beside the grants.
     fn tiers(&self) -> Cow<'a, Tiers> {
         let Advisor { tiers, exposed, grants, .. } = self.advisor;
         let warns = self.grants.len() > grants.len() || !self.patterns.is_empty();
@@ -158,8 +159,8 @@ impl<'a> Trial<'a> {
         warned.unwrap_or(Cow::Borrowed(tiers))
     }
 
-    /// To ask about canonical `paths`, and about what is below if that has a part in it: most patterns can match
-    /// something below any directory.
+    /// The policy image for canonical `paths`, and for entries below them if these matter. Leaving them out saves work:
+    /// most patterns can match something below any directory.
     fn image_on(&self, paths: &[&Path], with_below: bool) -> Result<Vec<u8>, Failure> {
         let Advisor { workspace, .. } = self.advisor;
         let tiers = &*self.tiers();
@@ -176,7 +177,7 @@ impl<'a> Trial<'a> {
         image::image_over(&self.grants, Some(&opened), paths, workspace)
     }
 
-    /// What must be added for `asked` to be allowed, or else the way out.
+    /// The steps that allow `asked`, or else the suggestion in their place.
     pub(super) fn solve(mut self, asked: Asked<'_>) -> Result<Vec<Step>, Box<Advice>> {
         let never = |why: &str| Box::new(Advice::Never(why.to_owned()));
         let mut in_vain = "no option and no rule can allow it";
@@ -242,7 +243,7 @@ impl<'a> Trial<'a> {
     /// Adds one more of the `steps` for `asked`.
     ///
     /// # Errors
-    /// Why it is not to be taken; nothing where it is in vain.
+    /// Why it must not be added. Empty if it would not help.
     fn take(&mut self, steps: &mut Vec<Step>, step: Step, asked: Asked<'_>) -> Result<(), String> {
         if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
             return Err(format!("leave out `{}`", quote::option(flag)));
@@ -251,7 +252,7 @@ impl<'a> Trial<'a> {
             return Err("nothing narrower than all that is there allows it".to_owned());
         }
         if step.extent == Extent::Along {
-            // A grant outweighs the pattern of the name.
+            // A grant outweighs the pattern for the name.
             let name = Pattern::literal(&step.place);
             self.patterns.retain(|(_, pattern)| name.as_ref() != Some(pattern));
             steps.retain(|one| one.place != step.place);
@@ -265,7 +266,7 @@ impl<'a> Trial<'a> {
         if self.add(&step) { Ok(()) } else { Err(in_vain.to_owned()) }
     }
 
-    /// What is said where no such directory is to be granted. Looks at the disk.
+    /// The remark if no directory of generated names is to be granted. Looks at the disk.
     fn for_another_each_time(&self, asked: Asked<'_>, directory: Request<'_>) -> &'static str {
         let directory = path_of(directory.path);
         let is_shared = Path::new("/tmp").canonicalize().is_ok_and(|shared| shared == directory);
@@ -276,9 +277,9 @@ impl<'a> Trial<'a> {
         if is_shared && trial.allows(&[asked]) { SHARED } else { ANOTHER_EACH_TIME }
     }
 
-    /// The step where something can be granted: what names a link means where it leads, so that only a grant
-    /// on its directory reaches the link itself, unless the link was made since. Patterns match the name alone.
-    /// Looks at the disk.
+    /// The step at a place where a grant has an effect. An option or rule on a link counts at the target. So only a
+    /// grant on the directory reaches the link itself, unless the link was created since. Patterns match the name
+    /// alone. Looks at the disk.
     fn reaching(&self, image: &Image<'_>, step: Step) -> Option<Step> {
         let named = self.means == Means::Options
             || step.place.starts_with(self.advisor.workspace)
@@ -292,16 +293,16 @@ impl<'a> Trial<'a> {
         let [place, route] = [&step.place, &step.route].map(|it| it.as_os_str().as_bytes());
         let directory = on_the_way(Request::by_route(place, route), step.place.parent()?);
         let held = lookup(image, &directory).granted(image);
-        // Else it is the link that something is said of.
+        // Otherwise the denial is about the link's target.
         let missing = step.missing.difference(held);
         let Step { extent, by_default, .. } = step;
         let above = Step { extent, by_default, missing, ..Step::of(directory, held) };
         (!missing.is_empty()).then_some(above)
     }
 
-    /// Whether the step grants the home, or what is above it or the workspace, with all that is in it: programs
-    /// look there in passing. So it is of a directory to be read that holds what is sensitive. What a profile denies in
-    /// the home is granted to who asked for that very place. A pattern is of the name alone.
+    /// Whether the step grants all of the home, or of a directory above that or the workspace: programs often just look
+    /// there. The same goes for reading a directory that holds sensitive entries. A place in the home that a profile
+    /// denies may be granted if the request is for that exact place. A pattern only matches the name.
     fn opens_too_much(&self, step: &Step, asked: Asked<'_>) -> bool {
         let Step { place, .. } = step;
         let is_too_much = if asked.paths().any(|path| path == place) {
@@ -309,7 +310,7 @@ impl<'a> Trial<'a> {
         } else {
             self.advisor.is_beyond_advice(place)
         };
-        // A pattern lists it.
+        // A pattern suffices to list it.
         let is_listed = matches!(asked, Asked::Access(..) | Asked::Sight(_))
             && asked.need() == Capabilities::READ
             && place.is_dir();
@@ -318,14 +319,15 @@ impl<'a> Trial<'a> {
         is_too_much && !place.starts_with(self.advisor.workspace) && !is_pattern()
     }
 
-    /// What is granted at the path of `request` as things stand.
+    /// The rights currently granted at the path of `request`.
     pub(super) fn held(&self, request: Request<'_>) -> Option<Capabilities> {
         let image = self.image_on(&[path_of(request.path), path_of(request.route)], false).ok()?;
         let image = image::parse_image(&image).ok()?;
         Some(lookup(&image, &request).caps)
     }
 
-    /// Whether the step, as an option, takes away what patterns open below its place: they do where no rule reaches.
+    /// Whether the step, as an option, removes rights that patterns open below its place. Patterns open only places
+    /// that no rule reaches.
     pub(super) fn takes_away_below(&self, step: &Step) -> bool {
         let is_opened_below = || self.advisor.tiers.opening().next().is_some();
         if self.means == Means::Files || !is_opened_below() || self.advisor.is_covered(&step.place)
@@ -337,7 +339,7 @@ impl<'a> Trial<'a> {
         !with.granted_below(&step.place).contains(self.granted_below(&step.place))
     }
 
-    /// What may be granted below the directory as things stand, whoever is asked about more.
+    /// The rights that may currently be granted below the directory, prompts aside.
     fn granted_below(&self, directory: &Path) -> Capabilities {
         let tiers = self.advisor.tiers.without_questions();
         let advisor = Advisor { tiers: &tiers, ..self.advisor };
@@ -350,7 +352,7 @@ impl<'a> Trial<'a> {
         granted.fold(Capabilities::NONE, |all, one| all.union(one.into()))
     }
 
-    /// Whether all of these are allowed as things stand.
+    /// Whether all of these are currently allowed.
     pub(super) fn allows(&self, asked: &[Asked<'_>]) -> bool {
         let paths: Vec<&Path> = asked.iter().flat_map(Asked::spellings).collect();
         let with_below = asked.iter().any(Asked::may_take_along);

@@ -1,4 +1,4 @@
-//! What no grant would allow, and what to do instead.
+//! Explains denials that no grant would lift, and suggests an alternative.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::record::denial::{Denial, Reason};
 use crate::supervisor::resolve::location::is_private;
 
 impl Advisor<'_> {
-    /// Why `denial` is nothing that a grant would have kept from happening, with the way out.
+    /// Why no grant would have prevented `denial`, with the alternative.
     pub(super) fn beyond_rules(&self, denial: &Denial) -> Option<String> {
         let reason = if self.is_of_outsider(denial) { Reason::OtherProcess } else { denial.reason };
         let words = match reason {
-            // Of connections the rules about hosts know more.
+            // `hosts` explains connections in more detail.
             Reason::Rule
             | Reason::Once
             | Reason::ThisRun
@@ -57,28 +57,28 @@ impl Advisor<'_> {
         Some(words.to_owned())
     }
 
-    /// Whether a grant would be denied in its turn, because what is denied is a process's own. A process that is still
-    /// there was not of the run.
+    /// Whether a grant would not help because the path belongs to a process. If the process still exists, it was not
+    /// part of the run.
     fn is_of_outsider(&self, denial: &Denial) -> bool {
         let is_there = path_of(&denial.path).symlink_metadata().is_ok();
         let is_private = is_private(&denial.path) || self.is_private_elsewhere(denial);
         denial.reason.is_policy() && is_private && is_there
     }
 
-    /// Whether the same holds of another mount of `/proc`, or of the directory of a process.
+    /// The same for another mount of `/proc`, or for the directory of a process.
     fn is_private_elsewhere(&self, denial: &Denial) -> bool {
         let Some(decider) = denial.rule.and_then(|id| self.grants.get(id)) else { return false };
         let is_proc = |at: &Path| statfs(at).is_ok_and(|it| it.f_type == PROC_SUPER_MAGIC);
         let Some(rest) = denial.path.strip_prefix(decider.anchor.as_os_str().as_bytes()) else {
             return false;
         };
-        // A process has this file, and `/proc` has not.
+        // A process directory has this file; `/proc` itself does not.
         let of_process = decider.anchor.join("stat").exists() && decider.anchor.join("fd").exists();
         let usual = if of_process { &b"/proc/1"[..] } else { b"/proc" };
         is_private(&[usual, rest].concat()) && is_proc(&decider.anchor)
     }
 
-    /// Because of `why` only a supervisor could hold the program.
+    /// The program is denied because of `why`; only a supervisor could confine it.
     fn unheld(&self, why: &str) -> String {
         format!("{why}: nothing else holds it; {}", self.unsupervised.way_out())
     }

@@ -1,5 +1,5 @@
-//! What files of the user's own take more to open what lies outside of the workspace: patterns, and a profile
-//! (spec §9.4, §18).
+//! Turns suggestions into additions to the user's own files, which open places outside the workspace: patterns, and a
+//! profile (spec §9.4, §18).
 
 use jp_confine_policy::tier::Tier;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::config::profile_keys::{KEYS, keys_for};
 use crate::output;
 use crate::text::quote;
 
-/// Patterns to add to one list, or, of a profile, what its list begins with.
+/// Patterns to add to one list, or the entries of one list of a profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Addition {
     #[serde(flatten)]
@@ -20,13 +20,13 @@ pub(crate) struct Addition {
 }
 
 impl Addition {
-    /// How many patterns there are to add.
+    /// The number of patterns to add.
     pub(crate) fn count(&self) -> usize {
         self.patterns.len()
     }
 }
 
-/// What is `written` into the user's own files as additions, one for each list.
+/// The patterns and entries of `written` as additions to the user's own files, one for each list.
 pub(crate) fn additions(lists: &OwnLists, written: &Written) -> Vec<Addition> {
     let of_tier = |tier: Tier| {
         let own = written.patterns.iter().filter(|(of, _)| *of == tier);
@@ -38,7 +38,7 @@ pub(crate) fn additions(lists: &OwnLists, written: &Written) -> Vec<Addition> {
     all.filter(|one| !one.patterns.is_empty()).collect()
 }
 
-/// The profile, key for key, if there is anything that it is to grant.
+/// The additions to the profile, one for each key, if it has anything to grant.
 fn of_profile(lists: &OwnLists, written: &Written) -> Vec<Addition> {
     let Some(profile) = lists.profile.as_ref().filter(|_| !written.entries.is_empty()) else {
         return Vec::new();
@@ -52,7 +52,7 @@ fn of_profile(lists: &OwnLists, written: &Written) -> Vec<Addition> {
     std::iter::once(includes).chain(KEYS.map(|(key, _)| under(key))).collect()
 }
 
-/// Those for one list as one.
+/// Merges the additions to the same list.
 pub(crate) fn together<'a>(additions: impl Iterator<Item = &'a Addition>) -> Vec<Addition> {
     let mut all: Vec<Addition> = Vec::new();
     for one in additions {
@@ -70,8 +70,8 @@ pub(crate) fn together<'a>(additions: impl Iterator<Item = &'a Addition>) -> Vec
     all
 }
 
-/// For people: where they belong, `before` the first such place in the sentence, and what is to be written there, the
-/// whole with `indent` in front. All of it does together.
+/// For people: the places, with `before` in front of the first, and the text to add there. Each line starts with
+/// `indent`. Only all additions together suffice.
 pub(crate) fn lines(indent: &str, before: &str, additions: &[Addition]) -> Vec<String> {
     let mut lines = Vec::new();
     for (index, Addition { list, patterns }) in additions.iter().enumerate() {
@@ -104,7 +104,7 @@ pub(crate) fn lines(indent: &str, before: &str, additions: &[Addition]) -> Vec<S
     lines
 }
 
-/// The part of its file that patterns are added to.
+/// The part of the file that the patterns are added to.
 fn place(OwnList { table, key, begun, .. }: &OwnList) -> String {
     match begun {
         Begun::Nothing => String::new(),

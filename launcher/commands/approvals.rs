@@ -1,4 +1,4 @@
-//! `approvals list`, `approve` and `revoke` (spec §18).
+//! Implements `approvals list`, `approve` and `revoke` (spec §18).
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::host::workspace::Workspace;
 use crate::text::quote;
 use crate::{compile, output};
 
-/// `approvals list`: prints what is approved for this workspace.
+/// Runs `approvals list`: prints the approvals of this workspace.
 pub(crate) fn list(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
     let store = open(context, &compile::find_workspace(context, options)?, options);
     let entries: Vec<&Binding> = all(&store).collect();
@@ -40,7 +40,7 @@ pub(crate) fn list(context: &Context, options: &Options, json: bool) -> Result<u
     Ok(0)
 }
 
-/// `approvals approve NAME`: approves what `name`, relative to the workspace, leads to now.
+/// Runs `approvals approve NAME`: approves the current target of `name`, relative to the workspace.
 pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Result<u8, Failure> {
     let workspace = compile::find_workspace(context, options)?;
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
@@ -65,7 +65,7 @@ pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Resul
     Ok(0)
 }
 
-/// `approvals revoke NAME`: takes an approval back; rules on that path are denied from now on.
+/// Runs `approvals revoke NAME`: deletes an approval. Rules on that path are denied from now on.
 pub(crate) fn revoke(context: &Context, options: &Options, name: &str) -> Result<u8, Failure> {
     let workspace = compile::find_workspace(context, options)?;
     let mut store = open(context, &workspace, options);
@@ -83,7 +83,7 @@ pub(crate) fn revoke(context: &Context, options: &Options, name: &str) -> Result
     Ok(0)
 }
 
-/// All that is approved.
+/// All approvals.
 fn all(store: &Store) -> impl Iterator<Item = &Binding> {
     [Kind::Mount, Kind::Pattern].into_iter().flat_map(|kind| store.entries(kind))
 }
@@ -96,7 +96,7 @@ fn open(context: &Context, workspace: &Workspace, options: &Options) -> Store {
     store
 }
 
-/// Where `name` leads, if that can be approved, and what was approved for it before.
+/// The current target of `name`, if it can be approved, and the previously approved one.
 fn target(
     root: &Root,
     store: &Store,
@@ -131,7 +131,7 @@ fn target(
     Ok((previous, target))
 }
 
-/// What a pattern of a workspace file is approved under, and where it leads.
+/// The name under which a pattern of a workspace file is approved, and the place that it leads to.
 fn pattern(
     context: &Context,
     root: &Root,
@@ -156,7 +156,7 @@ fn normal_form(name: &str) -> Result<Utf8PathBuf, Failure> {
     })
 }
 
-/// How a pattern is named, where `name` seems to be one.
+/// How to name a pattern, if `name` looks like one.
 fn as_pattern(name: &str) -> Option<String> {
     let pattern = format!("read_paths {name}");
     (name.starts_with("~/") || name.contains(['*', '?', '{', '[']))

@@ -1,5 +1,5 @@
-//! `authorize`: what a host of tools asks before each of their operations (spec §15). A path is all
-//! that another process can be handed; who can use the library holds the object too.
+//! Implements `authorize`, which a host of tools calls before each of their operations (spec §15). One process can pass
+//! another only a path. A host that uses the library holds the object, too.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::host::context::Context;
 use crate::text::quote;
 use crate::{compile, output};
 
-/// Prints an answer for each path; 0 when all are authorised, 1 when some are not.
+/// Prints an answer for each path. Returns 0 if all are authorised, 1 otherwise.
 pub(crate) fn authorize(
     context: &Context,
     options: &Options,
@@ -49,7 +49,7 @@ pub(crate) fn authorize(
     Ok(u8::from(answers.iter().any(|answer| matches!(answer, Answer::No(_)))))
 }
 
-/// The folders with the workspace that `options` select, under its policy.
+/// Adds the workspace that `options` select, under its policy, to the directories.
 fn folder(
     folders: Authorizer,
     context: &Context,

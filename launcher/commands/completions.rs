@@ -1,4 +1,4 @@
-//! What shells complete: clap's scripts, with what these leave out at the head of the function that the shell calls.
+//! Prints shell completions: clap's scripts, with additions at the start of the function that the shell calls.
 
 use clap::builder::{PossibleValue, Str};
 use clap::{Arg, Command};
@@ -9,7 +9,7 @@ use crate::{cli, output};
 
 const NAME: &str = "jp-confine";
 
-/// Behind `--` it is the program's turn.
+/// After `--` the shell completes the program's own arguments.
 const BASH: &str = r#"    local at cur=${COMP_WORDS[COMP_CWORD]}
     for ((at = 1; at < COMP_CWORD; at++)); do
         [[ ${COMP_WORDS[at]} == -- ]] || continue
@@ -22,13 +22,14 @@ const BASH: &str = r#"    local at cur=${COMP_WORDS[COMP_CWORD]}
     done
 "#;
 
-/// Splits names of files at spaces; where a function offers nothing the shell does that rightly by itself.
+/// clap's line, which splits file names at spaces. If a function offers nothing, the shell completes file names
+/// correctly.
 const BASH_FILES: &str = r#"COMPREPLY=($(compgen -f "${cur}"))"#;
 
-/// What paths stand behind: with nothing typed yet, options would be offered.
+/// The words that paths follow. Otherwise clap would offer options before anything is typed.
 const BEFORE_PATHS: &str = "explain: | read: | create: | update: | delete: | execute: | write:";
 
-/// The same for zsh.
+/// The same as [`BASH`], for zsh.
 const ZSH: &str = r"    local at=${words[(i)--]}
     if (( at < CURRENT )); then
         shift $at words
@@ -38,12 +39,12 @@ const ZSH: &str = r"    local at=${words[(i)--]}
     fi
 ";
 
-/// The same for fish: nothing else is offered there.
+/// The same for fish: stops clap's own offers there.
 const FISH: &str = r"    contains -- -- (commandline -opc)
     and return 1
 ";
 
-/// The functions that [`FISH`] leaves it to.
+/// The functions that complete after [`FISH`].
 const FISH_FUNCTIONS: &str = r#"
 function __fish_jp_confine_program
     set -l words (commandline -opc)
@@ -60,7 +61,7 @@ end
 complete -c jp-confine -n "contains -- -- (commandline -opc)" -x -a "(__fish_jp_confine_program)"
 "#;
 
-/// `completions`: prints the script for a shell.
+/// Runs `completions`: prints the script for a shell.
 pub(crate) fn print(shell: Shell) -> Result<u8, Failure> {
     output::output(&script(shell))?;
     Ok(0)
@@ -90,18 +91,18 @@ fn script(shell: Shell) -> String {
     }
 }
 
-/// What a script for `shell` can follow of the command line: where there is a program behind `--`, it would take
-/// the name of a subcommand for that.
+/// The part of the definition that a script for `shell` can follow. It lacks the program behind `--`: with that, the
+/// script would take a subcommand's name for the program.
 fn definition_for(shell: Shell) -> Command {
-    // For bash, clap_complete spells a hyphen in the program's name in two ways, and finds no subcommand
-    // again (clap issue 6421): the whole names of subcommands begin with one that has none.
+    // For bash, clap_complete spells a hyphen in the program's name in two ways, and then finds no subcommand (clap
+    // issue 6421). So the full names of subcommands begin with a name without a hyphen.
     let name = if shell == Shell::Bash { NAME.replace('-', "__") } else { NAME.to_owned() };
     let mut whole = cli::definition().bin_name(name);
     whole.build();
     offered(&whole).name(NAME).bin_name(NAME).version(env!("CARGO_PKG_VERSION"))
 }
 
-/// Without what is nobody's to type, and what stands behind `--`.
+/// The command without hidden arguments, and without those behind `--`.
 fn offered(command: &Command) -> Command {
     let is_offered = |arg: &&Arg| !arg.is_hide_set() && !arg.is_last_set();
     let about = command.get_about().cloned();
@@ -110,13 +111,13 @@ fn offered(command: &Command) -> Command {
         .about(about.unwrap_or_default())
         .args(command.get_arguments().filter(is_offered))
         .subcommands(command.get_subcommands().map(offered))
-        // They are among the arguments of a definition that is built.
+        // A built definition already has these among its arguments.
         .disable_help_flag(true)
         .disable_version_flag(true)
         .disable_help_subcommand(true)
 }
 
-/// With no name for a value that zsh takes for code: what stands behind a colon it runs.
+/// The command without value names that zsh would take for code: zsh runs the text after a colon.
 fn with_plain_values(command: Command) -> Command {
     let is_plain = |name: &Str| name.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
     let plain = |arg: Arg| {
@@ -126,7 +127,7 @@ fn with_plain_values(command: Command) -> Command {
     command.mut_args(plain).mut_subcommands(with_plain_values)
 }
 
-/// Words that only few may follow, and which: subcommands and long options.
+/// Subcommands and long options that only certain words may follow, and these words.
 fn choices(definition: &Command) -> Vec<(String, String)> {
     let values = |arg: &Arg| {
         let values = arg.get_possible_values();
@@ -155,7 +156,7 @@ fn for_bash(choices: &[(String, String)]) -> String {
     format!("    case {word} in\n        *:-*) ;;\n{paths}{cases}    esac\n")
 }
 
-/// clap's own conditions fail where the value of an option is still missing.
+/// clap's own conditions fail while the value of an option is missing.
 fn for_fish(choices: &[(String, String)]) -> String {
     let choice = |(word, values): &(String, String)| {
         format!("complete -c {NAME} -n \"__fish_jp_confine_behind {word}\" -x -a \"{values}\"\n")

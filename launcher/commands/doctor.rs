@@ -1,4 +1,4 @@
-//! `jp-confine doctor`: what this machine offers, what is lost without the rest, and the remedy.
+//! Implements `doctor`: prints the features of this machine, and for each missing one the loss and the remedy.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ struct Finding {
     remedy: Option<&'static str>,
 }
 
-/// What `--json` prints.
+/// The data that `--json` prints.
 #[derive(Debug, Serialize)]
 struct Diagnosis {
     findings: Vec<Finding>,
@@ -33,7 +33,7 @@ struct Diagnosis {
     strict: bool,
 }
 
-/// Prints what there is. The exit status is 0 whatever is missing.
+/// Prints the findings. The exit status is 0 whatever is missing.
 pub(crate) fn doctor(context: &Context, json: bool) -> Result<u8, Failure> {
     let diagnosis = diagnose(context);
     if json {
@@ -61,7 +61,7 @@ fn diagnose(context: &Context) -> Diagnosis {
     Diagnosis { cooperative, layered: complete, strict: complete, findings }
 }
 
-/// What is needed whoever holds a policy, found out by trying it.
+/// A feature that every run needs, found out by trying it.
 fn need(need: Need) -> Finding {
     let refusal = need.attempt().err();
     let there = refusal.is_none();
@@ -94,7 +94,7 @@ fn finding(feature: Feature, machine: Machine, refusal: Option<Errno>) -> Findin
     }
     if feature == Feature::Landlock {
         let later = LANDLOCK_GREW.iter().filter(|(version, _)| *version > machine.landlock);
-        // Without any, all but the last go with the bounds.
+        // Without Landlock, all but the last of these are part of the loss named above.
         let gone = if there { 0 } else { LANDLOCK_GREW.len() - 1 };
         lost.extend(later.skip(gone).map(|(_, loss)| loss));
     }
@@ -106,7 +106,7 @@ fn finding(feature: Feature, machine: Machine, refusal: Option<Errno>) -> Findin
     Finding { feature: feature.name(), there, detail, lost, remedy }
 }
 
-/// Why no listener can be had, found out by a child that tries.
+/// The error for a listener, found out by a child that tries to create one.
 fn listener_refused() -> Option<Errno> {
     match trial(&filter::nothing(), Listener::Wanted, None) {
         Ok(0) => None,
@@ -115,8 +115,8 @@ fn listener_refused() -> Option<Errno> {
     }
 }
 
-/// User namespaces, which nothing here needs: other tools do. Inside a run the library refuses to make them, and
-/// to try it would be a denial on that run's record.
+/// User namespaces, which other tools need, but not jp-confine. Not tried inside a run: the library denies creating
+/// them, and the denial would go on that run's record.
 fn namespaces(inside: bool) -> Finding {
     let unshare = (libc::SYS_unshare, libc::CLONE_NEWUSER);
     let tried = || trial(&filter::nothing(), Listener::None, Some(unshare));

@@ -1,5 +1,5 @@
-//! `init`: a policy to start with, by what is in the workspace. It narrows what a workspace without
-//! a policy grants, and no more than the usual build can do without.
+//! Implements `init`: writes a first policy, based on the files in the workspace. It narrows what a workspace without a
+//! policy grants, but not what the usual build needs.
 
 use std::fmt::Write as _;
 use std::io;
@@ -17,7 +17,7 @@ use crate::{compile, output};
 
 const STARTER: &str = include_str!("init/starter.toml");
 
-/// Writes the policy file of the workspace, and says where; never over an existing one.
+/// Writes the policy file of the workspace, and prints its path. Never overwrites an existing file.
 pub(crate) fn init(context: &Context, options: &Options) -> Result<u8, Failure> {
     let Workspace { root, here, .. } = compile::find_workspace(context, options)?;
     let file = root.join(FILE);
@@ -40,7 +40,7 @@ pub(crate) fn init(context: &Context, options: &Options) -> Result<u8, Failure> 
     Ok(0)
 }
 
-/// A rule to be written, and why it is there.
+/// A rule to write, and its reason.
 struct Rule {
     why: &'static str,
     path: &'static str,
@@ -50,8 +50,8 @@ struct Rule {
 const READ: &[&str] = &["read"];
 const ALL: &[&str] = &["read", "write", "execute"];
 
-/// Folders in which a build, or what it brings along, has programs to run: the file by which the
-/// build is known even before there is the folder, and the folder.
+/// Directories in which a build, or a package it installs, has programs to run. Each with the file that identifies the
+/// build even before the directory exists.
 const WORKSHOPS: [(&str, Rule); 6] = [
     ("Cargo.toml", Rule { why: "What cargo builds", path: "target", grants: ALL }),
     ("CMakeLists.txt", Rule { why: "What CMake builds", path: "build", grants: ALL }),
@@ -61,7 +61,7 @@ const WORKSHOPS: [(&str, Rule); 6] = [
     ("build.gradle", Rule { why: "What Gradle builds", path: "build", grants: ALL }),
 ];
 
-/// What is kept from programs where it is there.
+/// Paths that are restricted if they exist.
 const KEPT: [Rule; 2] = [
     Rule {
         why: "History, for reading: `write` would allow commits, and hooks that act on you",
@@ -71,14 +71,14 @@ const KEPT: [Rule; 2] = [
     Rule { why: "Usually secrets", path: ".env", grants: &[] },
 ];
 
-/// The text of the policy for the workspace at `root`, canonical.
+/// The text of the policy for the workspace at `root`, which is canonical.
 fn starter(root: &Path) -> String {
     let text: String = rules(root).iter().map(|rule| written(root, rule)).collect();
     STARTER.replace("{rules}\n", &text)
 }
 
-/// What stands in the folders of a build is no more than what stands at the root: tools make them
-/// under another name and move them, by which nothing may be gained (spec R5).
+/// Build directories get no more rights than the root. Tools create them under another name and move them, and a move
+/// must not gain rights (spec R5).
 fn rules(root: &Path) -> Vec<Rule> {
     let there = |name: &str| root.join(name).symlink_metadata().is_ok();
     let mut rules = vec![Rule { why: "Everything here", path: ".", grants: ALL }];
@@ -92,7 +92,7 @@ fn rules(root: &Path) -> Vec<Rule> {
     rules
 }
 
-/// A rule as TOML. One whose path leads out of the workspace is an example: it needs an approval.
+/// A rule as TOML. If its path leads out of the workspace, it is a commented-out example: it needs an approval.
 fn written(root: &Path, rule: &Rule) -> String {
     let inside = canonical::resolve(root, Path::new(rule.path), Op::Content)
         .is_ok_and(|resolved| canonical::below(root, &resolved.path).is_some());

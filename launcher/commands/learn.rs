@@ -1,4 +1,4 @@
-//! `jp-confine learn`: runs a program, and writes the policy that it needs.
+//! Implements `learn`: runs a program, and writes the policy that it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -21,7 +21,7 @@ use crate::learn::{FILE, exclusions, html, policy_file};
 use crate::text::quote;
 use crate::{compile, output};
 
-/// Runs `name` with `arguments`, and writes what was learned to where `lesson` says.
+/// Runs `name` with `arguments`, and writes the learned policy to the files in `wanted`.
 pub(crate) fn learn(
     context: &Context,
     options: &Options,
@@ -83,7 +83,7 @@ pub(crate) fn learn(
     Ok(ran.end.follow())
 }
 
-/// Refuses a name by which the policy would be read as what it is not.
+/// Rejects a file name that would make jp-confine read the policy as JSON.
 pub(crate) fn refuse_json(policy: &Path) -> Result<(), Failure> {
     if Notation::named(policy) != Some(Notation::Json) {
         return Ok(());

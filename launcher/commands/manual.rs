@@ -1,4 +1,4 @@
-//! The manual page, made from the definition of the command line.
+//! Renders the manual page from the definition of the command line.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 use crate::error::Failure;
 use crate::{cli, output};
 
-/// Exit statuses, spec §18.
+/// The exit statuses of spec §18.
 const STATUSES: &[(&str, &str)] = &[
     ("N", "the program's own, or 0 where nothing was to be run and all is well"),
     ("128+N", "signal N ended the program"),
@@ -75,7 +75,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ),
 ];
 
-/// `man`: prints the manual page.
+/// Runs `man`: prints the manual page.
 pub(crate) fn page() -> Result<u8, Failure> {
     let mut page = Vec::new();
     render(&mut page)?;
@@ -84,9 +84,9 @@ pub(crate) fn page() -> Result<u8, Failure> {
 }
 
 fn render(page: &mut Vec<u8>) -> io::Result<()> {
-    // The exit statuses have a section of their own here.
+    // This page has its own section for exit statuses.
     let definition = cli::definition().after_help("");
-    // The version stands in the place of a date: an empty one would shift what follows it.
+    // The version is in the place of a date: an empty one would shift the fields after it.
     let man = Man::new(definition.clone())
         .date(env!("CARGO_PKG_VERSION"))
         .source("jp-confine")
@@ -108,7 +108,7 @@ fn render(page: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// The commands, each with what it takes beside the options of all.
+/// The commands, each with its operands and with its options beyond the common ones.
 fn commands(mut definition: Command) -> Roff {
     definition.build();
     let of_all: Vec<_> = definition.get_arguments().map(|arg| arg.get_id().clone()).collect();
@@ -132,7 +132,7 @@ fn commands(mut definition: Command) -> Roff {
     page
 }
 
-/// A section of things and what they are.
+/// A section of names and their meanings.
 fn list(title: &str, entries: &[(&str, &str)]) -> Roff {
     let mut page = Roff::new();
     page.control("SH", [title]);

@@ -1,4 +1,4 @@
-//! The subcommands, one file each.
+//! Implements the subcommands, one file each.
 
 pub(crate) mod approvals;
 pub(crate) mod authorize;

@@ -1,4 +1,4 @@
-//! `mounts`: external rules, patterns that lead outside, and approvals, and what they come to (spec §18).
+//! Implements `mounts`: lists external rules, patterns that lead outside, approvals, and their state (spec §18).
 
 use std::fmt::Write as _;
 
@@ -21,35 +21,35 @@ use crate::host::context::Context;
 use crate::text::quote;
 use crate::{compile, output};
 
-/// What a mount comes to.
+/// The state of a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
-    /// It leads where it was approved to lead.
+    /// It leads to the approved target.
     Ok,
     /// It leads to nothing.
     Dangling,
-    /// It leads elsewhere than was approved.
+    /// It leads to another target than the approved one.
     Retargeted,
-    /// Nobody approved where it leads.
+    /// Nobody approved its target.
     Unapproved,
-    /// It cannot be said where it leads.
+    /// Its target cannot be found out.
     Unknown,
-    /// It stays inside the workspace, where no external rule can stand.
+    /// It stays inside the workspace, where no external rule is valid.
     Inside,
-    /// It is approved, and no workspace file has such a pattern, or none that counts.
+    /// It is approved, but no workspace file has such a pattern, or none that counts.
     Unused,
 }
 
-/// By whose word it is a mount.
+/// The origin of a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum MadeBy {
     /// A rule of a file.
     Rule,
-    /// An approval alone: the rule that it was given for is gone, as that of `--mount` is after one run (spec §8.3).
+    /// Only an approval: the rule that it was given for is gone, as that of `--mount` is after one run (spec §8.3).
     Approval,
-    /// A pattern of a workspace file (spec §18 "Layers"): no mount, and `--no-mount` leaves it alone.
+    /// A pattern of a workspace file (spec §18 "Layers"). It is no mount, and `--no-mount` does not affect it.
     Pattern,
 }
 
@@ -59,9 +59,9 @@ struct Line {
     name: Utf8PathBuf,
     state: State,
     made_by: MadeBy,
-    /// Where it leads now.
+    /// The current target.
     target: Option<String>,
-    /// Why that cannot be said.
+    /// Why the target cannot be found out.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
     approved_target: Option<String>,
@@ -69,7 +69,7 @@ struct Line {
     grants: Vec<Held>,
 }
 
-/// What the rules or the patterns of one scope grant there.
+/// The rights that the rules or patterns of one scope grant there.
 #[derive(Debug, Serialize)]
 struct Held {
     tool: Option<String>,
@@ -78,7 +78,7 @@ struct Held {
     words: String,
 }
 
-/// Prints all of them, for the run and every tool.
+/// Prints all of them, for the run and for every tool.
 pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
     let workspace = compile::find_workspace(context, options)?;
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
@@ -101,7 +101,7 @@ pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result
     Ok(0)
 }
 
-/// Mounts, patterns, and then approvals that are of neither.
+/// Mounts, patterns, and then approvals that belong to neither.
 fn lines(root: &Root, scopes: &[Scope], wide: &[Wide], store: &Store) -> Vec<Line> {
     let mut lookups = Lookups::default();
     let names = names(scopes, store).into_iter();

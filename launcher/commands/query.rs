@@ -1,5 +1,5 @@
-//! Questions about the policy: `check`, `explain`, `compile` and `--dry-run`. Nothing is run, and
-//! nothing on disk is changed; but a dry run has files of its own while it lasts.
+//! Implements the questions about the policy: `check`, `explain`, `compile` and `--dry-run`. They run nothing and
+//! change no files, except that a dry run has temporary files of its own.
 
 pub(crate) mod answer;
 pub(crate) mod common;
@@ -32,20 +32,20 @@ use crate::plan::Plan;
 use crate::plan::holder::Holder;
 use crate::text::quote;
 
-/// `compile`: prints the compiled policy.
+/// Runs `compile`: prints the compiled policy.
 pub(crate) fn compile(context: &Context, options: &Options) -> Result<u8, Failure> {
     let prepared = prepared(context, options, None)?;
     output::json(&prepared.to_json())?;
     Ok(0)
 }
 
-/// `--dry-run`: prints the compiled policy for `program`, and who would hold it.
+/// Runs `--dry-run`: prints the compiled policy for `program`, and the layers that would enforce it.
 pub(crate) fn dry_run(
     context: &Context,
     options: &Options,
     program: Option<&OsStr>,
 ) -> Result<u8, Failure> {
-    // What `compile` prints (spec §18): the same each time, so without what is a single run's own.
+    // The output of `compile` (spec §18) is the same each time, so it contains nothing of a single run.
     let prepared = prepared(context, options, program)?;
     prepared.network.require(options, context.machine())?;
     let plan = match program {
@@ -57,7 +57,7 @@ pub(crate) fn dry_run(
     Ok(0)
 }
 
-/// The plan of a run of `name`, by all that it would stand on, which is there for as long as that takes.
+/// The plan of a run of `name`, with all the resources that it would have. They exist only for this call.
 fn rehearse(context: &Context, options: &Options, name: &OsStr) -> Result<Plan, Failure> {
     let workspace = compile::find_workspace(context, options)?;
     let premises = Premises::make(context, options)?;
@@ -67,8 +67,8 @@ fn rehearse(context: &Context, options: &Options, name: &OsStr) -> Result<Plan, 
     start.plan(&mut prepared, start.machine())
 }
 
-/// `check`: one verdict for each path; 0 when all are allowed, 1 when some are denied, else 2 when a
-/// person would be asked about some.
+/// Runs `check`: prints one verdict for each path. Returns 0 if all are allowed, 1 if some are denied, else 2 for
+/// prompts.
 pub(crate) fn check(
     context: &Context,
     options: &Options,
@@ -98,7 +98,7 @@ pub(crate) fn check(
     Ok(status(&results.iter().map(|result| result.verdict).collect::<Vec<_>>()))
 }
 
-/// What JSON can carry of it; it has no place for why that is less.
+/// The part of the result that fits into JSON, which has no field for the reason why it is less.
 fn in_utf8(result: check::CheckResult, options: &Options) -> check::CheckResult {
     let verdict = result.verdict;
     let result = result.in_utf8();
@@ -108,7 +108,7 @@ fn in_utf8(result: check::CheckResult, options: &Options) -> check::CheckResult 
     result
 }
 
-/// `explain`: who decides what about a path, and how it was resolved.
+/// Runs `explain`: prints the rules that decide about a path, and how it was resolved.
 pub(crate) fn explain(
     context: &Context,
     options: &Options,
@@ -135,12 +135,12 @@ pub(crate) fn explain(
     Ok(0)
 }
 
-/// An explanation, and what is said beside the rules about files.
+/// An explanation, with remarks that are not about rules on files.
 #[derive(Debug, Serialize)]
 struct Explained<'a> {
     #[serde(flatten)]
     explanation: Explanation,
-    /// Why it is not started as a program, although the rules about files may let it be executed.
+    /// Why the file is not started as a program, even if rules on files allow executing it.
     command_refused_by: Option<String>,
     /// The layers that hold each capability.
     held_by: &'a [Holder],
@@ -189,7 +189,7 @@ fn words(explained: &Explained<'_>) -> String {
     text
 }
 
-/// Writes which patterns match a place, and what grants something there.
+/// Writes the patterns that match a place, and the rules that grant something there.
 fn ways(text: &mut String, patterns: &[Matched], candidates: &[Candidate]) {
     for matched in patterns {
         let place = matched.place.as_ref().map(|place| format!("({place})"));
@@ -215,8 +215,8 @@ fn ways(text: &mut String, patterns: &[Matched], candidates: &[Candidate]) {
     }
 }
 
-/// The capabilities of a sensitive file that nobody but the library asks about: that there is such a list
-/// makes no call trapped (`docs/decisions/0018`).
+/// The capabilities of a sensitive file for which only the library prompts: a list of sensitive files traps no calls
+/// (`docs/decisions/0018`).
 fn asked_by_the_library(explanation: &Explanation, holders: &[Holder]) -> Vec<&'static str> {
     let is_sensitive = explanation.patterns.iter().any(|one| one.list == "sensitive_paths");
     let asked = explanation.capabilities.iter().filter(|one| one.verdict == Verdict::Prompt);
@@ -247,7 +247,7 @@ fn rule_of(judgement: &Judgement) -> String {
     quote::path(judgement.rule.as_deref().unwrap_or(without))
 }
 
-/// Who holds what, each set of layers once.
+/// The capabilities by the layers that hold them, each set of layers once.
 fn by_layers(holders: &[Holder]) -> Vec<(String, Vec<&'static str>)> {
     let mut groups: Vec<(String, Vec<&'static str>)> = Vec::new();
     for holder in holders {
@@ -264,7 +264,7 @@ fn by_layers(holders: &[Holder]) -> Vec<(String, Vec<&'static str>)> {
 mod tests {
     use super::*;
 
-    /// What cannot be resolved is denied for that, and not for lack of a rule (spec §4.1).
+    /// An unresolvable path is denied for that reason, not for lack of a rule (spec §4.1).
     #[test]
     fn what_cannot_be_resolved_says_so() {
         let judged = |on: Option<&str>| {

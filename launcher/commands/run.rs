@@ -1,4 +1,4 @@
-//! `jp-confine -- PROGRAM`: from the options to the program's exit status.
+//! Implements `jp-confine -- PROGRAM`: from the options to the program's exit status.
 
 use std::ffi::{OsStr, OsString};
 use std::time::SystemTime;
@@ -31,11 +31,11 @@ use crate::report::exposed_files::Exposed;
 use crate::report::why::Ended;
 use crate::sys::exit_status::End;
 
-/// So many warnings are shown at the start; the rest are counted.
+/// At most this many warnings are shown at the start. The rest are counted.
 const WARNINGS: usize = 16;
 
-/// Runs `name` with `arguments` confined, and tells what was refused. If there is a `lesson`, it learns
-/// what the program uses, under the policy without the rules that are declared.
+/// Runs `name` with `arguments` confined, and reports the denials. With a `lesson` it records what the program uses,
+/// under the policy without the declared rules.
 pub(crate) fn run(
     context: &Context,
     options: &Options,
@@ -66,7 +66,7 @@ pub(crate) fn run(
         start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()));
 
     let unsupervised = start.unsupervised();
-    // Nobody is asked where no tier says so.
+    // There are no prompts if no tier asks.
     let person = if prepared.tiers.is_empty() {
         Person::Absent
     } else {
@@ -82,8 +82,8 @@ pub(crate) fn run(
         if let Some(log) = &log {
             log.denial(&denial, advisor);
         }
-        // That a resolver finds nobody to ask is no news beside what else it is refused, nor is what fails in any case,
-        // or what a launcher inside looks up for itself.
+        // Some denials are not reported: those of a resolver that finds no service, of operations that fail in any
+        // case, and of a nested launcher's own lookups.
         let is_news = !names::is_service(&denial.path)
             && !path_search::finds_elsewhere(context, &denial)
             && !path_search::stays_in_any_case(&workspace, &denial)
@@ -107,13 +107,13 @@ pub(crate) fn run(
         }
     };
     let mut record = Record::new(if running.is_supervised() { told } else { noted });
-    // Now, when it costs no time: the program has only begun.
+    // This costs no time now, since the program has only begun.
     premises.scratch.sweep();
     let exposed = prepared.exposed.as_ref().filter(|_| tells_exposed(options, &premises));
     let exposed = exposed.map(|tiers| Exposed::of(&workspace.root, tiers, || running.goes_on()));
     let end = if log.is_some() || lesson.is_some() {
         let mut watch = || {
-            // What cannot be read now is read at the end, or reported as lost there.
+            // A denial that cannot be read now is read at the end, or is reported as lost there.
             let _ = record.drain(&mut take);
             if let Some(lesson) = &mut lesson {
                 lesson.look();
@@ -129,7 +129,7 @@ pub(crate) fn run(
     if let Some(lesson) = lesson {
         lesson.end()?;
     }
-    // What was refused until the supervisor was killed is as true as the rest.
+    // Denials from before the supervisor was killed are valid, too.
     let end = end.map_err(|error| Failure::own(format!("waiting failed: {error}")));
     let status = end.as_ref().map_or_else(Failure::status, |end| end.status());
     let lost = record.drain(&mut take).is_err();
@@ -152,13 +152,13 @@ pub(crate) fn run(
     Ok(Ran { end: end?, prepared, denials })
 }
 
-/// Whether sensitive files are looked for, to be told of. Standard error is the program's own where a tool gets it;
-/// inside a run a look may be a denial, and that run looks itself.
+/// Whether to look for sensitive files, for a warning. Not for a tool that gets this standard error. Not inside a run:
+/// a lookup might be denied, and that run looks itself.
 fn tells_exposed(options: &Options, premises: &Premises) -> bool {
     !options.quiet && !options.service && premises.outer.is_none()
 }
 
-/// Shows the warnings, if there are not more than people read, or if `all` are wanted.
+/// Shows the warnings: as many as people read, or `all`.
 fn warn(warnings: &[String], all: bool) {
     let shown = if all { warnings.len() } else { WARNINGS };
     warnings.iter().take(shown).for_each(|warning| output::warning(warning));
@@ -167,9 +167,9 @@ fn warn(warnings: &[String], all: bool) {
     }
 }
 
-/// What is to say before the program starts.
+/// Prints the messages before the program starts.
 fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&Log>) {
-    // Whoever started the service heard it there; here standard error goes to the tool.
+    // The person who started the service saw these there. Here the tool gets standard error.
     if !options.quiet && !options.service {
         warn(&prepared.warnings, options.verbose);
         if let Some(weaker) = &plan.weaker {

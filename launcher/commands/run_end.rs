@@ -1,4 +1,4 @@
-//! What a run leaves behind it: a record for `why --last`, and a block for the person who started it.
+//! Ends a run with a record for `why --last` and a block for the person who started it.
 
 use std::io::ErrorKind;
 
@@ -10,7 +10,7 @@ use crate::output;
 use crate::report::summary::{self, Circumstances};
 use crate::report::why::Ended;
 
-/// Who tells of a run.
+/// The data for the report of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Aftermath<'a> {
     pub(crate) context: &'a Context,
@@ -20,8 +20,8 @@ pub(crate) struct Aftermath<'a> {
 }
 
 impl Aftermath<'_> {
-    /// Keeps what was refused, and tells of it unless that is unwanted; of a program that was not started it is
-    /// told in any case.
+    /// Stores the denials, and reports them unless the user wants no report. If the program was not started, it reports
+    /// them in any case.
     pub(crate) fn tell(&self, ended: &Ended<'_>, started: bool) {
         let options = self.options;
         let kept = if self.premises.may_keep(self.context, self.workspace) {
@@ -44,7 +44,7 @@ impl Aftermath<'_> {
             advisor: ended.advisor,
             verbose: options.verbose,
             succeeded: ended.status == 0,
-            // What a hosted tool is refused goes with its folder, and has no rules.
+            // A hosted tool's record is deleted with its directory, and has no rules.
             kept: kept.is_ok() && !options.hosted,
             logged: options.events.is_some() || options.hosted,
         });

@@ -1,4 +1,4 @@
-//! Which file a program's name means, and whether it can be run so that the policy holds.
+//! Finds the file that a program's name means, and checks that the policy holds for it. Used by `start`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -23,17 +23,17 @@ const INTERPRETERS: usize = 5;
 /// A program that may be started.
 #[derive(Debug)]
 pub(crate) struct Found {
-    /// By the name that it is started by.
+    /// The path that it is started by.
     pub(crate) file: PathBuf,
-    /// Where that led when it was judged.
+    /// The canonical path when it was judged.
     pub(crate) canonical: PathBuf,
 }
 
-/// The file that `name` means, looked up in `PATH` as the shell would, which may be executed and
-/// which the preload library will see (spec §13).
+/// The file that `name` means, looked up in `PATH` as the shell would. It is one that may be executed and that loads
+/// the preload library (spec §13).
 ///
-/// A file that is denied is passed over while others of that name may follow, as confined programs
-/// pass it over too; the failure is about the first.
+/// The search passes over a denied file, as confined programs do. If no candidate fits, the failure is about the first
+/// one.
 pub(crate) fn find(context: &Context, name: &OsStr, judge: Judge<'_>) -> Result<Found, Failure> {
     let mut refused = None;
     for candidate in candidates(context, name) {
@@ -55,30 +55,30 @@ pub(crate) fn find(context: &Context, name: &OsStr, judge: Judge<'_>) -> Result<
     Err(refused.unwrap_or_else(|| Failure::NotFound { program: name.into() }))
 }
 
-/// Whether the file has capabilities (`capabilities(7)`), for which the loader ignores `LD_PRELOAD`.
+/// Whether the file has capabilities (`capabilities(7)`). For those the loader ignores `LD_PRELOAD`.
 fn has_capabilities(path: &Path) -> bool {
     rustix::fs::getxattr(path, "security.capability", &mut [0; 64]).is_ok()
 }
 
-/// Why the library cannot rely on a loader that may be written to, and the way out.
+/// Why the library cannot rely on a loader that the run may write to, and the suggestion.
 const REPLACEABLE: &str = "the run may change it, and so lose the preload library, which alone holds \
      this run; name a smaller workspace, or see `jp-confine doctor` for other layers";
 
-/// What programs of a run are judged by.
+/// Judges the programs of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judge<'a> {
-    /// The policy, with what stands behind the library.
+    /// The policy, with the layers behind the library.
     pub(crate) image: &'a Image<'a>,
-    /// The words behind the program's name, by which a loader starts another program.
+    /// The arguments after the program's name. A loader takes its program from them.
     pub(crate) arguments: &'a [OsString],
-    /// Whether there is a person, who has consented to what was typed.
+    /// Whether there is a person. Typing the program was consent.
     pub(crate) typed_by_person: bool,
-    /// Why nothing but the library and Landlock stands there, if nothing does.
+    /// Why only the library and Landlock confine the run, if nothing else does.
     pub(crate) unsupervised: Unsupervised,
 }
 
 impl Judge<'_> {
-    /// Where `path` leads, if `by` may start what is there.
+    /// The canonical path of `path`, if `by` may start the file there.
     fn program(&self, path: &Path, by: &Path, interpreters: usize) -> Result<PathBuf, Refusal> {
         let canonical = path.canonicalize().map_err(|error| Refusal::Unfit(error.to_string()))?;
         self.may_execute(&canonical, path, by)?;
@@ -86,7 +86,8 @@ impl Judge<'_> {
         Ok(canonical)
     }
 
-    /// Whether what the kernel starts for the program, at its canonical path, is held and may be executed.
+    /// Checks that the layers confine whatever the kernel starts for the program at this canonical path, and that it
+    /// may be executed.
     fn what_starts(&self, canonical: &Path, interpreters: usize) -> Result<(), Refusal> {
         match kind(canonical)? {
             Kind::Dynamic(_)
@@ -119,7 +120,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether what the `loader` is to start may be executed. Of a missing file it says so itself.
+    /// Checks that the `loader` may execute its program. The loader itself reports a missing file.
     fn loaded(&self, libc: Libc, loader: &Path) -> Result<(), Refusal> {
         let words = self.arguments.iter().map(|word| word.as_bytes());
         let start = match libc {
@@ -141,13 +142,13 @@ impl Judge<'_> {
         }
     }
 
-    /// Because of `why` only a supervisor could hold the program.
+    /// The refusal for a program that, because of `why`, only a supervisor could confine.
     fn unheld(&self, why: &str) -> Refusal {
         let way = self.unsupervised.way_out();
         Refusal::Unfit(format!("{why}, and nothing else holds it; {way}"))
     }
 
-    /// Whether the library comes into what the loader at `path` starts, `by` being that.
+    /// Checks that the loader at `path`, which `by` needs, loads the library.
     fn loader(&self, path: &Path, by: &Path) -> Result<(), Refusal> {
         let unfit = |reason: String| Refusal::Unfit(reason).of("its loader", path);
         let canonical = path.canonicalize().map_err(|error| unfit(error.to_string()))?;
@@ -158,7 +159,7 @@ impl Judge<'_> {
         if held { Ok(()) } else { Err(unfit(REPLACEABLE.to_owned())) }
     }
 
-    /// Whether the policy lets `by` execute what `path` leads to; how that was spelled is to be told.
+    /// Checks that the policy lets `by` execute the file at `canonical`. The denial records the spelling in `path`.
     fn may_execute(&self, canonical: &Path, path: &Path, by: &Path) -> Result<(), Refusal> {
         let route: PathBuf = path.components().collect();
         let canonical = canonical.as_os_str().as_bytes();

@@ -1,9 +1,9 @@
-//! What the user sees of a run: the process that the shell waits for. It passes on signals, stops when
-//! the program stops, and ends as it ended.
+//! Runs as the process that the shell waits for. It passes on signals, stops when the program stops, and ends as the
+//! program ended.
 //!
-//! The program shares this process's group, so that the terminal's ^C, ^\ and ^Z, and the shell's
-//! `fg` and `bg`, reach both alike. Of a signal that only this process got, the program gets a copy.
-//! All signals are blocked and fetched one at a time, on the only thread there is.
+//! The program shares this process's group, so the terminal's ^C, ^\ and ^Z, and the shell's `fg` and `bg`, reach both.
+//! The program gets a copy of each signal that only this process got. All signals are blocked and fetched one at a
+//! time, on the only thread.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -26,7 +26,7 @@ use crate::sys::exit_status::End;
 use crate::sys::proc::descendants::{self, Descendant};
 use crate::sys::signals::{Arrival, ENDING, Inherited, Signals};
 
-/// Signals that are passed on, if a process sent them from outside of the run.
+/// Signals that are passed on if a process outside the run sent them.
 const PASSED_ON: [i32; 9] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -39,13 +39,13 @@ const PASSED_ON: [i32; 9] = [
     libc::SIGCONT,
 ];
 
-/// How often a caller that watches the run is called.
+/// Interval at which a caller's `watch` is called.
 const TICK: Duration = Duration::from_millis(50);
 
-/// For how long what the program left running may run before it is told of.
+/// Time that leftover processes get before they are reported.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A front before its program runs: signals wait from now on.
+/// A front before its program runs. From now on signals are pending.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     signals: Signals,
@@ -53,53 +53,53 @@ pub(crate) struct Ready {
     host: HostProcess,
 }
 
-/// A program that runs.
+/// A running program.
 #[derive(Debug)]
 pub(crate) struct Running {
     front: Pid,
     child: Pid,
     signals: Signals,
     supervisor: Option<Supervised>,
-    /// Who looked after the program during its last stop, and may have continued this process.
+    /// The process that watched the program during its last stop, and may have continued this process.
     companion: Option<Pid>,
-    /// The terminal of the session is gone, which this process leads.
+    /// This process leads the session, and the session's terminal is gone.
     hung_up: bool,
     /// The program was told from outside to end.
     told_to_end: bool,
     host: HostProcess,
 }
 
-/// The process that supervises the program, and what it has told.
+/// The process that supervises the program, and its reports so far.
 #[derive(Debug)]
 struct Supervised {
     pid: Pid,
-    /// The terminal that it asks at.
+    /// The terminal state before any prompt of the supervisor.
     terminal: Option<Before>,
-    /// Whose turn it is to ask there.
+    /// The turns of prompts at that terminal.
     turns: Turns,
     reports: File,
     unread: String,
-    /// How the program ended, and since when it is waited for what it left running.
+    /// How the program ended, and since when the front has waited for leftover processes.
     ended: Option<(End, Instant)>,
     left: Vec<Descendant>,
     answered: Vec<(u64, String)>,
     unrecorded: Option<u64>,
-    /// The error number of what the supervisor could not go on for.
+    /// The error number that keeps the supervisor from going on.
     unable: Option<i32>,
     killed: bool,
 }
 
 impl Ready {
-    /// Blocks what the front fetches one by one. The run ends with its `host`, if it has one.
+    /// Blocks the signals that the front fetches one by one. The run ends with its `host`, if it has one.
     pub(crate) fn new(host: Option<i32>) -> Result<Self, Failure> {
         let mut awaited = PASSED_ON.to_vec();
         awaited.push(libc::SIGCHLD);
         let signals = Signals::of(&awaited);
         let inherited = signals.block();
-        // Where the program is stopped for want of the terminal, it is for the supervisor to say whether
-        // that is the run's stop.
+        // If the terminal stops the program, the supervisor decides whether that stops the run.
         Signals::of(&[libc::SIGTTIN, libc::SIGTTOU]).block();
-        // Descendants whose parents are gone stay ours, and so recognisable as part of the run.
+        // Descendants whose parents ended become children of this process, so they stay recognisable as part of the
+        // run.
         Need::Reaper.require()?;
         Ok(Self { signals, inherited, host: HostProcess::attend(host)? })
     }
@@ -121,7 +121,7 @@ impl Ready {
         Ok(Running::new(front, child, self, None))
     }
 
-    /// Has the program started by a process that supervises it.
+    /// Starts a supervisor, which starts the program.
     pub(crate) fn supervise(&self, supervision: Supervision<'_>) -> Result<Running, Obstacle> {
         let confined = supervision.confined;
         let killed = supervision.kill_leftovers;
@@ -154,7 +154,7 @@ impl Ready {
                 Err(unable(&io::Error::from_raw_os_error(number)).into())
             }
             _ => {
-                // The program may have begun before that could be told.
+                // The program may have begun before the supervisor could report it.
                 descendants::end();
                 let killed = "the supervisor was killed as it started the program";
                 Err(Failure::own(format!("{killed}, and so what had begun was ended")).into())
@@ -164,21 +164,21 @@ impl Ready {
 }
 
 impl Supervised {
-    /// What came of the start. The program may be stopped before it runs, and so this process then is.
+    /// The outcome of the start. The program may be stopped before it runs. Then this process stops, too.
     fn started(&mut self) -> io::Result<Option<Report>> {
         loop {
             match self.next()? {
                 Some(Report::Stopped(pid, signal)) => job_control::stop_with(pid, signal),
                 report => return Ok(report),
             };
-            // Whoever continued this process alone meant the program.
+            // A signal that continued only this process was meant for the program.
             for Descendant { pid, .. } in descendants::all() {
                 Pid::from_raw(pid).into_iter().for_each(continue_process);
             }
         }
     }
 
-    /// The next report, once there is one; `None` where the supervisor has ended.
+    /// Waits for the next report. `None` if the supervisor has ended.
     fn next(&mut self) -> io::Result<Option<Report>> {
         loop {
             if let Some((line, rest)) = self.unread.split_once('\n') {
@@ -207,7 +207,8 @@ impl Supervised {
         self.unread.contains('\n') || poll(&mut reports, Some(&now)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Tells, once, of what the program left running: not while a question stands. What goes on may wait for that.
+    /// Reports, once, the leftover processes. Waits while a prompt is open, since the processes may wait for its
+    /// answer.
     fn tell_of_leftovers(&mut self) {
         let Some((_, since)) = self.ended.as_mut().filter(|_| !self.left.is_empty()) else {
             return;
@@ -252,16 +253,16 @@ impl Running {
         }
     }
 
-    /// Waits for the program to end, and says how. `watch`, if any, is called now and then meanwhile.
+    /// Waits for the program to end, and returns how it did. Calls `watch`, if any, at intervals.
     ///
     /// # Errors
-    /// Where the supervisor is gone before the program; then the run was ended.
+    /// The supervisor ended before the program; then the run was ended.
     pub(crate) fn wait(&mut self, mut watch: Option<&mut dyn FnMut()>) -> io::Result<End> {
         loop {
             let ticks = watch.is_some() || self.waits_for_leftovers();
             let arrival = self.signals.wait(ticks.then_some(TICK))?;
             if self.host.is_gone() {
-                // Nobody takes what it would still do, and it may ignore being asked to end.
+                // Nobody needs the run's result, and the program may ignore a request to end.
                 descendants::end();
                 return Err(io::Error::other("the process that it was for has ended"));
             }
@@ -275,7 +276,7 @@ impl Running {
                     }
                 }
                 Some(arrival) => {
-                    // Whether the program has ended meanwhile, and its number may be another's.
+                    // The program may have ended meanwhile, and another process may have its number.
                     self.read_reports()?;
                     if arrival.signal == libc::SIGHUP && arrival.sender.is_none() && leads_session()
                     {
@@ -292,7 +293,7 @@ impl Running {
         }
     }
 
-    /// Whether there is no word yet that the program has ended.
+    /// Whether there is no report yet that the program has ended.
     pub(crate) fn goes_on(&self) -> bool {
         if let Some(supervised) = &self.supervisor {
             return !supervised.has_news();
@@ -301,7 +302,7 @@ impl Running {
         matches!(rustix::process::waitid(WaitId::Pid(self.child), look), Ok(None))
     }
 
-    /// The calls that were counted: how often, and which by whom.
+    /// The counted calls: how often, and which call by which program.
     pub(crate) fn answered(&self) -> &[(u64, String)] {
         self.supervisor
             .as_ref()
@@ -309,12 +310,12 @@ impl Running {
             .unwrap_or_default()
     }
 
-    /// Whether there is somebody who is told of denials.
+    /// Whether a supervisor records denials.
     pub(crate) fn is_supervised(&self) -> bool {
         self.supervisor.is_some()
     }
 
-    /// How many denials had no room on record; `None` where nobody counted them.
+    /// The number of denials that did not fit into the record. `None` if nobody counted them.
     pub(crate) fn unrecorded(&self) -> Option<u64> {
         self.supervisor.as_ref()?.unrecorded
     }
@@ -323,12 +324,12 @@ impl Running {
         self.supervisor.as_ref().is_some_and(|supervised| !supervised.left.is_empty())
     }
 
-    /// Collects whoever changed state; how the run ended if it has.
+    /// Collects children that changed state. Returns how the run ended, if it has.
     fn reap(&mut self) -> io::Result<Option<End>> {
         let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
         while let Some((pid, status)) = rustix::process::wait(options)? {
             let supervised = self.supervisor.as_ref();
-            // A supervised program is this process's child only once its supervisor is gone.
+            // A supervised program becomes this process's child only once its supervisor is gone.
             if supervised.is_some_and(|supervised| pid == supervised.pid || pid == self.child) {
                 if End::of(status).is_some() {
                     return self.conclude().map(Some);
@@ -368,15 +369,15 @@ impl Running {
         Ok(())
     }
 
-    /// The supervisor has ended: so has the run, or it must, because nobody answers its calls.
+    /// Handles the end of the supervisor: the run has ended, or is ended now, because nobody answers its calls.
     fn conclude(&mut self) -> io::Result<End> {
         self.read_reports()?;
         if let Some(supervised) = &mut self.supervisor {
-            // Of its own no question stands any more.
+            // A supervisor that kills leftovers has no open prompt any more.
             if supervised.killed {
                 supervised.name_leftovers();
             }
-            // Else it was killed while it waited for what the program left running.
+            // Otherwise it was killed while it waited for leftover processes.
             if let Some((end, _)) = supervised.ended
                 && !descendants::are_left()
             {
@@ -391,7 +392,7 @@ impl Running {
             let message = format!("the supervisor cannot go on, and so the run was ended: {error}");
             return Err(io::Error::other(message));
         }
-        // It lifts the limit of its own where it may.
+        // The supervisor lifts its own limit where the system allows that.
         let limited = getrlimit(Resource::Cpu).maximum.map_or_else(String::new, |seconds| {
             format!("; its processor time was limited to {seconds} s (`ulimit -t`)")
         });
@@ -399,28 +400,26 @@ impl Running {
         Err(io::Error::other(format!("{killed}{limited}")))
     }
 
-    /// A question may have stood.
+    /// Restores the terminal, in case a prompt was open.
     fn restore_terminal(&self) {
         let Some(supervised) = &self.supervisor else { return };
         if let Some(terminal) = &supervised.terminal {
-            // Where it is gone there is nothing to restore.
+            // If the terminal is gone, there is nothing to restore.
             let _ = terminal.restore(supervised.pid);
         }
     }
 
-    /// Gives the program what only this process got.
+    /// Gives the program the signals that only this process got.
     ///
-    /// The kernel sends to the whole group: a key press needs no copy. Neither does what comes from
-    /// inside the run, where `kill 0` reaches everyone. A sender outside, even one that shares the
-    /// group as a script without job control does, means the run. To be continued is passed on
-    /// whoever says so, since it ends the stop that began here.
+    /// A key press needs no copy, since the kernel sends it to the whole group. Neither does a signal from inside the
+    /// run, where `kill 0` reaches every process. A sender outside means the run, even if it shares the group, as a
+    /// script without job control does. SIGCONT is passed on whoever sent it, since it ends the stop that began here.
     ///
-    /// Once the program has ended, only what it left running remains. A signal that ends processes
-    /// then ends the run.
+    /// Once the program has ended, only leftover processes remain. A signal that ends processes then ends the run.
     fn pass_on(&mut self, arrival: Arrival) {
         if let Some(supervised) = self.supervisor.as_ref().filter(|one| one.ended.is_some()) {
             if ENDING.contains(&arrival.signal) {
-                // It has not been collected, so that the number is still its own.
+                // The supervisor is not collected yet, so the number is still its own.
                 let _ = rustix::process::kill_process(supervised.pid, Signal::TERM);
             }
             return;
@@ -434,13 +433,13 @@ impl Running {
         }
         self.told_to_end |= ENDING.contains(&arrival.signal);
         if let Some(signal) = Signal::from_named_raw(arrival.signal) {
-            // It may have ended already; then its status is on its way.
+            // The program may have ended already. Then its status is on its way.
             let _ = rustix::process::kill_process(self.child, signal);
         }
     }
 
-    /// Of a terminal that is gone the kernel tells the process that leads the session, and once that has ended the
-    /// group in the foreground (`tty_jobctrl.c`). For the program's sake this process leads nothing.
+    /// Tells the program that the terminal is gone. The kernel tells only the session leader, here this process, and
+    /// the foreground group once that has ended (`tty_jobctrl.c`). But this process waits for the program.
     fn hang_up(&mut self) {
         self.hung_up = true;
         match &self.supervisor {
@@ -449,14 +448,14 @@ impl Running {
         }
     }
 
-    /// The shell must see its job stop; what wakes it then wakes the program, and the other way round.
+    /// Stops this process, so that the shell sees its job stop. A signal that continues either then continues both.
     fn stop_with(&mut self, stopped: Pid, signal: Option<i32>) {
         if let Some(signal) = signal {
             self.companion = job_control::stop_with(stopped, signal);
         }
     }
 
-    /// Whether this says no more than that the program goes on already.
+    /// Whether this signal only says that the program already goes on.
     fn is_of_companion(&self, arrival: Arrival) -> bool {
         let companion = self.companion.map(|pid| pid.as_raw_nonzero().get());
         arrival.signal == libc::SIGCONT && companion.is_some() && arrival.sender == companion
@@ -471,7 +470,7 @@ fn leads_session() -> bool {
     rustix::process::getsid(None).is_ok_and(|session| session == rustix::process::getpid())
 }
 
-/// Hangs up what the program left in the session, whose foreground nobody knows any more; but not the `supervisor`.
+/// Hangs up the leftover processes in the session, since their foreground group is unknown; but not the `supervisor`.
 fn hang_up_rest(supervisor: Pid) {
     let session = rustix::process::getsid(None);
     let left = descendants::all().into_iter().filter_map(|one| Pid::from_raw(one.pid));
@@ -479,7 +478,7 @@ fn hang_up_rest(supervisor: Pid) {
         .for_each(hang_up);
 }
 
-/// As the kernel does, so that who is stopped hears of it.
+/// Sends both signals that the kernel sends, so that a stopped process sees the first one.
 fn hang_up(process: Pid) {
     let _ = rustix::process::kill_process(process, Signal::HUP);
     continue_process(process);
@@ -497,7 +496,7 @@ fn unable(error: &io::Error) -> Failure {
     }
 }
 
-/// Ends the stop of a process; of none if it has ended.
+/// Continues a stopped process. Does nothing if the process has ended.
 fn continue_process(process: Pid) {
     let _ = rustix::process::kill_process(process, Signal::CONT);
 }

@@ -1,4 +1,4 @@
-//! The process that a run must not outlive: the host of a tool. Used by `front`.
+//! Ends a run together with the host of its tool. Used by `front`.
 
 use std::io;
 
@@ -6,16 +6,16 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::error::Failure;
 
-/// The process whose child this one is, and with which the run ends; none for other runs.
+/// The parent of this process, with which the run ends. Empty for runs without a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostProcess(Option<Pid>);
 
 impl HostProcess {
-    /// Has the kernel tell this process when the process `number` has ended, however it did, by a signal that it fetches
+    /// Has the kernel send this process a signal that it fetches when the process `number` ends, however that happens
     /// (`PR_SET_PDEATHSIG`).
     ///
     /// # Errors
-    /// Where it has ended by now.
+    /// The host has already ended.
     pub(crate) fn attend(number: Option<i32>) -> Result<Self, Failure> {
         let host = Self(number.and_then(Pid::from_raw));
         if host.0.is_some() {
@@ -27,7 +27,7 @@ impl HostProcess {
         Ok(host)
     }
 
-    /// Whether it has ended: then this process is another's child.
+    /// Whether the host has ended: then this process has another parent.
     pub(crate) fn is_gone(self) -> bool {
         self.0.is_some_and(|host| getppid() != Some(host))
     }

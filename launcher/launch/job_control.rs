@@ -1,8 +1,8 @@
-//! Stopping with the program, until either is continued.
+//! Stops this process together with the program, until either is continued. Used by `front`.
 //!
-//! A shell that continues its job continues both. Whoever continues the program alone, or ends it, leaves the process
-//! that the shell waits for stopped: nothing wakes a stopped process but a signal, and it cannot send itself one. So
-//! a companion looks after the program meanwhile, and continues the process in its stead.
+//! A shell that continues its job continues both. A process that continues or ends the program alone leaves the process
+//! that the shell waits for stopped: only a signal wakes it, and it cannot send itself one. So a companion process
+//! watches the program meanwhile, and continues the stopped process.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,28 +14,28 @@ use crate::sys::child;
 use crate::sys::proc::descendants::{fields, status_of};
 use crate::sys::signals::stop_by;
 
-/// How often it is looked whether the program goes on.
+/// Interval at which the companion looks whether the program goes on.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Stops this process as `signal` stopped the `program`, until either is continued or the program ends. The companion
-/// that may have continued this process, which was collected. Where the program goes on by now, as where all of the
-/// job was stopped and continued, there is nothing to stop for.
+/// Stops this process as `signal` stopped the `program`, until either is continued or the program ends. Does not stop
+/// if the program already goes on, for instance after the whole job was stopped and continued. Returns the companion,
+/// now collected, which may have continued this process.
 pub(crate) fn stop_with(program: Pid, signal: i32) -> Option<Pid> {
     if is_stopped(program) == Some(false) {
         return None;
     }
-    // Without one this process waits for its shell.
+    // Without a companion this process waits for its shell.
     let companion = begin(program).ok();
     stop_by(signal);
     if let Some(companion) = companion {
-        // A child until it is collected, so that the number is its own.
+        // The number belongs to the companion until it is collected.
         let _ = kill_process(companion, Signal::KILL);
         let _ = rustix::process::waitpid(Some(companion), WaitOptions::empty());
     }
     companion
 }
 
-/// Splits off the companion. It is in a group of its own: what stops the job does not stop it.
+/// Starts the companion, in its own group, so that a stop of the job does not stop it.
 fn begin(program: Pid) -> std::io::Result<Pid> {
     let front = getpid();
     if let Some(companion) = child::split()? {
@@ -48,8 +48,8 @@ fn begin(program: Pid) -> std::io::Result<Pid> {
     child::leave(0)
 }
 
-/// Continues `front` once the `program` is stopped no more, until that ends this process: before it has stopped, a
-/// signal to go on is lost (`signal(7)`).
+/// Continues `front` whenever the `program` is not stopped, until `front` kills this process. A single signal might
+/// come before `front` has stopped, and have no effect (`signal(7)`).
 fn look_after(program: Pid, front: Pid) {
     while let Some(is_stopped) = is_stopped(program) {
         if !is_stopped && kill_process(front, Signal::CONT).is_err() {
@@ -59,11 +59,11 @@ fn look_after(program: Pid, front: Pid) {
     }
 }
 
-/// Whether a thread of the process is stopped, be it by who traces it; `None` where that is not to be seen.
+/// Whether a thread of the process is stopped, also by a tracer. `None` if that cannot be seen.
 fn is_stopped(process: Pid) -> Option<bool> {
     let threads = fs::read_dir(Path::new("/proc").join(process.to_string()).join("task"));
     let Ok(threads) = threads else {
-        // It is hidden, or was collected.
+        // The process is hidden, or was collected.
         return rustix::process::test_kill_process(process).is_err().then_some(false);
     };
     let mut found = threads.flatten().filter_map(|thread| status_of(&thread.path()));

@@ -1,4 +1,4 @@
-//! From a plan to a running program.
+//! Starts a program from a plan, and accompanies it to its end.
 
 pub(crate) mod executable_check;
 pub(crate) mod front;

@@ -1,5 +1,5 @@
-//! The run around this one: this launcher may be a confined program itself. Its program is then held
-//! by the policies of both.
+//! Finds the runs around this one: this launcher may itself be a confined program. Then the policies of all runs apply
+//! to its program.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -27,7 +27,7 @@ use crate::sys::memfd::SharedPage;
 /// The runs around this one.
 #[derive(Debug)]
 pub(crate) struct Outer {
-    /// The descriptors of their images and page, as the variable names them.
+    /// The descriptors of their images and page, in the format of the environment variable.
     pub(crate) handles: String,
     images: Vec<Vec<u8>>,
     page: RawFd,
@@ -37,8 +37,8 @@ impl Outer {
     /// Looks for them in the environment.
     ///
     /// # Errors
-    /// Where they are of another version of this program, or too many; where it cannot be told whether they
-    /// are there.
+    /// They are of another version of jp-confine, or there are too many. Or the launcher cannot find out whether they
+    /// exist.
     pub(crate) fn find(context: &Context) -> Result<Option<Self>, Failure> {
         let handles = context.variable(HANDLES.as_ref()).and_then(|value| value.to_str());
         let Some((handles, numbers)) = handles.and_then(|text| Some((text, numbers(text)?))) else {
@@ -47,7 +47,7 @@ impl Outer {
         let Some(([first, page], inner)) = numbers.split_first_chunk() else { return Ok(None) };
         let mut images = Vec::new();
         for &number in std::iter::once(first).chain(inner) {
-            // Somebody's own variable of that name, and no run.
+            // The variable is somebody's own, and there is no run.
             let Some(image) = sealed(child::duplicate(number)).map_err(|error| untold(&error))?
             else {
                 return Ok(None);
@@ -64,10 +64,10 @@ impl Outer {
         Ok(Some(Self { handles: handles.to_owned(), images, page: *page }))
     }
 
-    /// Refuses what needs a supervisor of this run's own.
+    /// Rejects options that need a supervisor of this run's own.
     ///
     /// # Errors
-    /// Where `strict` is ordered.
+    /// `strict` was requested.
     pub(crate) fn require(&self, enforce: Enforce) -> Result<(), Failure> {
         if enforce != Enforce::Strict {
             return Ok(());
@@ -81,7 +81,7 @@ impl Outer {
         Err(Failure::advised(why, "start it outside of that run"))
     }
 
-    /// How a program is held that is started inside, in one line.
+    /// The layers that confine a program started inside, in one line.
     pub(crate) fn holding(&self, plan: &Plan) -> String {
         let held = if plan.bounds.is_some() {
             "library and Landlock"
@@ -95,23 +95,22 @@ impl Outer {
         )
     }
 
-    /// Whether one of them has a supervisor. Then there is no Landlock for this one
-    /// (`docs/decisions/0027`).
+    /// Whether one of the outer runs has a supervisor. Then there is no Landlock for this run (`docs/decisions/0027`).
     pub(crate) fn supervises(&self) -> bool {
         self.images().any(|image| image.behind().supervisor)
     }
 
-    /// What their library needs inside this run: their records of denials.
+    /// The rights that the outer runs' library needs inside this run: to write their records of denials.
     pub(crate) fn needs(&self) -> Vec<Rule> {
         self.texts(Text::EventsPath).map(|record| Rule::writing(&record)).collect()
     }
 
-    /// The preload library of the outermost: only the run that nobody is around of chooses it.
+    /// The preload library of the outermost run, which alone chooses it.
     pub(crate) fn library(&self) -> PathBuf {
         self.texts(Text::ShimPath).next().unwrap_or_default()
     }
 
-    /// Whether their policies let files be made, changed and removed in `dir`, absolute.
+    /// Whether the outer policies allow creating, updating and deleting files in `dir`, which is absolute.
     pub(crate) fn lets_write(&self, dir: &Path) -> bool {
         let Ok(resolved) = canonical::resolve(Path::new("/"), dir, Op::Content) else {
             return false;
@@ -122,7 +121,7 @@ impl Outer {
         self.images().all(allows)
     }
 
-    /// The page that all of them share.
+    /// The page that all of the runs share.
     pub(crate) fn page(&self) -> io::Result<SharedPage> {
         let path = self.texts(Text::SharedPage).next().unwrap_or_default();
         let file = match child::duplicate(self.page) {
@@ -142,8 +141,8 @@ impl Outer {
     }
 }
 
-/// What there is of the machine for a run inside `outer`. One listener is all that a process can have, and a
-/// supervisor within a run would be held to that run's policy itself.
+/// The machine's features for a run inside `outer`. A process can have only one listener. A supervisor within a run
+/// would itself be confined by that run's policy.
 pub(crate) fn machine(context: &Context, outer: Option<&Outer>) -> Machine {
     let machine = context.machine();
     if outer.is_some() { machine.without_listener() } else { machine }
@@ -167,7 +166,7 @@ fn numbers(text: &str) -> Option<Vec<RawFd>> {
     text.split(':').map(|number| number.parse().ok()).collect()
 }
 
-/// What is in a file that nobody can change; nothing where it is none such, or not open.
+/// The contents of a sealed file, which nobody can change. `None` if it is not sealed, or not open.
 fn sealed(file: io::Result<OwnedFd>) -> io::Result<Option<Vec<u8>>> {
     let mut file = match file {
         Err(error) if Errno::from_io_error(&error) == Some(Errno::BADF) => return Ok(None),
@@ -187,7 +186,7 @@ fn sealed(file: io::Result<OwnedFd>) -> io::Result<Option<Vec<u8>>> {
 mod tests {
     use super::*;
 
-    /// Else a run would start under its own policy alone.
+    /// An error must not count as "no run": the program would start under its own policy alone.
     #[test]
     fn who_cannot_look_does_not_take_it_for_no_run() {
         let refused = |errno: Errno| sealed(Err(errno.into()));

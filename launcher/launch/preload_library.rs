@@ -1,4 +1,4 @@
-//! The preload library as a file that the loader of every confined process can open.
+//! Installs the preload library as a file that the loader of every confined process can open. Used by `run_resources`.
 
 use std::fmt::Display;
 use std::fs::{self, File, Metadata};
@@ -21,25 +21,25 @@ use crate::text::quote;
 /// The preload library, built by `build.rs` for the target.
 const SHIM: &[u8] = include_bytes!(env!("JP_CONFINE_SHIM"));
 
-/// Tells versions of the library apart; what is loaded is compared byte for byte besides.
+/// Tells versions of the library apart. The installed file is also compared byte for byte.
 const HASH: u64 = hash(SHIM);
 
 const NAME: &str = "libjp_confine.so";
 
-/// How much of the file on disk is compared at a time.
+/// Number of bytes of the file that are compared at a time.
 const CHUNK: usize = 16 * 1024;
 
 /// Makes sure that the library is on disk, and returns its canonical path.
 ///
-/// The name carries a hash of the contents, so that versions live side by side and a daemon that
-/// outlives its run keeps its own; it is never deleted. Root installs for everybody, because what
-/// root starts may change its user; others, and who is root in a namespace of its own only, install among
-/// their own data. Where that cannot be written, has a character that `LD_PRELOAD` takes for a separator, or is
-/// mounted `noexec`, the directory serves that `scratch` is in. Where all are, nothing runs that the library alone
-/// would hold, and the rest runs without it (see [`obstacle`]).
+/// The name contains a hash of the contents, so versions exist side by side, and a daemon that outlives its run keeps
+/// its own. The file is never deleted. Root installs for everybody, because root's programs may change their user.
+/// Other users install into their own data directory, as does root of a user namespace. The launcher falls back to the
+/// directory of `scratch` if that cannot be written, has a character that separates `LD_PRELOAD` entries, or is mounted
+/// `noexec`. If `noexec` holds for all of them, only programs that do not depend on the library run, without it (see
+/// [`obstacle`]).
 ///
 /// # Errors
-/// Where none of these will do.
+/// None of these directories will do.
 pub(crate) fn ensure(context: &Context, scratch: &Scratch) -> Result<PathBuf, Failure> {
     let folder = format!("shim-{HASH:016x}");
     let of_root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/var/lib"));
@@ -48,7 +48,7 @@ pub(crate) fn ensure(context: &Context, scratch: &Scratch) -> Result<PathBuf, Fa
         if install(&path).is_err() {
             continue;
         }
-        // A link may lead to the home, and what the policy grants is where that is.
+        // A link may lead to the home, and the policy grants the target.
         let path = path.canonicalize().unwrap_or(path);
         if preloadable(&path) && may_be_mapped(&path) {
             return Ok(path);
@@ -62,13 +62,13 @@ pub(crate) fn ensure(context: &Context, scratch: &Scratch) -> Result<PathBuf, Fa
     Ok(path)
 }
 
-/// Whether the loader may map the file to execute: else it says so, and goes on without.
+/// Whether the loader may map the file as executable. Otherwise it complains, and goes on without the library.
 fn may_be_mapped(path: &Path) -> bool {
     statvfs(path).is_ok_and(|mount| !mount.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
-/// Why programs could not load the library at `path`, canonical, if that is so: their loaders would complain, and
-/// go on without. `judge` is the policy, where a supervisor judges by it what they read.
+/// Why programs could not load the library at `path`, which is canonical. In that case their loaders complain, and go
+/// on without it. `judge` is the policy, if a supervisor judges by it what they read.
 pub(crate) fn obstacle(path: &Path, judge: Option<&Image<'_>>) -> Option<String> {
     let shown = quote::printable(path.as_os_str().as_bytes());
     let request = Request::canonical(path.as_os_str().as_bytes());
@@ -82,12 +82,12 @@ pub(crate) fn obstacle(path: &Path, judge: Option<&Image<'_>>) -> Option<String>
     }
 }
 
-/// Takes over the library at `path`, absolute, which the run around this one has installed: the programs of
-/// that run load it and no other, whatever they are told. Whoever owns it: that run relies on its owner, and
-/// in a namespace there may be no name for who that is.
+/// Uses the library at `path`, which is absolute and was installed by an outer run. Programs of that run load this
+/// library and no other, whatever `LD_PRELOAD` says. The owner does not matter: the outer run already relies on it, and
+/// a namespace may not map it.
 ///
 /// # Errors
-/// Where it cannot be read, and where it is not this program's library, which reads this program's policies.
+/// The file cannot be read, or is another library, which may not be able to read this program's policies.
 pub(crate) fn take_over(path: PathBuf) -> Result<PathBuf, Failure> {
     let shown = quote::printable(path.as_os_str().as_bytes());
     match path.symlink_metadata().and_then(|meta| holds_shim(&path, &meta)) {
@@ -102,7 +102,7 @@ pub(crate) fn take_over(path: PathBuf) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Why nothing runs whose loader cannot load the library at `path`: it would start without.
+/// The error if the program's loader cannot load the library at `path`: the program would start without it.
 pub(crate) fn unloadable(path: &Path, error: &io::Error) -> Failure {
     let path = quote::printable(path.as_os_str().as_bytes());
     Failure::advised(
@@ -120,12 +120,13 @@ fn nowhere(path: &Path, why: &dyn Display) -> Failure {
     )
 }
 
-/// `ld.so(8)`: the list is separated by spaces or colons, and there is no escape.
+/// Whether `LD_PRELOAD` can carry the path. The list is separated by spaces or colons, and there is no escape
+/// (`ld.so(8)`).
 fn preloadable(path: &Path) -> bool {
     !path.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b' ' | b':' | b'\n' | b'$'))
 }
 
-/// Writes the library at `path` unless exactly it is there already.
+/// Writes the library to `path`, unless exactly this library is there already.
 fn install(path: &Path) -> io::Result<()> {
     if is_ours(path) {
         return Ok(());
@@ -139,21 +140,21 @@ fn install(path: &Path) -> io::Result<()> {
     if is_ours(path) { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
-/// Whether the file is byte for byte ours, and nobody else can change it.
+/// Whether the file is byte for byte this library, and only this user or root can change it.
 fn is_ours(path: &Path) -> bool {
     let Ok(meta) = path.symlink_metadata() else { return false };
     let me = rustix::process::geteuid().as_raw();
     (meta.uid() == me || meta.uid() == 0) && holds_shim(path, &meta).unwrap_or(false)
 }
 
-/// Whether the file is byte for byte ours, and its owner's alone to change.
+/// Whether the file is byte for byte this library, and only its owner can change it.
 fn holds_shim(path: &Path, meta: &Metadata) -> io::Result<bool> {
     let may_be = meta.is_file() && meta.mode() & 0o022 == 0 && meta.len() == SHIM.len() as u64;
     Ok(may_be && is_shim(files::open_own(path)?)?)
 }
 
-/// Whether `file` holds the library and nothing else; in pieces, because to make room for all of it
-/// costs more than to compare it.
+/// Whether `file` holds exactly the library. Compares in pieces: allocating room for all of it costs more than the
+/// comparison.
 fn is_shim(mut file: File) -> io::Result<bool> {
     let mut chunk = [0; CHUNK];
     let mut rest = SHIM;
@@ -169,7 +170,7 @@ fn is_shim(mut file: File) -> io::Result<bool> {
     }
 }
 
-/// FNV-1a over words of eight bytes, when this program is compiled.
+/// FNV-1a over words of eight bytes, computed at compile time.
 const fn hash(bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut rest = bytes;

@@ -1,4 +1,5 @@
-//! What a run stands on before it has a policy: its files, the library, the page that its processes share.
+//! Creates the resources that a run needs before it has a policy: files, library, and the page that its processes
+//! share.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::launch::preload_library;
 use crate::sys::memfd::SharedPage;
 use crate::text::quote;
 
-/// The premises of one run; its files are removed when this is dropped.
+/// The resources of one run. Its files are deleted on drop.
 #[derive(Debug)]
 pub(crate) struct Premises {
     pub(crate) scratch: Scratch,
@@ -29,10 +30,10 @@ pub(crate) struct Premises {
 }
 
 impl Premises {
-    /// Makes them.
+    /// Creates them.
     ///
     /// # Errors
-    /// Where files or memory cannot be made, or the run around this one is not as it should be.
+    /// Files or memory cannot be created, or an outer run is not as expected.
     pub(crate) fn make(context: &Context, options: &Options) -> Result<Self, Failure> {
         Need::Memory.require()?;
         let scratch = Scratch::new(&context.temp, options.share_tmp)
@@ -47,14 +48,14 @@ impl Premises {
         Ok(Self { scratch, shim, outer, page, temp })
     }
 
-    /// Whether a run around this one lets it keep what is kept about `workspace`; else it is not even tried,
-    /// because that would be a denial of the outer run's that nobody can do anything about.
+    /// Whether an outer run allows storing data about `workspace`. If not, the launcher does not try: nobody could do
+    /// anything about that denial of the outer run.
     pub(crate) fn may_keep(&self, context: &Context, workspace: &Workspace) -> bool {
         let Some(outer) = &self.outer else { return true };
         workspace.data_dir(context).is_some_and(|dir| outer.lets_write(&dir))
     }
 
-    /// What the policy of the run is to know of them.
+    /// The parts that the policy of the run is compiled from.
     pub(crate) fn parts(&self) -> Run<'_> {
         let Self { scratch, shim, page, temp, .. } = self;
         Run { scratch, shim, page, temp, log: None, learning: false }

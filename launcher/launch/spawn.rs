@@ -1,4 +1,4 @@
-//! Starting the program: its command line, its environment, and what the kernel is to hold.
+//! Starts the program with its command line, environment and kernel restrictions. Used by `front` and `supervise`.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -18,21 +18,21 @@ use crate::network::proxy;
 use crate::sys::child::{self, Kernel, NotStarted};
 use crate::sys::signals::Inherited;
 
-/// What else names the directory for temporary files, for programs that do not heed `TMPDIR`: zsh keeps
-/// here-documents there (zshparam(1)), and tmux(1) its sockets.
+/// Other variables for the temporary directory, for programs that ignore `TMPDIR`: zsh keeps here-documents there
+/// (zshparam(1)), and tmux(1) its sockets. Each value is the directory with this suffix.
 const OTHER_NAMES_OF_TEMP: [(&str, &str); 2] = [("TMPPREFIX", "/zsh"), ("TMUX_TMPDIR", "")];
 
 /// A program to run confined.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Confined<'a> {
-    /// Where it is.
+    /// Its path.
     pub(crate) file: &'a Path,
     /// Its name as typed, and its arguments.
     pub(crate) name: &'a OsStr,
     pub(crate) arguments: &'a [OsString],
     /// The preload library.
     pub(crate) shim: &'a Path,
-    /// Whether it is preloaded; its loader could not do it else.
+    /// Whether the library is preloaded. False if the loader could not load it.
     pub(crate) preloads: bool,
     /// The sealed image, and the shared page if it is this run's own.
     pub(crate) handles: &'a [&'a OwnedFd],
@@ -40,17 +40,16 @@ pub(crate) struct Confined<'a> {
     pub(crate) outer: Option<&'a Outer>,
     /// The value of `TMPDIR`.
     pub(crate) temp: &'a Path,
-    /// The environment that the launcher was started with, and what it has of that.
+    /// The environment that the launcher was started with, and other facts captured at its start.
     pub(crate) context: &'a Context,
-    /// The proxy that it is to use, if it is.
+    /// The proxy that the program uses, if any.
     pub(crate) proxy: Option<SocketAddr>,
     pub(crate) variables: &'a Environment,
 }
 
 impl Confined<'_> {
-    /// Starts the program as a child of this process, which gets from it the descriptor by which its
-    /// system calls are answered, if `kernel` has a filter. `stopped` is told of it where it is stopped before
-    /// it executes.
+    /// Starts the program as a child of this process. If `kernel` has a filter, this process gets from the child the
+    /// descriptor by which system calls are answered. `stopped` is called if the program is stopped before it executes.
     ///
     /// # Errors
     /// As [`child::Program::start`].
@@ -77,11 +76,11 @@ impl Confined<'_> {
         .start(stopped)
     }
 
-    /// What the program may have of the environment of this process, and what a confined one needs.
+    /// The variables that the program may have, and those that a confined program needs.
     fn environment(&self) -> io::Result<Vec<CString>> {
         let own_preloads = self.context.variable(OsStr::new("LD_PRELOAD"));
         let given = own_preloads.filter(|_| !self.variables.is_declared);
-        // Nothing stands before the library: libc there would hide its functions.
+        // The library comes first: a libc in front of it would hide its functions.
         let shim = self.preloads.then_some(self.shim.as_os_str());
         let preloads: Vec<&OsStr> = shim.into_iter().chain(given).collect();
         let outer = self.outer.iter().map(|outer| outer.handles.clone());
@@ -105,7 +104,7 @@ impl Confined<'_> {
         Ok(variables.collect::<Result<_, _>>()?)
     }
 
-    /// [`OTHER_NAMES_OF_TEMP`], where the user has no values for them; those of a run around this one are no user's.
+    /// [`OTHER_NAMES_OF_TEMP`] that the user has not set. Values from an outer run are not the user's.
     fn other_names_of_temp(&self) -> impl Iterator<Item = (&'static str, OsString)> {
         let is_given = |name: &str| {
             let name = OsStr::new(name);
@@ -118,7 +117,7 @@ impl Confined<'_> {
         names.map(move |(name, end)| (name, value(end)))
     }
 
-    /// Why the program was not started, for the person who asked for it.
+    /// Why the program was not started, for the user.
     pub(crate) fn failed(&self, why: NotStarted) -> Failure {
         let error = match why {
             NotStarted::Library(error) => {

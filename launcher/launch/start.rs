@@ -1,5 +1,4 @@
-//! From a policy to a program that runs under it: the plan, what the kernel is given for it, and the
-//! start itself.
+//! Starts a program under a policy: plans the layers, prepares the kernel's part, and starts it. Used by `commands`.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -36,7 +35,7 @@ use crate::sys::child::Kernel;
 use crate::sys::landlock_bounds::{Bounds, Rule};
 use crate::sys::{landlock, memfd};
 
-/// A program, and all that its run consists of but the policy.
+/// A program, and everything that its run needs apart from the policy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start<'a> {
     pub(crate) context: &'a Context,
@@ -45,16 +44,16 @@ pub(crate) struct Start<'a> {
     pub(crate) name: &'a OsStr,
     pub(crate) arguments: &'a [OsString],
     pub(crate) premises: &'a Premises,
-    /// Where it is recorded what the run uses, if that is to be learned.
+    /// The file that records what the run uses, when learning.
     pub(crate) lesson: Option<&'a File>,
 }
 
 impl Start<'_> {
-    /// Starts the program under `prepared`, after `announce` was told how it will be held; twice, if that
-    /// turns out not to be possible.
+    /// Starts the program under `prepared`, after a call of `announce` with the plan. If that plan turns out to be
+    /// impossible, there is a second call and attempt.
     ///
     /// # Errors
-    /// Where nothing runs, for whatever reason.
+    /// Nothing runs, for whatever reason.
     pub(crate) fn run(
         &self,
         prepared: &mut Prepared,
@@ -66,7 +65,7 @@ impl Start<'_> {
         let plan = self.plan(prepared, machine)?;
         announce(prepared, &plan);
         match self.attempt(&ready, prepared, &plan, &mut made) {
-            // Somebody else answers the calls of this process, and so would those of the program.
+            // Another supervisor already answers the calls of this process, and would answer those of the program.
             Err(Obstacle::Busy) => {
                 let plan = self.plan(prepared, machine.without_listener())?;
                 announce(prepared, &plan);
@@ -80,15 +79,15 @@ impl Start<'_> {
         })
     }
 
-    /// What there is of the machine for this run.
+    /// The machine's features for this run.
     pub(crate) fn machine(&self) -> Machine {
         outer_run::machine(self.context, self.premises.outer.as_ref())
     }
 
-    /// Plans who holds the policy, and writes into its image what stands behind the library.
+    /// Plans which layer enforces what, and writes the layers behind the library into its image.
     ///
     /// # Errors
-    /// Where nothing would run.
+    /// Nothing would run.
     pub(crate) fn plan(&self, prepared: &mut Prepared, machine: Machine) -> Result<Plan, Failure> {
         if let Some(outer) = &self.premises.outer {
             outer.require(self.enforce())?;
@@ -96,7 +95,7 @@ impl Start<'_> {
         prepared.network.require(self.options, machine)?;
         let mut own = vec![Rule::reading(&self.premises.shim)];
         if !machine.supervises() {
-            // Else the library tells the supervisor what it refused.
+            // With a supervisor the library reports denials to it, and needs no file.
             own.push(Rule::writing(self.premises.scratch.denials()));
         }
         own.extend(self.premises.outer.iter().flat_map(Outer::needs));
@@ -111,7 +110,7 @@ impl Start<'_> {
                 place.display()
             ));
         }
-        // What the supervisor refuses it reports itself: the library is not to hear of it and do so again.
+        // The supervisor reports its own denials. The library must not see them and report them again.
         let leaves = self.lesson.is_none();
         let behind = Behind {
             supervisor: plan.traps.is_some(),
@@ -124,12 +123,12 @@ impl Start<'_> {
         };
         build::set_behind(&mut prepared.image, behind)
             .map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))?;
-        // Without a supervisor nothing starts that cannot load the library, and says why.
+        // Without a supervisor a program that cannot load the library does not start, and says why.
         if let Some(traps) = plan.traps {
             let judges_reads = traps.reads || self.lesson.is_some();
             let image = image::parse_image(&prepared.image)?;
             let judge = judges_reads.then_some(&image);
-            // What the library calls does not tell by which of the links, and nobody believes its word for it.
+            // A call from the library does not tell which of the links it used, and its word is not trusted here.
             let hides_links = || !self.believes_library(prepared) && image.is_tied();
             let why = preload_library::obstacle(&self.premises.shim, judge).or_else(|| {
                 hides_links().then(|| "two links lead to one place with a rule for each".to_owned())
@@ -150,8 +149,8 @@ impl Start<'_> {
         self.options.enforce.unwrap_or_default()
     }
 
-    /// Whether calls count as judged that bear the library's mark. What the kernel shows in a granted directory
-    /// Landlock cannot leave out of that, so that there nothing else would hold who finds the mark.
+    /// Whether the supervisor trusts calls that bear the library's mark. If the kernel's own files appear in a granted
+    /// directory, Landlock cannot exclude them. Then nothing else would stop a program that finds the mark.
     fn believes_library(&self, prepared: &Prepared) -> bool {
         self.enforce() != Enforce::Strict && prepared.unusual.exceeds().is_none()
     }
@@ -168,7 +167,7 @@ impl Start<'_> {
         let judge = Judge {
             image: &image,
             arguments: self.arguments,
-            // What a tool starts nobody typed.
+            // Nobody typed the programs that a tool starts.
             typed_by_person: !self.options.service
                 && plan.traps.is_some_and(|traps| traps.executes)
                 && Terminal::is_there(&turns, self.options.non_interactive),
@@ -213,7 +212,7 @@ impl Start<'_> {
             made.take().map_or(Ok(()), Made::keep)?;
             return Ok(ready.start(&confined, &kernel)?);
         };
-        // Whoever believes the cookie believes the library; whoever learns wants to see all calls.
+        // The cookie marks calls as judged by the library. When learning, the supervisor has to see all calls.
         let believes = self.believes_library(prepared) && self.lesson.is_none();
         let cookie = believes.then(|| image.session());
         let Traps { processes, namespaces, hiding, cores, .. } = traps;
@@ -248,14 +247,14 @@ impl Start<'_> {
     }
 }
 
-/// Who records to `file`.
+/// The recorder that writes to `file`.
 fn recorder(file: &File) -> Result<Recorder, Failure> {
     let nothing = image::image_over(&[], None, &[], Path::new("/"))?;
     Ok(Recorder::new(file.try_clone()?, nothing)?)
 }
 
-/// Refuses to start without a supervisor what is a user or a group in effect only: loaders then heed no
-/// `LD_PRELOAD` with a path (`ld.so(8)`, secure execution).
+/// Refuses to start without a supervisor if real and effective user or group differ. In that case loaders ignore paths
+/// in `LD_PRELOAD` (`ld.so(8)`, secure execution).
 fn refuse_borrowed_identity() -> Result<(), Failure> {
     use rustix::process::{getegid, geteuid, getgid, getuid};
     if getuid() == geteuid() && getgid() == getegid() {
@@ -284,7 +283,7 @@ fn unobserved(inside: bool) -> Failure {
 /// Why a program was not started.
 #[derive(Debug)]
 pub(crate) enum Obstacle {
-    /// There is somebody already who answers system calls (`EBUSY`, `seccomp(2)`).
+    /// Another process already answers system calls (`EBUSY`, `seccomp(2)`).
     Busy,
     /// Anything else.
     Other(Failure),

@@ -1,9 +1,9 @@
-//! The process that supervises: it starts the program, answers the system calls that the filter
-//! passes on, and tells the front how the program fares.
+//! Runs the supervising process: it starts the program, answers the system calls that the filter traps, and reports the
+//! program's state to the front.
 //!
-//! It stands in a process group of its own, in the terminal's session, so that no key press stops it
-//! and nobody's group becomes an orphaned one. As the parent of the program and the reaper of its
-//! descendants it may read their memory wherever the system lets parents do so (Yama's scope 1).
+//! It is in its own process group, in the terminal's session. So no key press stops it, and no other group becomes
+//! orphaned. It is the parent of the program and the reaper of its descendants. So it may read their memory where the
+//! system lets parents do so (Yama's scope 1).
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -34,24 +34,24 @@ use crate::sys::proc::descendants::{self, Descendant};
 use crate::sys::proc::orphaned_group;
 use crate::sys::signals::{Inherited, Signals};
 
-/// What the front is told, a line each.
+/// The reports to the front, one line each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
     /// The program runs.
     Started(Pid),
-    /// It could not be started: the error number.
+    /// The program could not be started: the error number.
     Failed(i32),
     /// The supervisor cannot do its work: the error number.
     Unable(i32),
-    /// This process was stopped by this signal: the program, or what it left running.
+    /// This process was stopped by this signal: the program, or a leftover process.
     Stopped(Pid, i32),
-    /// It has ended so.
+    /// The program has ended in this way.
     Ended(End),
-    /// It has ended, and this process runs on.
+    /// The program has ended, and this process still runs.
     Left(Descendant),
-    /// So many denials had no room on record.
+    /// This many denials did not fit into the record.
     Unrecorded(u64),
-    /// The supervisor answered so many calls: call and program.
+    /// The supervisor answered this many calls: call and program.
     Answered(u64, String),
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for Report {
 }
 
 impl Report {
-    /// Reads one line; `None` for what is no report.
+    /// Parses one line. `None` if it is no report.
     pub(crate) fn parse(line: &str) -> Option<Self> {
         let (kind, rest) = line.split_once(' ')?;
         let (number, name) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -100,38 +100,38 @@ impl Report {
 pub(crate) struct Supervision<'a> {
     pub(crate) confined: Confined<'a>,
     pub(crate) bounds: Option<&'a OwnedFd>,
-    /// Where these let programs start.
+    /// The places where `bounds` let programs start.
     pub(crate) starts: Option<Vec<StartPlace>>,
     pub(crate) filter: &'a [libc::sock_filter],
     pub(crate) withholds: CapabilitySet,
     pub(crate) withholds_cores: bool,
-    /// What the supervisor is made from: the policy, the record of denials, and the page by which
-    /// processes tell each other of moved directories.
+    /// The supervisor is built from `image` (the policy), `record` (of denials) and `page` (by which processes tell
+    /// each other of moved directories).
     pub(crate) image: &'a [u8],
-    /// What connections are judged by, if they are.
+    /// The rules that connections are judged by, if they are.
     pub(crate) network: Option<Judged>,
     pub(crate) record: File,
     pub(crate) page: &'a OwnedFd,
-    /// What a person may be asked about.
+    /// The data for prompts.
     pub(crate) about: About,
-    /// Whether trapped calls are counted, to be told of at the end.
+    /// Whether trapped calls are counted, and reported at the end.
     pub(crate) counting: bool,
     /// The kernel's own file systems at unusual places.
     pub(crate) kernel_mounts: &'a [KernelMount],
-    /// What there is of the machine.
+    /// The machine's features.
     pub(crate) machine: Machine,
-    /// Where it is recorded what the run uses, if that is wanted.
+    /// The recorder of what the run uses, when learning.
     pub(crate) learning: Option<Recorder>,
-    /// Whether what the program leaves running is ended.
+    /// Whether leftover processes are killed.
     pub(crate) kill_leftovers: bool,
 }
 
 impl Supervision<'_> {
-    /// Splits this process: the copy supervises and never returns from here. Its pid, and where its
-    /// reports are read.
+    /// Splits this process: the copy supervises and never returns from here. Returns the copy's pid and the file with
+    /// its reports.
     ///
     /// # Errors
-    /// Where there can be no process.
+    /// No process can be created.
     pub(crate) fn begin(self, inherited: Inherited) -> io::Result<(Pid, File)> {
         let front = rustix::process::getpid();
         let (reader, writer) = io::pipe()?;
@@ -142,7 +142,7 @@ impl Supervision<'_> {
         let mut front = Front { pid: front, reports: OwnedFd::from(writer).into() };
         let outcome = self.run(&mut front, inherited);
         if let Err(error) = &outcome {
-            // It may be that the front is what is missing.
+            // The front itself may be gone.
             let _ = front.tell(&Report::Unable(error.raw_os_error().unwrap_or(libc::EIO)));
         }
         child::leave(i32::from(outcome.is_err()))
@@ -170,10 +170,10 @@ impl Supervision<'_> {
         let (mut announced, announce) = io::pipe()?;
         supervisor.serve_network()?;
         let server = Arc::clone(&supervisor);
-        // The program's own start may be among the calls to answer, so that this must be ready before.
+        // The program's own start may trap calls, so the answering thread must be ready before.
         let answer = move || {
             let mut number = [0; 4];
-            // Nothing arrives where the program was not started. Calls that nobody answers fail.
+            // If the program was not started, nothing arrives. Calls that nobody answers fail.
             announced.read_exact(&mut number)?;
             server.serve(child::adopt(i32::from_ne_bytes(number))?)
         };
@@ -186,12 +186,12 @@ impl Supervision<'_> {
             withholds_cores: self.withholds_cores,
         };
         let mut stopped = |child, signal| {
-            // Where the front is gone, so is soon what it started.
+            // If the front is gone, its program soon is, too.
             let _ = front.tell(&Report::Stopped(child, signal));
         };
         match self.confined.start(inherited, &kernel, &mut stopped) {
             Ok(child) => {
-                // First: should this process end, the front ends what runs.
+                // First: if this process ends, the front ends the run.
                 front.tell(&Report::Started(child))?;
                 rustix::process::setpgid(None, None)?;
                 stand_apart()?;
@@ -222,19 +222,19 @@ struct Front {
 impl Front {
     fn tell(&mut self, report: &Report) -> io::Result<()> {
         self.reports.write_all(format!("{report}\n").as_bytes())?;
-        // What it waits for is signals.
+        // The front waits for signals only.
         Ok(rustix::process::kill_process(self.pid, Signal::CHILD)?)
     }
 
-    /// Whether that process is of the same job.
+    /// Whether the process is in the front's job.
     fn shares_group(&self, pid: Pid) -> bool {
         let group = |pid| rustix::process::getpgid(Some(pid)).ok();
         group(pid).is_some_and(|its| group(self.pid) == Some(its))
     }
 }
 
-/// What the user limits the program to is not for who serves it, and what it holds is nobody else's:
-/// no process of the user's may take the listener, or look into this one.
+/// Lifts the user's limits, which are meant for the program, not for its supervisor. Then makes this process
+/// undumpable, so that no process of the user can take the listener or read this process.
 fn stand_apart() -> io::Result<()> {
     let own = [
         Resource::As,
@@ -247,33 +247,32 @@ fn stand_apart() -> io::Result<()> {
     let unlimited = Rlimit { current: None, maximum: None };
     for resource in own {
         let limit = getrlimit(resource);
-        // That takes a privilege, and descriptors end somewhere in any case.
+        // Exceeding the maximum takes a privilege, and the number of descriptors is limited in any case.
         if setrlimit(resource, unlimited).is_err() {
             setrlimit(resource, Rlimit { current: limit.maximum, ..limit })?;
         }
     }
-    // Not before the program runs: until then it shares this process's memory, and could not be read
-    // either.
+    // Not before the program runs: until then it shares this process's memory, and would be unreadable, too.
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
-/// By which the front says that the program was told to end and has ended: nobody is asked any more on behalf of what
-/// it left running. No key sends it.
+/// Sent by the front if the program was told to end and has ended: no prompts are shown for leftover processes. No key
+/// sends this signal.
 pub(crate) const WITHDRAW: Signal = Signal::USR1;
 
-/// How often it is looked whether a stopped run has a shell still.
+/// Interval at which the supervisor looks whether a stopped run still has a shell.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How the run fares.
+/// The state of the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     /// The program has ended.
     has_ended: bool,
-    /// The run is stopped, as a job of a shell's that may continue it.
+    /// The run is stopped, as a job of a shell that may continue it.
     is_stopped: bool,
 }
 
-/// Waits until the program and all that it started have ended.
+/// Waits until the program and all its descendants have ended.
 fn watch(child: Pid, front: &mut Front, consent: &Consent, kill_leftovers: bool) -> io::Result<()> {
     let awaited = Signals::of(&[libc::SIGCHLD, libc::SIGTERM, WITHDRAW.as_raw()]);
     let mut state = State::default();
@@ -301,7 +300,7 @@ fn watch(child: Pid, front: &mut Front, consent: &Consent, kill_leftovers: bool)
     }
 }
 
-/// Collects whoever changed state, and tells of the run; whether anybody is left.
+/// Collects children that changed state, and reports on the run. Returns whether any child is left.
 fn reap(child: Pid, front: &mut Front, consent: &Consent, state: &mut State) -> io::Result<bool> {
     let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
     loop {
@@ -320,7 +319,7 @@ fn reap(child: Pid, front: &mut Front, consent: &Consent, state: &mut State) -> 
 }
 
 impl State {
-    /// As the program's `status` has it, which the front is told.
+    /// Updates the state from the program's `status`, and reports to the front.
     fn of_program(
         &mut self,
         pid: Pid,
@@ -341,8 +340,8 @@ impl State {
         Ok(())
     }
 
-    /// The same where the program has ended: what it left in the front's group is the job, which the first of them
-    /// stops that the terminal stops.
+    /// The same for a leftover process, once the program has ended. The leftover processes in the front's group are the
+    /// job. The first one that the terminal stops, stops the job.
     fn of_leftover(
         &mut self,
         pid: Pid,
@@ -364,7 +363,7 @@ impl State {
     }
 }
 
-/// The signal that stopped whom `status` is of; none for who is stopped for a question, and continued after it.
+/// The signal that stopped the process of `status`. `None` if it was stopped for a prompt, and is continued afterwards.
 fn stop_of(status: WaitStatus, consent: &Consent) -> Option<i32> {
     status.stopping_signal().filter(|_| !consent.is_asking() && !is_held(status))
 }
@@ -374,13 +373,13 @@ fn is_of_terminal(signal: i32) -> bool {
     matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU)
 }
 
-/// Whether this tells of a thread that is held for a question, and not of a stop (`ptrace(2)`: the event
-/// stands above the signal).
+/// Whether the status is of a thread that is held for a prompt, not of a stop (`ptrace(2)`: the event stands above the
+/// signal).
 fn is_held(status: WaitStatus) -> bool {
     status.as_raw() >> 16 != 0
 }
 
-/// What the program left running.
+/// Reports the leftover processes, and kills them if asked to.
 fn leftovers(front: &mut Front, kill: bool) -> io::Result<()> {
     for descendant in descendants::all() {
         front.tell(&Report::Left(descendant))?;

@@ -1,7 +1,8 @@
-//! The terminal's modes after a program that died.
+//! Restores the terminal's modes after a program that died. Used by `commands::run`.
 //!
-//! Shells as bash and zsh restore them for a job that died of a signal. This process exits with a status instead, so that the
-//! shell cannot know, and does it in the shell's stead. Modes that a program leaves at its exit are meant so (`stty`).
+//! Shells such as bash and zsh restore the modes for a job that died of a signal. This process exits with a status
+//! instead, so the shell cannot know, and this process restores them. Modes that a program leaves at a normal exit are
+//! intended (`stty`).
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -20,8 +21,8 @@ use crate::sys::signals::Signals;
 pub(crate) struct Modes(Termios);
 
 impl Modes {
-    /// As they are now. `None` where this process is no job of its own in the foreground: a script's modes are the
-    /// script's, and others in a pipeline, as a pager, may have set theirs already.
+    /// The current modes. `None` if this process is no job of its own in the foreground. In a script the modes are the
+    /// script's. In a pipeline another program, such as a pager, may have set its own already.
     pub(crate) fn of_job() -> Option<Self> {
         if is_pipe(stdin()) || is_pipe(stdout()) {
             return None;
@@ -30,24 +31,24 @@ impl Modes {
         leads_foreground(&terminal).then(|| tcgetattr(&terminal))?.ok().map(Self)
     }
 
-    /// Makes them so again, unless the terminal is another's by now: a job's, or that of a question.
+    /// Restores these modes, unless another job or a prompt has the terminal by now.
     pub(crate) fn restore(&self, turns: &Turns) {
         let Ok(terminal) = controlling() else { return };
         if leads_foreground(&terminal) && !turns.is_taken() {
-            // Where somebody takes it just now, this process is not to stop.
+            // If another job takes the terminal just now, this process must not stop.
             let _blocked = Signals::of(&[libc::SIGTTOU]).hold();
-            // Where the terminal is gone there is nothing to restore.
+            // If the terminal is gone, there is nothing to restore.
             let _ = tcsetattr(&terminal, OptionalActions::Now, &self.0);
         }
     }
 }
 
-/// Whether the job in the foreground is that which a shell began with this process.
+/// Whether the foreground job is the one that a shell began with this process.
 fn leads_foreground(terminal: &File) -> bool {
     tcgetpgrp(terminal).is_ok_and(|group| group == getpid())
 }
 
-/// Whether what a shell connects the programs of a pipeline by is there: some take sockets.
+/// Whether the stream connects programs of a pipeline. Some shells use sockets for that.
 fn is_pipe(stream: impl AsFd) -> bool {
     let kind = fstat(stream).map(|stat| FileType::from_raw_mode(stat.st_mode));
     matches!(kind, Ok(FileType::Fifo | FileType::Socket))

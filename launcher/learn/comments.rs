@@ -1,4 +1,4 @@
-//! What the policy file says above each rule: what it was used for, and why it grants what was not used.
+//! Writes the comments above each rule in the policy file: how it was used, and why it grants unused rights.
 
 use jp_confine_policy::Capabilities;
 
@@ -9,15 +9,15 @@ use crate::learn::learned::Learned;
 use crate::learn::text::shown;
 use crate::record::usage;
 
-/// Above what is kept out though it was used, if to be told nothing but that something is there, or is not.
+/// Above a path that was used in vain but is not granted: programs learn without a grant that it exists, or does not.
 const IN_VAIN: &str = "kept out: programs only tried to make what is there already, or looked for what is not there, \
                        and are told so without a grant";
 
-/// Behind what was asked for and is not granted.
+/// After uses that are not granted.
 const TOLD: &str =
     "in vain: that something is there already, or is not there, is told without a grant";
 
-/// The lines above `rule`, without what makes them comments.
+/// The lines above `rule`, without comment signs.
 pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<String> {
     if let Some(unnamed) = learned.shut.get(&rule.path) {
         return vec![shut(unnamed.as_deref())];
@@ -46,7 +46,7 @@ pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<St
     lines
 }
 
-/// Why a directory is opened by no rule.
+/// Why no rule opens a directory.
 fn shut(unnamed: Option<&[u8]>) -> String {
     let rest = "kept out, but for what has its own rule";
     match unnamed {
@@ -58,7 +58,7 @@ fn shut(unnamed: Option<&[u8]>) -> String {
     }
 }
 
-/// How much that was not used goes along.
+/// How many unused entries the rule also opens.
 fn crowd(others: usize) -> String {
     format!(
         "this opens the {others} in it that were not used, too: more than {} have no rules of their own",
@@ -66,7 +66,7 @@ fn crowd(others: usize) -> String {
     )
 }
 
-/// Why a rule takes out what the one above it grants, where nothing there was used.
+/// Why a rule takes back what the one above it grants, although nothing there was used.
 fn taken_out(learned: &Learned<'_>, rule: &Rule) -> &'static str {
     match rule.purpose {
         _ if rule.path.is_empty() => "nothing in the workspace was used",
@@ -80,7 +80,7 @@ fn taken_out(learned: &Learned<'_>, rule: &Rule) -> &'static str {
     }
 }
 
-/// Why `rule` grants what was not used.
+/// Why `rule` grants unused rights.
 fn unused(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Option<String> {
     let unused = rule.caps.difference(tally.uses());
     if unused.is_empty() {
@@ -104,14 +104,14 @@ fn unused(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Option<String> {
     })
 }
 
-/// What the rule above `rule` grants.
+/// The rights that the rule above `rule` grants.
 fn around(learned: &Learned<'_>, rule: &Rule) -> Capabilities {
     let above = tree::nearest(&learned.rules, usage::directory(&rule.path));
     let above = above.and_then(|place| learned.rules.get(place)).filter(|above| *above != rule);
     above.map_or(Capabilities::NONE, |above| above.caps)
 }
 
-/// What was used of what has rules of its own below `rule`.
+/// The rights that were used at places below `rule` that have their own rules.
 fn below(learned: &Learned<'_>, rule: &Rule) -> Capabilities {
     let all = learned.rules.iter().zip(&learned.tallies);
     let uses = all.filter(|(other, _)| is_below(&other.path, &rule.path));

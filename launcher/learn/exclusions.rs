@@ -1,5 +1,4 @@
-//! What must not be granted along with the directory it is in: files that hold secrets or decide what
-//! runs, and that nobody used.
+//! Finds files that must not be granted along with their directory: unused files that hold secrets or decide what runs.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,15 +13,15 @@ use crate::learn::text::readable;
 use crate::record::generated_names;
 use crate::record::usage::{How, Part, Use, Uses, name};
 
-/// In a directory of more entries no rules are written for each.
+/// A directory with more entries than this gets no rules for each of them.
 pub(crate) const FEW: usize = 12;
 
-/// Directories that no rule opens, and what keeps them from that: what no rule can name; `None` where they cannot be
-/// listed.
+/// Directories that no rule opens, each with the path that prevents it because no rule can name it. `None` if the
+/// directory cannot be listed.
 pub(crate) type Shut = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
-/// Adds rules to `rules` that take such files of the workspace out of them again; the directories among what is granted
-/// that could not be searched for them.
+/// Adds rules to `rules` that take such files of the workspace out of them again. Returns the granted directories that
+/// could not be searched for them.
 pub(crate) fn protect(
     stage: &Stage<'_>,
     uses: &Uses,
@@ -31,7 +30,7 @@ pub(crate) fn protect(
 ) -> BTreeSet<Vec<u8>> {
     let granting = rules.iter().filter(|rule| !rule.caps.is_empty());
     let anchors: Vec<Vec<u8>> = granting.map(|rule| rule.path.clone()).collect();
-    // Nothing is found by a directory that cannot be listed.
+    // A search cannot pass a directory that cannot be listed.
     let ends = |anchor: &[u8], other: &[u8]| {
         shut.keys().any(|shut| is_below(anchor, shut) && is_below(shut, other))
     };
@@ -55,16 +54,16 @@ pub(crate) fn protect(
     search.left
 }
 
-/// Directories that are not granted, and were not looked at: a link in one may make a secret of what is granted. None
-/// where nothing is granted but what was used.
+/// Directories that are not granted and were not searched: a symlink in one may turn a granted file into a secret. None
+/// if the rules open no directory.
 pub(crate) fn unseen(stage: &Stage<'_>, rules: &[Rule]) -> BTreeSet<Vec<u8>> {
     let opens = |rule: &Rule| !rule.caps.is_empty() && stage.place(&rule.path).is_dir();
     let left = stage.left().filter(|path| !is_granted_in(rules, path));
     left.filter(|_| rules.iter().any(opens)).map(<[u8]>::to_vec).collect()
 }
 
-/// Directories of which nothing is known that was not used, as they cannot be listed and could not before, or for which
-/// no rule can be, as it would open what may hold a secret and was not used: that is named, as no rule can name it.
+/// Directories that must stay shut. Some cannot be listed, and could not be before, so their unused entries are
+/// unknown. Others contain an unused path that may hold a secret and that no rule can name. Each comes with that path.
 pub(crate) fn shut(stage: &Stage<'_>, uses: &Uses) -> Shut {
     let moves = Moves::of(stage, uses);
     let is_unknown = |path: &&[u8]| names_in(stage, &moves, path).is_none();
@@ -78,8 +77,8 @@ pub(crate) fn shut(stage: &Stage<'_>, uses: &Uses) -> Shut {
     paths.map(|path| (readable(&path).to_vec(), (!can_be_written(&path)).then_some(path))).collect()
 }
 
-/// Has no rule around open the directories at `shut`, which none among `rules` is on: what was used in them is granted
-/// by its name.
+/// Keeps rules from opening the directories at `shut`, for which `rules` has none. Files used in them are granted by
+/// name.
 pub(crate) fn keep_shut(rules: &mut Vec<Rule>, shut: &Shut) {
     let kept = |path: &Vec<u8>| {
         let (path, caps) = (path.clone(), Capabilities::NONE);
@@ -88,8 +87,7 @@ pub(crate) fn keep_shut(rules: &mut Vec<Rule>, shut: &Shut) {
     rules.extend(shut.keys().map(kept));
 }
 
-/// Takes what options and files denied while it was learned out of what the rules grant beside it: the next run has
-/// neither.
+/// Takes paths that options and files denied during learning out of the rules around them: the next run has neither.
 pub(crate) fn keep_denied(stage: &Stage<'_>, rules: &mut Vec<Rule>) {
     for path in stage.denied() {
         let rule = nearest(rules, path).and_then(|place| rules.get(place));
@@ -100,11 +98,11 @@ pub(crate) fn keep_denied(stage: &Stage<'_>, rules: &mut Vec<Rule>) {
     }
 }
 
-/// Where a directory stands for names that will be others next time, leaves everything in it that was there before
-/// and has no rule as it was: readable where the directory was listed. That is so where these are few, and always for
-/// what is on the way to what was used, for what is closed, and at the top of the workspace for what could be changed.
-/// Goes before [`protect`], which is to know how little is granted there. Returns where there is too much for that, and
-/// how much of it.
+/// Restricts entries that were in a directory before the run, if the directory's rule is for generated names or only
+/// for opening it. An entry without a rule of its own stays readable if the directory was listed, and gets nothing
+/// else. This is done if they are few. It is always done for directories on the way to used files, for closed files,
+/// and at the top of the workspace if the rule allows changes. Runs before [`protect`], which has to know how little is
+/// granted there. Returns the directories with too many entries, and their number.
 pub(crate) fn keep_what_was_there(
     stage: &Stage<'_>,
     uses: &Uses,
@@ -136,8 +134,8 @@ pub(crate) fn keep_what_was_there(
     crowds
 }
 
-/// Whether the directory, or one around it, was moved or removed: rules for what is in it would not let it go
-/// (spec §5.2, R5).
+/// Whether the directory, or one around it, was moved or deleted: rules for its entries would not let it go (spec §5.2,
+/// R5).
 fn is_moved(stage: &Stage<'_>, uses: &Uses, directory: &[u8]) -> bool {
     uses.counts.keys().flat_map(Use::parts).any(|part| {
         let goes = part.caps.contains(Capabilities::DELETE);
@@ -145,7 +143,7 @@ fn is_moved(stage: &Stage<'_>, uses: &Uses, directory: &[u8]) -> bool {
     })
 }
 
-/// Rules for what was in the directory that `rule` is about before, `found` there, and has none.
+/// Rules for the entries `found` in the directory of `rule` that were there before and have no rule.
 fn kept_in(
     stage: &Stage<'_>,
     uses: &Uses,
@@ -156,7 +154,7 @@ fn kept_in(
     let directory = rule.path.as_slice();
     let parts = || uses.counts.keys().flat_map(Use::parts);
     let linked = uses.counts.keys().filter(|one| one.how == How::Linked);
-    // What got a second name there it has to grant what that may be used for.
+    // A file that got a hard link there must have the rights of its other name.
     let stays = parts().filter(|part| part.made).map(|part| part.path);
     let stays: Vec<&[u8]> = stays
         .chain(linked.map(|one| one.path.as_slice()))
@@ -184,27 +182,27 @@ fn kept_in(
         .collect()
 }
 
-/// Whether what is at `path` is not even read by whoever lists the directory it is in.
+/// Whether the entry at `path` must not even be readable for programs that list its directory.
 fn is_closed(stage: &Stage<'_>, uses: &Uses, path: &[u8]) -> bool {
     stage.is_secret(path) || sensitive_names::is_history(name(path)) && is_unused(stage, uses, path)
 }
 
-/// The search for what is to be taken out.
+/// The search for files to exclude.
 #[derive(Debug)]
 struct Search<'a> {
     stage: &'a Stage<'a>,
     uses: &'a Uses,
     moves: Moves<'a>,
-    /// Directories, workspace-relative, that are to be looked at: what is at the top comes first.
+    /// Directories to search, relative to the workspace, from the top down.
     next: VecDeque<Vec<u8>>,
-    /// How many entries were looked at.
+    /// The number of entries seen.
     seen: usize,
-    /// Directories that were not.
+    /// Directories that were not searched.
     left: BTreeSet<Vec<u8>>,
 }
 
 impl Search<'_> {
-    /// Goes through the directory at `path`, without following links.
+    /// Searches the directory at `path`, without following symlinks.
     fn look(&mut self, path: Vec<u8>, rules: &mut Vec<Rule>) {
         let found = (self.seen < LIMIT).then(|| names_in(self.stage, &self.moves, &path));
         let Some(mut found) = found.flatten() else {
@@ -220,14 +218,14 @@ impl Search<'_> {
         }
     }
 
-    /// What decides what runs and could be made in the directory at `path`, beside what was `found` there. A rule on what
-    /// is not there would not let a directory around it go (spec §5.2, R5).
+    /// Entries that decide what runs, and that could be created in the directory at `path` in addition to those
+    /// `found`. Not for a moved directory: a rule on a missing entry would not let it go (spec §5.2, R5).
     fn missing(&self, path: &[u8], found: &[Found], rules: &[Rule]) -> Vec<Found> {
         let is_there = |name: &[u8]| found.iter().any(|entry| entry.name == name);
         let is_repository = if sensitive_names::is_history(name(path)) {
             !found.is_empty()
         } else {
-            // Elsewhere a name alone does not tell.
+            // Elsewhere the name alone does not identify a repository.
             is_there(b"HEAD") && (is_there(b"objects") || is_there(b"commondir"))
         };
         let is_moved = || self.moves.take_along(&join(path, b"."));
@@ -258,7 +256,7 @@ impl Search<'_> {
         self.stage.is_apart(path) || sensitive_names::is_history(name(path))
     }
 
-    /// Withholds what is at `path` in the end where else it stood, unless it was used in one of these places.
+    /// Restricts the final `path` also at the places where it was before, unless it was used at one of them.
     fn withhold_where_it_stood(&self, path: &[u8], rules: &mut Vec<Rule>) {
         let places = self.moves.places(path);
         let is_used = |place: &Vec<u8>| {
@@ -275,7 +273,7 @@ impl Search<'_> {
         }
     }
 
-    /// What is to be granted at `path` where that is less than what the rules grant that are for others.
+    /// The rights to grant at `path`, if these are fewer than the rules for other paths grant there.
     fn less(&self, rules: &[Rule], path: &[u8]) -> Option<Capabilities> {
         if !self.may_be_withheld(path) {
             return None;
@@ -291,8 +289,8 @@ impl Search<'_> {
         (rule.path != path && rule.caps != left).then_some(left)
     }
 
-    /// Whether a file is at `path` by which git finds the repository of a submodule or of a further working tree
-    /// (`gitrepository-layout(5)`), and nobody changed or moved it: that decides what runs, too.
+    /// Whether git finds the repository of a submodule or linked working tree by the file at `path`
+    /// (`gitrepository-layout(5)`), and nobody changed or moved it. Then it decides what runs, too.
     fn leads_git_unchanged(&self, path: &[u8]) -> bool {
         let is_it = |part: &Part<'_>| self.stage.inside(part.path) == Some(path);
         let parts = || self.uses.counts.keys().flat_map(Use::parts).filter(is_it);
@@ -302,9 +300,9 @@ impl Search<'_> {
             && !self.moves.take_along(path)
     }
 
-    /// What stays granted at `path`, of `caps`, that was not used: nothing, or where a directory around it was moved
-    /// all but reading it. That goes nowhere over what may be used for less in it than where it goes to (spec §5.2,
-    /// R5); what a person is asked about nobody reads by the directory's rule anyway.
+    /// The part of `caps` that stays granted at the unused `path`. That is nothing, or, if a directory around it was
+    /// moved, everything but reading. A directory does not move while an entry in it has fewer rights than at its new
+    /// place (spec §5.2, R5). A sensitive file keeps `caps`: programs cannot read it by the directory's rule anyway.
     fn left_to_moves(&self, path: &[u8], caps: Capabilities) -> Capabilities {
         let reading = Capabilities::READ.union(Capabilities::EXECUTE);
         let is_read = caps.intersects(reading) && !self.stage.is_sensitive(path);
@@ -316,9 +314,9 @@ impl Search<'_> {
     }
 }
 
-/// What is in the directory at `path`, or was where it cannot be listed any more; `None` where neither can be told.
-/// Links are left out: a rule on one is about what it leads to, which has a rule of its own, or is outside, where no such
-/// rule can stand.
+/// The entries of the directory at `path`, or its former entries if it can no longer be listed. `None` if neither is
+/// known. Symlinks are left out: a rule on one counts for its target. The target has its own rule, or is outside, where
+/// no such rule is valid.
 fn names_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Found>> {
     let listed = tree_before::list(&stage.place(path)).ok();
     let mut found = listed.or_else(|| were_in(stage, moves, path))?;
@@ -326,7 +324,7 @@ fn names_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Fou
     Some(found)
 }
 
-/// What was in the directory at `path`, wherever that stood, and what was moved there.
+/// The former entries of the directory at `path`, wherever it was, and those that were moved there.
 fn were_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Found>> {
     let mut found: Vec<Found> = moves.arrived(path).map(Found::unknown).collect();
     for place in moves.places_of_directory(path) {
@@ -337,7 +335,7 @@ fn were_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Foun
     Some(found)
 }
 
-/// What `rules` grant at `path`.
+/// The rights that `rules` grant at `path`.
 fn granted(rules: &[Rule], path: &[u8]) -> Capabilities {
     let rule = nearest(rules, path).and_then(|place| rules.get(place));
     rule.map_or(Capabilities::NONE, |rule| rule.caps)
@@ -349,7 +347,7 @@ fn is_granted_in(rules: &[Rule], path: &[u8]) -> bool {
     !granted(rules, path).is_empty() || rules.iter().any(grants)
 }
 
-/// Whether nothing asked for `path`, or for what would be below it, but to take it away in vain.
+/// Whether no request was about `path` or anything below it, apart from failed deletions.
 fn is_unused(stage: &Stage<'_>, uses: &Uses, path: &[u8]) -> bool {
     let is_in = |used: &[u8]| stage.inside(used).is_some_and(|used| is_below(used, path));
     let mut uses = uses.counts.keys().filter(|one| one.how != How::Kept);

@@ -1,4 +1,4 @@
-//! What a run used outside of the workspace by leave of somebody: options, and external rules.
+//! Collects what a run used outside of the workspace under options and external rules.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::error::Failure;
 use crate::launch::outcome::Ran;
 use crate::record::usage::Uses;
 
-/// Each with how often it was used.
+/// The sources of such grants, each with its number of uses.
 #[derive(Debug, Default)]
 pub(crate) struct Outside {
-    /// Options of the command line, which a policy file of a workspace has no place for.
+    /// Command-line options. A policy file of a workspace cannot contain them.
     pub(crate) options: BTreeMap<String, u64>,
-    /// External rules by their own paths, and the capabilities that were used.
+    /// External rules by their own paths, with the rights that were used.
     pub(crate) external: BTreeMap<String, (Capabilities, u64)>,
 }
 
 impl Outside {
-    /// Goes through what was used in a run.
+    /// Collects them from the uses of a run.
     pub(crate) fn of(ran: &Ran, stage: &Stage<'_>, uses: &Uses) -> Result<Self, Failure> {
         let image = image::parse_image(&ran.prepared.image)?;
         let mut outside = Self::default();

@@ -1,4 +1,4 @@
-//! Which hosts a run connected to, as rules of `access.net`.
+//! Turns the hosts that a run connected to into rules of `access.net`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,21 +13,21 @@ use crate::network::access::Order;
 use crate::record::usage::{How, Uses};
 use crate::text::quote;
 
-/// So many hosts are named for whoever waits.
+/// At most this many hosts are named in the summary.
 const NAMED: usize = 3;
 
-/// What a run had of the network.
+/// The network use of a run.
 #[derive(Debug)]
 pub(crate) enum Hosts {
-    /// Nothing, by order.
+    /// None: the network was closed by an option.
     Closed,
-    /// What it was asked for only the proxy saw.
+    /// Unknown: only the proxy saw the requests.
     Unseen,
-    /// These targets, as `--net` takes them, and what no rule can allow.
+    /// These targets, in the format of `--net`, and the uses that no rule can allow.
     Seen { targets: BTreeMap<String, Visits>, unruled: BTreeSet<String> },
 }
 
-/// How often a target was connected to, by which programs.
+/// The number of connections to a target, in all and by program.
 #[derive(Debug, Default)]
 pub(crate) struct Visits {
     pub(super) times: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Visits {
 }
 
 impl Hosts {
-    /// Goes through what was used in a run that had the network as `order` says.
+    /// Collects them from the uses of a run with this network `order`.
     pub(crate) fn of(order: &Order, uses: &Uses) -> Self {
         if order.has_proxy() {
             return Self::Unseen;
@@ -62,13 +62,14 @@ impl Hosts {
         Self::Seen { targets, unruled }
     }
 
-    /// Whether the policy file has rules about hosts by this.
+    /// Whether the policy file gets rules about hosts from this.
     pub(crate) fn has_rules(&self) -> bool {
         let Self::Seen { targets, unruled } = self else { return false };
         !targets.is_empty() && unruled.is_empty()
     }
 
-    /// The end of the policy file: rules in the list of the tool whose table has these keys, if there are any, or why there are none.
+    /// The end of the policy file: the rules, or the reason why there are none. `tool` holds the keys of the tool's
+    /// table if the rules are a tool's.
     pub(super) fn policy(&self, tool: &[&str]) -> String {
         let (targets, unruled) = match self {
             Self::Closed => return String::new(),
@@ -99,7 +100,7 @@ impl Hosts {
         why + &commented.map(|line| line.trim_end().to_owned() + "\n").collect::<String>()
     }
 
-    /// A line for whoever waits, if there is anything to say.
+    /// A line for the summary, if there is anything to say.
     pub(super) fn summary(&self) -> Option<String> {
         let Self::Seen { targets, unruled } = self else { return None };
         if targets.is_empty() {
@@ -119,10 +120,10 @@ impl Hosts {
     }
 }
 
-/// The rule that allows one target, and what it was used for.
+/// The rule that allows one target, with a comment on its use.
 fn rule(tool: &[&str], (target, visits): (&String, &Visits)) -> String {
     let Visits { times, programs } = visits;
-    // It was written to be read so.
+    // The recorder wrote the target in this format.
     let rule: Option<NetRule> = host::rule(target).ok();
     let rule = rule.map(|rule| Rule::Host(rule).text(tool)).unwrap_or_default();
     format!("# connected {times}× by {}\n{rule}", usage_counts::named(programs))

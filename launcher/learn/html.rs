@@ -1,4 +1,4 @@
-//! A page that shows what was touched: one file that loads nothing, readable without its script.
+//! Renders a page about everything that was touched: one file that loads nothing, and is readable without its script.
 
 mod hosts;
 
@@ -21,7 +21,7 @@ use crate::text::quote;
 const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = include_str!("page/search.js");
 
-/// Nothing but what is in the page may be used by it, whatever names are in it.
+/// The page may use only its own contents, whatever names are in it.
 const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
     <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
     style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
@@ -31,14 +31,14 @@ const BAR: &str = "<div class=\"bar\"><input type=\"search\" aria-label=\"Search
     placeholder=\"Search paths, hosts, programs, capabilities ( / )\"><output></output>\
     <button id=\"open\">Open all</button><button id=\"close\">Close all</button></div>\n";
 
-/// A path, what was used of it, and what is below.
+/// A path with its uses, and the paths below it.
 #[derive(Debug, Default)]
 struct Place {
     below: BTreeMap<Vec<u8>, Place>,
     times: BTreeMap<Capability, u64>,
     denied: BTreeMap<String, u64>,
     programs: BTreeSet<String>,
-    /// It was found, or made.
+    /// The path existed, or was created.
     found: bool,
 }
 
@@ -101,7 +101,7 @@ fn facts(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
     )
 }
 
-/// The place of `path` in the one tree or the other.
+/// The place of `path` in one of the two trees.
 fn pick<'t>(
     inside: &'t mut Place,
     outside: &'t mut Place,
@@ -116,7 +116,7 @@ fn pick<'t>(
     names.fold(tree, |place, name| place.below.entry(name.to_vec()).or_default())
 }
 
-/// What was refused, each with its way out.
+/// The denials, each with its suggestion.
 fn table_of_denials(text: &mut String, learned: &Learned<'_>) {
     let denials = &learned.ran.denials;
     let advisor = Advisor::of(learned.context, &learned.ran.prepared);
@@ -157,7 +157,7 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
 }
 
 impl Place {
-    /// Writes what is below the place at `path`, and first the place itself where it was used.
+    /// Writes the place at `path` itself, if it was used, and then everything below it.
     fn write_all(&self, text: &mut String, path: &str, open: bool) {
         if !self.programs.is_empty() {
             let _ =
@@ -170,7 +170,7 @@ impl Place {
 
     fn write(&self, text: &mut String, above: &str, name: &[u8], open: bool) {
         let mut label = escaped(&shown(name));
-        // Directories that were only passed through are one line with what they lead to.
+        // Directories that were only passed through share a line with the next one.
         let mut place = self;
         while place.programs.is_empty()
             && let (1, Some((name, only))) = (place.below.len(), place.below.iter().next())
@@ -205,7 +205,7 @@ impl Place {
         format!(" data-words=\"{path} {}\"", words.join(" "))
     }
 
-    /// What was used of it, and by whom.
+    /// The uses, and the programs.
     fn facts(&self) -> String {
         let mut text = String::new();
         for (capability, times) in &self.times {
@@ -225,7 +225,7 @@ impl Place {
         text
     }
 
-    /// How much is below it.
+    /// The number of used paths below it.
     fn rest(&self) -> String {
         let paths = usage_counts::counted(self.count() as u64, "path");
         format!(" <span class=\"rest\">({paths})</span>")
@@ -237,7 +237,7 @@ impl Place {
     }
 }
 
-/// Text as HTML has it, between tags and in quotes.
+/// Text escaped for HTML, both between tags and in quotes.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,5 +1,5 @@
-//! What the policy file of a workspace says beside the rules that are learned: it held meanwhile, and goes along into
-//! the file that can take its place.
+//! Copies the parts of a workspace's policy file that are not learned. They applied during learning, so the learned
+//! file contains them, too, and can replace the old one.
 
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -11,14 +11,14 @@ use crate::error::Failure;
 use crate::error::diagnostic::Diagnostic;
 use crate::error::source::Source;
 
-/// What is known of the policy that it goes into.
+/// Properties of the policy that is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<'a> {
-    /// The tool whose rules are learned, if they are of one.
+    /// The tool whose rules are learned, if they are a tool's.
     pub(crate) tool: Option<&'a str>,
     /// Rules about hosts are learned, too.
     pub(crate) has_hosts: bool,
-    /// It is written into the workspace, and so has no more of the user's trust than the file there.
+    /// The policy is written into the workspace, so the user trusts it no more than the old file.
     pub(crate) is_inside: bool,
 }
 
@@ -28,16 +28,16 @@ pub(crate) struct Carried {
     pub(super) text: String,
     /// The parts that are in the text.
     pub(super) names: Vec<String>,
-    /// The parts that cannot be, each with the reason.
+    /// The parts that cannot be copied, each with the reason.
     pub(super) left: Vec<(String, &'static str)>,
-    /// The tool has a table below `conversation` there, beside which none of the other spelling can stand.
+    /// The file has a table for the tool below `conversation`. The tool cannot have a table in the other spelling, too.
     pub(super) is_spelled_as_jp: bool,
 }
 
-/// What becomes of a part.
+/// The decision about a part.
 enum Fate {
     Stays,
-    /// What is learned stands in its place.
+    /// Learned rules replace it.
     Replaced,
     Left(&'static str),
 }
@@ -72,10 +72,10 @@ impl Target<'_> {
 }
 
 impl Carried {
-    /// What goes along of the workspace's file, as it was for the run, into `target`; nothing where there is none.
+    /// The parts of the workspace's file, as it was for the run, that go into `target`. Empty if there is no file.
     ///
     /// # Errors
-    /// Where it is no TOML.
+    /// It is not TOML.
     pub(crate) fn of_workspace(ran: &Prepared, target: Target<'_>) -> Result<Self, Failure> {
         let file = ran.workspace_file.as_ref().map(|source| Self::of(source, target));
         file.transpose().map(Option::unwrap_or_default).map_err(Failure::Configuration)
@@ -93,7 +93,7 @@ impl Carried {
         Ok(carried)
     }
 
-    /// Notes that a part is in the text: of `access`, and of all tools, by what is in it.
+    /// Records that a part is in the text. Parts of `access` and of all tools are named one level deeper.
     fn note(&mut self, keys: &[&str]) {
         let depth = if let Some(&("access" | "tools")) = keys.first() { 2 } else { 1 };
         let name = named(keys.get(..depth).unwrap_or(keys));
@@ -103,7 +103,7 @@ impl Carried {
     }
 }
 
-/// Writes tables as headers with keys below them, comments left out.
+/// Writes tables as headers with keys below them, without comments.
 struct Writer<'a> {
     source: &'a str,
     target: Target<'a>,
@@ -140,7 +140,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The entries that go along; of the others it is noted why not.
+    /// The entries that are copied. Records the reason for the others.
     fn kept(
         &self,
         carried: &mut Carried,
@@ -188,13 +188,13 @@ impl<'a> Writer<'a> {
                 };
                 format!("{{ {} }}", listed(entries.iter().map(pair).collect()))
             }
-            // As it is written: numbers and dates are not understood.
+            // Copied literally: numbers and dates are not interpreted.
             _ => self.source.get(node.span.clone()).unwrap_or_default().to_owned(),
         }
     }
 }
 
-/// What has headers of its own.
+/// A value with headers of its own.
 enum Sections<'n> {
     One(&'n [Entry<'n>]),
     Many(Vec<&'n [Entry<'n>]>),
@@ -213,7 +213,7 @@ fn sections<'n>(node: &'n Node<'n>) -> Option<Sections<'n>> {
     }
 }
 
-/// Keys as a header has them.
+/// Keys in the format of a header.
 fn named(keys: &[&str]) -> String {
     keys.iter().map(|key| rule_text::key(key)).collect::<Vec<_>>().join(".")
 }
@@ -236,7 +236,7 @@ mod tests {
         [tools.t]\nsource = 'local'\ncommand.since = 2020-01-01\n\
         [[tools.t.access.fs]]\npath = '.'\n[tools.u.sandbox]\nfilesystem.allow = ['src']\n";
 
-    /// What a text says, whatever the order and the form.
+    /// The meaning of a text, without order and format.
     fn said(text: &str) -> String {
         fn words(node: &Node<'_>) -> String {
             match &node.value {
@@ -280,7 +280,7 @@ mod tests {
         assert!(!older.text.contains("tools.u"), "{}", older.text);
     }
 
-    /// JP's own table of the tool stays as it is: its rules are written there.
+    /// JP's own table of the tool stays as it is: the tool's rules are written into it.
     #[test]
     fn what_jp_has_of_a_tool_goes_along() {
         let text = "assistant = 1\n[conversation]\ntitle = 'x'\n[conversation.tools.t]\nenable = true\n\
@@ -296,7 +296,7 @@ mod tests {
         assert!(!carried(text, Some("v"), false, true).is_spelled_as_jp);
     }
 
-    /// Nobody approved what it would open there.
+    /// Nobody approved the paths that it would open there.
     #[test]
     fn nothing_that_opens_becomes_the_users_own_word() {
         let outside = carried(FILE, None, false, false);

@@ -1,4 +1,4 @@
-//! What a run needed, as `learn` writes it down.
+//! Defines the result of learning, which the writers of `learn` use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ use crate::learn::tree::Rule;
 use crate::learn::usage_counts::Tally;
 use crate::record::usage::{Use, Uses};
 
-/// What was learned.
+/// The result of learning.
 #[derive(Debug)]
 pub(crate) struct Learned<'a> {
     /// The program, and its arguments.
@@ -23,27 +23,27 @@ pub(crate) struct Learned<'a> {
     pub(crate) uses: &'a Uses,
     /// The policy, sorted by path.
     pub(crate) rules: Vec<Rule>,
-    /// What each rule was used for.
+    /// The uses of each rule.
     pub(crate) tallies: Vec<Tally>,
-    /// What was used outside of the workspace that is not granted to everything.
+    /// The uses outside of the workspace that not every program is granted.
     pub(crate) outside: Outside,
-    /// Where it connected to.
+    /// The hosts that it connected to.
     pub(crate) hosts: Hosts,
-    /// What the workspace's file says beside.
+    /// The other parts of the workspace's policy file.
     pub(crate) carried: Carried,
     /// Uses that the rules do not allow.
     pub(crate) refused: Vec<&'a Use>,
-    /// Directories with more than can have rules of their own, and how much of that was not used.
+    /// Directories with too many entries for rules of their own, and how many of these were not used.
     pub(crate) crowds: BTreeMap<Vec<u8>, usize>,
-    /// What was to be removed or moved, and stayed: no rule is for that.
+    /// Entries that were to be deleted or moved, but stayed. No rule is for that.
     pub(crate) kept: BTreeSet<Vec<u8>>,
-    /// Auto-run files that were changed: no rule is for that.
+    /// Auto-run files that were changed. No rule is for that.
     pub(crate) autorun: BTreeSet<Vec<u8>>,
     /// Directories that no rule opens, whatever was used in them.
     pub(crate) shut: Shut,
-    /// Directories among what the rules grant that were not searched for secrets.
+    /// Directories granted by the rules that were not searched for secrets.
     pub(crate) unsearched: BTreeSet<Vec<u8>>,
-    /// The same of what they do not grant: links in these were not seen.
+    /// Directories not granted by them that were not searched: symlinks in these are unknown.
     pub(crate) unseen: BTreeSet<Vec<u8>>,
     pub(crate) tool: Option<&'a str>,
     pub(crate) options: &'a Options,

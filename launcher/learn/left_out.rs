@@ -1,5 +1,5 @@
-//! What is left out of the rules: changes of auto-run files, which nobody learns, and what shuts directories for nothing.
-//! Used by the search for rules.
+//! Leaves out of the rules: changes of auto-run files, which are never learned, and needless rules that shut
+//! directories. Used by the search for rules.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::learn::learned::Learned;
 use crate::record::usage::{self, Use};
 
 impl Learned<'_> {
-    /// The uses that change no auto-run file; keeps which files the others changed.
+    /// The uses that change no auto-run file. Records the files that the others changed.
     pub(super) fn leave_out_autorun<'u>(
         &mut self,
         stage: &Stage<'_>,
@@ -22,8 +22,8 @@ impl Learned<'_> {
         uses.into_iter().filter(|one| stage.changed_autorun(one).next().is_none()).collect()
     }
 
-    /// Leaves configurations of git that were changed to the rule around them, where that lets files be changed: then
-    /// ordinary changes pass the next time, and others are asked about.
+    /// Leaves changed git configurations to the rule around them, if that allows changing files. Then the next run
+    /// allows ordinary changes, and prompts for others.
     pub(super) fn leave_to_vetting(&mut self, stage: &Stage<'_>) {
         let changes = Capabilities::READ.union(Capabilities::CREATE).union(Capabilities::UPDATE);
         let is_left = |rules: &[Rule], path: &[u8]| {
@@ -37,7 +37,7 @@ impl Learned<'_> {
         self.autorun.retain(|path| !left.contains(path));
     }
 
-    /// Leaves out what shuts directories that nothing around them opens, and that refuses nothing.
+    /// Leaves out rules that shut a directory, if nothing around it opens it and the rule denies no use.
     pub(super) fn leave_out_shut(&mut self, stage: &Stage<'_>) {
         let rules = self.rules.clone();
         let asked = self.refused.iter().flat_map(|one| one.parts());

@@ -1,4 +1,4 @@
-//! What `learn` was asked for.
+//! Holds the state of a `learn` run.
 
 use std::fs::File;
 use std::io;
@@ -20,19 +20,19 @@ impl Lesson {
         Ok(Self { uses: Uses::new(file.try_clone()?), file, progress: Progress::new() })
     }
 
-    /// Where the supervisor records.
+    /// The file that the supervisor records to.
     pub(crate) fn recording(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// Shows what was recorded so far.
+    /// Shows the progress so far.
     pub(crate) fn look(&mut self) {
         if self.progress.is_due() && self.uses.read().is_ok() {
             self.progress.show(&self.uses);
         }
     }
 
-    /// Takes in the rest.
+    /// Reads the rest of the record.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         self.progress.clear();
         self.uses.read()?;

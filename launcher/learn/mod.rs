@@ -1,5 +1,5 @@
-//! `learn`: runs a program under the outer bounds alone, with every call judged by the supervisor, who
-//! records what is used; and makes of that the smallest policy under which it can do so again.
+//! Implements `learn`. Runs a program under the outer bounds alone, while the supervisor judges every call and records
+//! the uses. Then derives the smallest policy under which the program can do the same again.
 
 mod comments;
 pub(crate) mod exclusions;
@@ -34,15 +34,14 @@ use crate::learn::learned::Learned;
 use crate::learn::text::readable;
 use crate::record::usage::{How, Use};
 
-/// The file that a policy is written to unless another is named.
+/// The default file for the policy.
 pub(crate) const FILE: &str = "jp-confine.learned.toml";
 
-/// So often uses that only looked are taken up before the rest stays out.
+/// Limit on the rounds of the search for rules. Uses that only looked, and that no round took up, are left out.
 const ROUNDS: usize = 8;
 
-/// The rules that stand for these uses, and for the second names that were made of files. There is none on a link
-/// that leads outside, or nowhere at all: no policy with such a rule could be read again, unless the run put the link
-/// there.
+/// The rules for these uses, and for files that got hard links. There is none on a symlink that leads outside or
+/// dangles: a policy with such a rule could not be read again, unless the run created the symlink.
 fn rules_for(
     stage: &Stage<'_>,
     uses: &[&Use],
@@ -72,7 +71,7 @@ fn rules_for(
     Ok(rules(&opened))
 }
 
-/// What was used, whose names are links', and directories that are to stand for what is in them.
+/// The tree of uses, with symlinks marked, and with directories opened for their entries.
 fn tree_of(
     stage: &Stage<'_>,
     uses: &[&Use],
@@ -95,8 +94,8 @@ fn tree_of(
     tree
 }
 
-/// Leaves out rules that say what the one above them says, unless they are about what was used for less and is to be
-/// named, as what may hold a secret is.
+/// Removes rules that repeat the one above them. Keeps a rule for a path that was used for less and has to be named,
+/// since it may hold a secret.
 fn prune(rules: &mut Vec<Rule>, is_named: impl Fn(&[u8]) -> bool) {
     let mut place = 0;
     rules.sort_by_key(|rule| std::cmp::Reverse(rule.path.len()));
@@ -141,7 +140,8 @@ impl Learned<'_> {
         }
         exclusions::keep_denied(stage, &mut self.rules);
         self.crowds = exclusions::keep_what_was_there(stage, self.uses, &mut self.rules);
-        // What stays is what it is to be taken out of; what was used for less has its own rule until the end.
+        // Exclusions are taken out of the remaining rules. A path that was used for less keeps its own rule until the
+        // end.
         prune(&mut self.rules, |_| true);
         self.unsearched = exclusions::protect(stage, self.uses, &self.shut, &mut self.rules);
         prune(&mut self.rules, |path| stage.is_secret(path));
@@ -152,7 +152,7 @@ impl Learned<'_> {
         self.unseen = exclusions::unseen(stage, &self.rules);
         self.kept = stage.kept(&self.rules, self.uses)?;
         if self.rules.is_empty() {
-            // Without a rule nothing would be declared, and everything inside be granted.
+            // Without any rule nothing would be declared, and everything inside would be granted.
             let nothing = Capabilities::NONE;
             self.rules.push(Rule { path: Vec::new(), caps: nothing, purpose: Purpose::Withholds });
         }
@@ -161,7 +161,7 @@ impl Learned<'_> {
         Ok(())
     }
 
-    /// The keys of the table that the rules are of, if they are a tool's: as the workspace's file spells it.
+    /// The keys of the tool's table, spelled as in the workspace's file. Empty if the rules are not a tool's.
     pub(crate) fn table(&self) -> Vec<&str> {
         let Some(tool) = self.tool else { return Vec::new() };
         let whose =

@@ -1,4 +1,4 @@
-//! Where things were moved in the workspace: what is in a directory goes along.
+//! Tracks moves in the workspace: the contents of a directory move along.
 
 use std::collections::HashSet;
 
@@ -7,20 +7,20 @@ use super::tree::{is_below, join};
 use crate::record::generated_names;
 use crate::record::usage::{How, Part, Use, Uses, directory, name};
 
-/// So many places are looked for where one file stood.
+/// Limit on the former places of one file.
 const MOST: usize = 8;
 
 /// The moves of a run.
 #[derive(Debug)]
 pub(crate) struct Moves<'u> {
-    /// From where to where, workspace-relative.
+    /// Source and destination, relative to the workspace.
     pairs: Vec<(&'u [u8], &'u [u8])>,
-    /// What was made under names that will be others next time.
+    /// Entries created under generated names.
     drawn: HashSet<&'u [u8]>,
 }
 
 impl<'u> Moves<'u> {
-    /// All among `uses`.
+    /// All moves among `uses`.
     pub(crate) fn of(stage: &Stage<'_>, uses: &'u Uses) -> Self {
         let moved = |one: &&Use| matches!(one.how, How::Moved | How::Replaced | How::Exchanged);
         let pair = |one: &'u Use| Some((stage.inside(&one.path)?, stage.inside(&one.other)?));
@@ -37,8 +37,8 @@ impl<'u> Moves<'u> {
         self.pairs.iter().any(|(from, to)| is_in(path, from) || is_in(path, to))
     }
 
-    /// Where what is at `path` in the end stood, that place first, as the directories around it were moved, but for
-    /// names that will be others next time.
+    /// The places of the file that is at `path` in the end, that one first, as the directories around it were moved.
+    /// Places with generated names are left out.
     pub(crate) fn places(&self, path: &[u8]) -> Vec<Vec<u8>> {
         let mut places = vec![path.to_vec()];
         let mut next = 0;
@@ -55,13 +55,13 @@ impl<'u> Moves<'u> {
         places
     }
 
-    /// Where the directory at `path` stood when something may have been in it, as [`Self::places`].
+    /// The places of the directory at `path` when something may have been in it, as in [`Self::places`].
     pub(crate) fn places_of_directory(&self, path: &[u8]) -> Vec<Vec<u8>> {
         let entries = self.places(&join(path, b"."));
         entries.iter().map(|entry| directory(entry).to_vec()).collect()
     }
 
-    /// What came to be in the directory at `path` by being moved there, or has in it what was, by its name.
+    /// The names of entries in the directory at `path` that were moved there or from there, or contain a moved entry.
     pub(crate) fn arrived(&self, path: &[u8]) -> impl Iterator<Item = &'u [u8]> {
         let ends = self.pairs.iter().flat_map(|&(from, to)| [from, to]);
         let inside = ends.filter_map(move |end| end.strip_prefix(path));

@@ -1,4 +1,4 @@
-//! Files that `learn` writes.
+//! Checks and writes the output files of `learn`.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
@@ -17,13 +17,13 @@ use crate::output;
 use crate::sys::{signals, streams};
 use crate::text::quote;
 
-/// Where something is to be written.
+/// The destination of an output.
 #[derive(Debug)]
 pub(crate) struct Output {
     option: &'static str,
-    /// Absolute; `None` is standard output.
+    /// The absolute path. `None` is standard output.
     path: Option<PathBuf>,
-    /// What is written into as it is: standard output, once it is kept for this alone, or what is no file.
+    /// A stream to write into: standard output, once it is reserved for this output, or a path that is no regular file.
     kept: Option<File>,
     force: bool,
     root: PathBuf,
@@ -31,8 +31,8 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Checks `path`, as given with `option`, before anything is run; `-` is standard output, and so is what
-    /// leads there. A file that exists is not replaced without `force`; what is none, as a pipe, is never.
+    /// Checks `path`, given with `option`, before anything is run. `-` is standard output, and so are paths that lead
+    /// there. An existing file is not replaced without `force`. A special file, such as a pipe, is never replaced.
     pub(crate) fn open(
         context: &Context,
         root: &Path,
@@ -54,7 +54,7 @@ impl Output {
         Ok(output)
     }
 
-    /// The path from where people stand, or the whole path; `None` for standard output.
+    /// The path relative to the current directory, or the whole path. `None` for standard output.
     pub(crate) fn seen(&self) -> Option<&Path> {
         let path = self.path.as_deref()?;
         Some(path.strip_prefix(&self.cwd).unwrap_or(path))
@@ -65,7 +65,7 @@ impl Output {
         self.seen().map(|path| quote::printable(path.as_os_str().as_encoded_bytes()))
     }
 
-    /// Whether both go to one file.
+    /// Whether both go to the same file.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let place = |output: &Self| output.place(output.path.as_deref()?).ok();
         place(self).is_some_and(|own| place(other).is_some_and(|it| it.path() == own.path()))
@@ -77,19 +77,19 @@ impl Output {
         place.is_some_and(|place| place.path().starts_with(&self.root))
     }
 
-    /// Writes `text`, in one step. The run may have made links meanwhile, so all is checked again.
+    /// Writes `text` in one step. The run may have created links meanwhile, so everything is checked again.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
         if let Some(kept) = self.kept.as_ref() {
             return self.write_into(kept, text);
         }
         let Some(path) = &self.path else { return output::output(text) };
         let place = self.check(path)?;
-        // Of the error only its kind: the file has another name while it is written.
+        // The error is reported by its kind only: it names the temporary file.
         let put = place.put(text.as_bytes(), self.force);
         put.map_err(|error| self.failure(&error.kind().to_string()))
     }
 
-    /// Who reads it may have had enough.
+    /// Writes into the stream. A reader that closed a pipe has read enough.
     fn write_into(&self, mut kept: &File, text: &str) -> Result<(), Failure> {
         if self.path.is_none() {
             return output::output_to(&mut kept, text);
@@ -103,15 +103,15 @@ impl Output {
         }
     }
 
-    /// Where `path` leads, less a symlink at its end. The launcher is not confined: a symlink on the way that a run could
-    /// have made is followed nowhere.
+    /// The place that `path` leads to, except for a symlink at its end. The launcher is not confined, so it follows no
+    /// symlink on the way that a run could have created.
     fn place(&self, path: &Path) -> Result<Place, Failure> {
         Place::of(Path::new("/"), path).map_err(|why| why.failure(self.option, path))
     }
 
-    /// What is at `place`, where it is neither a file nor to become one. No link is followed, which a run may have made,
-    /// but those by which the system names what this process was given. It is held while it is looked at: its name may
-    /// lead elsewhere by the time that it is opened.
+    /// Opens the stream at `place`, if that is neither a regular file nor a path for a new one. Follows no link, since
+    /// a run may have created it, except those by which the system names this process's own files. Pins the file while
+    /// it is examined: its name may lead elsewhere by the time it is opened.
     fn stream(&self, place: &Place) -> Result<Option<File>, Failure> {
         let is_given = is_given(place.path());
         let links = if is_given { OFlags::empty() } else { OFlags::NOFOLLOW };
@@ -135,8 +135,8 @@ impl Output {
         }
     }
 
-    /// The [`Self::place`] of a file, if it can be written; a link at its end is replaced, never followed. What can be
-    /// told before the run is not to cost what was learned by it.
+    /// The [`Self::place`] of a file, if it can be written. A symlink at its end is replaced, never followed. Problems
+    /// are found before the run, so that they do not cost the results.
     fn check(&self, path: &Path) -> Result<Place, Failure> {
         let place = self.place(path)?;
         let failure = |error: io::Error| self.failure(&error.to_string());
@@ -164,11 +164,11 @@ impl Output {
     }
 }
 
-/// Keeps standard output for the one of `outputs` that goes there: what programs write to it goes to standard error
-/// from now on.
+/// Reserves standard output for the one of `outputs` that goes there. From now on, programs that write to it write to
+/// standard error.
 ///
 /// # Errors
-/// Where it was closed, or several go there.
+/// Standard output was closed, or several outputs go there.
 pub(crate) fn take_standard_output<'o>(
     outputs: impl Iterator<Item = &'o mut Output>,
 ) -> Result<(), Failure> {
@@ -188,7 +188,7 @@ pub(crate) fn take_standard_output<'o>(
     Ok(())
 }
 
-/// Whether the system has standard output at `path`, as `/dev/stdout`.
+/// Whether `path` is the system's name for standard output, such as `/dev/stdout`.
 fn is_standard_output(path: &Path) -> bool {
     let same = |found: Metadata| {
         fstat(stdout()).is_ok_and(|own| (own.st_dev, own.st_ino) == (found.dev(), found.ino()))
@@ -196,13 +196,13 @@ fn is_standard_output(path: &Path) -> bool {
     (path.starts_with("/dev") || path.starts_with("/proc")) && path.metadata().is_ok_and(same)
 }
 
-/// Whether the system has at `place` what this process was given.
+/// Whether `place` is the system's name for one of this process's files.
 fn is_given(place: &Path) -> bool {
     let own = Path::new("/proc").join(std::process::id().to_string()).join("fd");
     place.parent() == Some(&own) || ["/dev/stdout", "/dev/stderr"].map(Path::new).contains(&place)
 }
 
-/// Opens what is held, to write into it. Nobody is waited for that it is opened, but then for room in it.
+/// Opens a pinned file for writing. Opening does not wait for a reader, but writing waits for room.
 fn open_held(held: &OwnedFd) -> Result<OwnedFd, Errno> {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOCTTY | OFlags::CLOEXEC;
     let path = format!("/proc/self/fd/{}", held.as_raw_fd());

@@ -1,4 +1,4 @@
-//! What was learned, as a policy file and as a few lines for the person who waits.
+//! Writes the learned policy file, and a summary of a few lines for the person who waits.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,13 +16,13 @@ use crate::output;
 use crate::record::usage::{How, Use};
 use crate::text::quote;
 
-/// So many rules are listed for whoever waits.
+/// At most this many rules are listed in the summary.
 const LISTED: usize = 10;
 
-/// Longer names have a line of their own.
+/// Longer names get a line of their own.
 const WIDEST: usize = 40;
 
-/// Longer commands are cut: the policy is to be read.
+/// Longer commands are cut, so that the policy stays readable.
 const LONGEST: usize = 72;
 
 /// The policy file.
@@ -45,7 +45,7 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
     text
 }
 
-/// From what it was learned, and what else counted.
+/// The command and status that it was learned from, and other options that applied.
 fn head(learned: &Learned<'_>) -> String {
     let mut text = format!(
         "# Learned by jp-confine (exit status {}) from:\n#   {}\n",
@@ -80,7 +80,7 @@ fn head(learned: &Learned<'_>) -> String {
     text
 }
 
-/// What the workspace's file says beside, and what of it cannot go along.
+/// The other parts of the workspace's file, and those that cannot be copied.
 fn carried(carried: &Carried) -> String {
     let mut text = String::new();
     if !carried.names.is_empty() {
@@ -93,7 +93,7 @@ fn carried(carried: &Carried) -> String {
     text
 }
 
-/// The end of the run: what was learned, and how to use it.
+/// The report at the end of the run: what was learned, and how to use it.
 pub(crate) fn summary(
     learned: &Learned<'_>,
     policy: &Output,
@@ -166,7 +166,7 @@ pub(crate) fn summary(
     lines
 }
 
-/// Where what was not used goes along, as it is too much for rules of its own.
+/// The directories whose unused entries are granted, too, since there are too many for rules of their own.
 fn crowds(learned: &Learned<'_>) -> Option<String> {
     let counted = |rule: &Rule| {
         let others = learned.crowds.get(&rule.path)?;
@@ -178,7 +178,7 @@ fn crowds(learned: &Learned<'_>) -> Option<String> {
     (!names.is_empty()).then(|| format!("{why}: {}", usage_counts::first(&names)))
 }
 
-/// What is granted and may have secrets in it that nobody knows of, and what may have links to such.
+/// The granted directories that may contain unknown secrets, and the ones that may contain symlinks to such.
 fn unsearched(learned: &Learned<'_>) -> impl Iterator<Item = String> {
     let line = |why: &str, paths: &BTreeSet<Vec<u8>>| {
         let names: Vec<String> = paths.iter().map(|path| shown(path)).collect();
@@ -192,7 +192,7 @@ fn unsearched(learned: &Learned<'_>) -> impl Iterator<Item = String> {
     [line(secrets, &learned.unsearched), line(links, &learned.unseen)].into_iter().flatten()
 }
 
-/// What no rule opens, as that would open what may hold a secret.
+/// The directories that no rule opens, since that would open a path that may hold a secret.
 fn shut(learned: &Learned<'_>) -> Vec<String> {
     let kept = |rule: &Rule| {
         let directory = shown(&rule.path);
@@ -223,7 +223,7 @@ fn refused(learned: &Learned<'_>) -> Option<String> {
     };
     let mut names: Vec<String> = learned.refused.iter().map(what).collect();
     names.sort();
-    // By more programs than one.
+    // Several programs may have the same use.
     names.dedup();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let count = usage_counts::counted(names.len() as u64, "use");
@@ -231,7 +231,7 @@ fn refused(learned: &Learned<'_>) -> Option<String> {
     (!names.is_empty()).then(|| format!("{count} {what}: {}", usage_counts::first(&names)))
 }
 
-/// What was carried over, and what was not.
+/// The parts that were carried over, and those that were not.
 fn beside(carried: &Carried) -> Vec<String> {
     let names: Vec<String> = carried.names.iter().map(|name| quote::path(name)).collect();
     let stays = (!names.is_empty())
@@ -252,7 +252,7 @@ fn of_file(file: &Path) -> String {
     format!("-p {}", quote::operand(file.as_os_str().as_encoded_bytes()))
 }
 
-/// Names, and what stands behind each in one column; below a name that is too long for that.
+/// Names, with their texts in one column. After a name that is too long, the text goes on its own line.
 fn table(rows: &[(String, String)]) -> Vec<String> {
     let fits = |name: &&String| output::width(name) <= WIDEST;
     let names = rows.iter().map(|(name, _)| name);
@@ -266,7 +266,7 @@ fn table(rows: &[(String, String)]) -> Vec<String> {
     rows.iter().map(row).collect()
 }
 
-/// The command as one would type it, if it is not long.
+/// The command as a user would type it, cut if it is long.
 pub(super) fn command(learned: &Learned<'_>) -> String {
     let words = learned.command.iter().map(|word| quote::quoted(word.as_encoded_bytes()));
     let line = words.collect::<Vec<_>>().join(" ");

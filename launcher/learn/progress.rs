@@ -1,4 +1,4 @@
-//! How far learning has come, shown where it is in nobody's way.
+//! Shows the progress of learning in the window title, where it disturbs no output.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use super::usage_counts;
 use crate::output::Screen;
 use crate::record::usage::Uses;
 
-/// How often what is shown changes.
+/// Interval between updates of the display.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// What may be shown.
+/// The display of the progress.
 #[derive(Debug)]
 pub(crate) struct Progress {
     screen: Option<Screen>,
@@ -18,22 +18,22 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// To whoever watches, if anybody does.
+    /// Finds the terminal of the person who watches, if there is one.
     pub(crate) fn new() -> Self {
         let kind = std::env::var("TERM").unwrap_or_default();
         Self { screen: Screen::find(&kind), last: Instant::now(), shown: None }
     }
 
-    /// Whether it is time for more, and nobody uses the terminal as a screen.
+    /// Whether an update is due, and no program uses the terminal as a screen.
     pub(crate) fn is_due(&self) -> bool {
         self.last.elapsed() >= PERIOD && self.screen.as_ref().is_some_and(Screen::is_free)
     }
 
-    /// Shows what is known so far.
+    /// Shows the uses known so far.
     pub(crate) fn show(&mut self, uses: &Uses) {
         self.last = Instant::now();
         let (count, by) = (uses.counts.len(), usage_counts::by_all(uses));
-        // How often each occurred is told in the end.
+        // The number of occurrences is reported at the end.
         let text = format!("jp-confine learn: {count} different uses{by}");
         if let Some(screen) = &self.screen
             && self.shown.as_ref() != Some(&text)
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// Takes it away.
+    /// Removes the display.
     pub(crate) fn clear(&mut self) {
         if let (Some(screen), Some(_)) = (&self.screen, self.shown.take()) {
             screen.clear();

@@ -1,5 +1,5 @@
-//! Whether learned rules would allow what they were learned from: the evaluator is asked again, and
-//! what it denies is added.
+//! Tests whether learned rules allow the uses that they were learned from: asks the evaluator again, and adds the
+//! denied rights.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -23,33 +23,33 @@ use crate::error::Failure;
 use crate::record::usage::{How, Use, Uses, directory};
 use crate::sys::path::path_of;
 
-/// So often rules are widened before what is still denied stays so.
+/// Limit on widening rules. Uses that are denied after that stay denied.
 const ROUNDS: usize = 32;
 
-/// Where rules are tried.
+/// The environment in which rules are tried.
 #[derive(Debug)]
 pub(crate) struct Stage<'a> {
     /// The canonical workspace.
     pub(crate) root: &'a Path,
-    /// What is granted besides the rules: by the baseline, profiles and options.
+    /// The grants beside the rules: by the baseline, profiles and options.
     around: Vec<Grant>,
-    /// What is on the list of sensitive paths.
+    /// The list of sensitive paths.
     sensitive: &'a Tiers,
-    /// What is on the list of auto-run files.
+    /// The list of auto-run files.
     autorun: &'a Tiers,
-    /// What the rules of files granted nothing on, in whose place the learned ones are.
+    /// The paths on which the file rules that the learned ones replace granted nothing.
     set_aside: &'a [PathBuf],
-    /// What stood in the workspace before the run.
+    /// The entries of the workspace before the run.
     pub(crate) before: Listing,
-    /// What stands there now.
+    /// The entries of the workspace now.
     pub(crate) now: Listing,
-    /// Where links lead in the workspace that have names of secrets, or had then.
+    /// The targets in the workspace of symlinks that have names of secrets, now or before the run.
     led_to: BTreeSet<PathBuf>,
 }
 
 impl<'a> Stage<'a> {
-    /// Of a run in the workspace `root` under this policy: what it grants inside is what the rules are to
-    /// take the place of, but for what it denies.
+    /// For a run in the workspace `root` under this policy. The learned rules replace its grants inside, but not its
+    /// denials.
     pub(crate) fn new(root: &'a Path, before: Listing, policy: &'a Prepared, uses: &Uses) -> Self {
         let stays = |grant: &&Grant| {
             canonical::below(root, &grant.anchor).is_none()
@@ -67,7 +67,7 @@ impl<'a> Stage<'a> {
         stage
     }
 
-    /// Where links of the names of secrets lead in the workspace, or did before the run.
+    /// The targets in the workspace of symlinks with names of secrets, now or before the run.
     fn led_to_by_secrets(&self) -> BTreeSet<PathBuf> {
         let listings = [&self.before, &self.now].into_iter();
         let led = listings.flat_map(|listing| listing.targets(|path| self.is_secret(path)));
@@ -76,8 +76,9 @@ impl<'a> Stage<'a> {
             .collect()
     }
 
-    /// Whether what is at `path` in the workspace may hold a secret: by its name, be it that of a link, or because
-    /// somebody says so, or granted nothing there. A broader rule would have a person asked about that.
+    /// Whether the entry at `path` in the workspace may hold a secret. Its own name may tell so, or the name of a
+    /// symlink to it. It may be on a list, or a replaced rule may have granted nothing on it. A broader rule would
+    /// cause a prompt for it.
     pub(crate) fn is_secret(&self, path: &[u8]) -> bool {
         let is_below = |apart: &PathBuf| self.place(path).starts_with(apart);
         sensitive_names::is_secret(path)
@@ -91,21 +92,21 @@ impl<'a> Stage<'a> {
         self.sensitive.is_sensitive(&self.place(path))
     }
 
-    /// Whether the path, relative to the workspace, is a configuration of git, of which ordinary changes need no rule of
-    /// their own.
+    /// Whether the path, relative to the workspace, is a git configuration, for which ordinary changes need no rule.
     pub(crate) fn is_git_config(&self, path: &[u8]) -> bool {
         let place = self.place(path);
         self.autorun.autorun_entry(&place, &place).is_some_and(|(_, entry)| entry.is_git_config)
     }
 
-    /// The auto-run files in the workspace that a use changes: no rule is learned for that, as it would allow it for good.
+    /// The auto-run files in the workspace that a use changes. No rule is learned for that: it would allow it
+    /// permanently.
     pub(crate) fn changed_autorun<'u>(&self, one: &'u Use) -> impl Iterator<Item = &'u [u8]> {
         let changed = one.parts().filter(|part| part.caps.intersects(Capabilities::WRITE));
         let inside = changed.filter_map(|part| self.inside(part.path)).collect::<Vec<_>>();
         inside.into_iter().filter(|path| self.autorun.is_autorun(&self.place(path)))
     }
 
-    /// What options and files deny in the workspace: nobody learns to do without that.
+    /// The paths in the workspace that options and files deny. Learning does not lift these denials.
     pub(crate) fn denied(&self) -> impl Iterator<Item = &[u8]> {
         let denials = self.around.iter().filter(|grant| {
             grant.caps.is_empty() && !matches!(grant.kind, GrantKind::Control | GrantKind::Hidden)
@@ -113,29 +114,29 @@ impl<'a> Stage<'a> {
         denials.filter_map(|grant| self.inside(grant.anchor.as_os_str().as_bytes()))
     }
 
-    /// The path of what is at `path` in the workspace.
+    /// The absolute path of `path` in the workspace.
     pub(crate) fn place(&self, path: &[u8]) -> PathBuf {
         if path.is_empty() { self.root.to_owned() } else { self.root.join(OsStr::from_bytes(path)) }
     }
 
-    /// Whether something is at `path` in the workspace, be it a link.
+    /// Whether there is an entry at `path` in the workspace, even if it is a symlink.
     pub(crate) fn is_there(&self, path: &[u8]) -> bool {
         self.place(path).symlink_metadata().is_ok()
     }
 
-    /// `path` as seen from the workspace, if it is in it.
+    /// `path` relative to the workspace, if it is inside.
     pub(crate) fn inside<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
         inside(self.root, path)
     }
 
-    /// Directories of which it is not known what they hold, or held before, as there are too many entries.
+    /// Directories whose present or former entries are unknown, since the workspace has too many entries.
     pub(crate) fn left(&self) -> impl Iterator<Item = &[u8]> {
         let left_before = self.before.left().filter(|path| !self.now.lists(path));
         self.now.left().chain(left_before)
     }
 
-    /// Whether a policy file can have a rule for `path`: it is text, and what it leads to must be in the workspace. What
-    /// the run closed stands for what it was.
+    /// Whether a policy file can have a rule for `path`: it has to be text, and its target has to be in the workspace.
+    /// A path that the run made inaccessible counts as it was before.
     pub(crate) fn can_stand(&self, path: &[u8]) -> bool {
         let stands = match canonical::resolve(self.root, &self.place(path), Op::Content) {
             Ok(found) => canonical::below(self.root, &found.path).is_some(),
@@ -144,13 +145,13 @@ impl<'a> Stage<'a> {
         can_be_written(path) && (stands || self.is_kept_by_name(path) && self.is_link(path))
     }
 
-    /// Whether `path` is never left to the directory it is in, be a link there by now: none was before, and what was
-    /// had a name of its own to be withheld by.
+    /// Whether `path` is never covered by its directory's rule, even if it is a symlink by now. There was no symlink
+    /// before the run, so a rule could withhold the entry by its name.
     pub(crate) fn is_kept_by_name(&self, path: &[u8]) -> bool {
         self.is_apart(path) && !self.before.had(path)
     }
 
-    /// Whether what is at `path` is not granted along with the directory it is in.
+    /// Whether the entry at `path` is not granted along with its directory.
     pub(crate) fn is_apart(&self, path: &[u8]) -> bool {
         self.is_secret(path) || sensitive_names::decides_what_runs(path)
     }
@@ -171,7 +172,7 @@ impl<'a> Stage<'a> {
         std::iter::once(nothing).chain(granted).chain(around).collect()
     }
 
-    /// The uses that only looked for something, and would be refused under `rules`.
+    /// The uses that only looked for something, and that `rules` would deny.
     pub(crate) fn refused_looks<'u>(
         &self,
         rules: &[Rule],
@@ -188,8 +189,8 @@ impl<'a> Stage<'a> {
         Ok(uses.iter().filter(refused).copied().collect())
     }
 
-    /// What the directories of files lack that got second names among `uses`, where a rule on more than the file
-    /// decides: what the second name may be used for the first must be (spec §5.2, R5), and nothing else around it.
+    /// The rights that the directories of hard-linked files lack, if the rule that decides is on more than the file.
+    /// The first name needs all rights of the second (spec §5.2, R5), but nothing else around it does.
     pub(crate) fn lacking_for_links(
         &self,
         rules: &[Rule],
@@ -215,7 +216,7 @@ impl<'a> Stage<'a> {
         Ok(steps.filter_map(of_directory).collect())
     }
 
-    /// Where something stayed that was to be removed or moved, and `rules` would not even let the system say so.
+    /// Paths of entries that were to be deleted or moved but stayed, if `rules` would deny the attempt itself.
     pub(crate) fn kept(&self, rules: &[Rule], uses: &Uses) -> Result<BTreeSet<Vec<u8>>, Failure> {
         let image = self.image(&self.grants(rules))?;
         let image = image::parse_image(&image)?;
@@ -225,7 +226,7 @@ impl<'a> Stage<'a> {
         Ok(kept.filter_map(|one| self.inside(&one.path)).map(<[u8]>::to_vec).collect())
     }
 
-    /// Widens `rules` until they allow the `uses`; those that they still do not.
+    /// Widens `rules` until they allow the `uses`. Returns the uses that they still deny.
     pub(crate) fn widen<'u>(
         &self,
         rules: &mut Vec<Rule>,
@@ -252,14 +253,14 @@ impl<'a> Stage<'a> {
         Ok(refused)
     }
 
-    /// Has the rules grant what lacks; whether that changed them.
+    /// Adds the missing rights to the rules. Returns whether that changed them.
     fn add(&self, rules: &mut Vec<Rule>, step: &Step) -> bool {
         let Some(path) = self.inside(step.place.as_os_str().as_bytes()) else { return false };
         let place = nearest(rules, path);
         match place.and_then(|place| rules.get_mut(place)) {
             Some(rule) if rule.path == path || rule.purpose.is_for_others() => {
                 let wider = rule.caps.union(step.missing);
-                // What was taken out stays so.
+                // An exclusion stays.
                 let changes = wider != rule.caps && !rule.purpose.takes_out();
                 if changes {
                     rule.caps = wider;
@@ -277,17 +278,17 @@ impl<'a> Stage<'a> {
     }
 
     fn image(&self, grants: &[Grant]) -> Result<Vec<u8>, Failure> {
-        // Tiers hold by themselves: what they refused was not used.
+        // Tiers apply in any case: a use that they denied was no use.
         image::image_over(grants, None, &[Path::new("/")], self.root)
     }
 }
 
-/// `path` as seen from the workspace `root`, if it is in it.
+/// `path` relative to the workspace `root`, if it is inside.
 fn inside<'p>(root: &Path, path: &'p [u8]) -> Option<&'p [u8]> {
     canonical::below(root, path_of(path)).map(|path| path.as_os_str().as_bytes())
 }
 
-/// What lacks for a request, where.
+/// The rights that a request lacks, and where.
 fn lacks(image: &Image<'_>, grants: &[Grant], asked: Asked<'_>) -> Option<Vec<Step>> {
     match asked.judge(image) {
         Verdict::Allow => None,
@@ -295,8 +296,8 @@ fn lacks(image: &Image<'_>, grants: &[Grant], asked: Asked<'_>) -> Option<Vec<St
     }
 }
 
-/// Whether the program would be told what it was told, denied as it is: that something exists, or on the
-/// way to what is granted does not.
+/// Whether the denied program would get the same answer as before: that something exists, or that a path on the way to
+/// a granted one does not.
 fn is_no_secret(image: &Image<'_>, one: &Use, denial: Denial) -> bool {
     let visible = one.path.get(..denial.visible).unwrap_or(&one.path);
     match one.how {
@@ -305,7 +306,7 @@ fn is_no_secret(image: &Image<'_>, one: &Use, denial: Denial) -> bool {
     }
 }
 
-/// What must be allowed for a use to be possible, this time and the next.
+/// The requests that must be allowed for a use, this time and the next.
 fn requests(one: &Use) -> Vec<Asked<'_>> {
     let (from, to) = (Request::canonical(&one.path), Request::canonical(&one.other));
     let rename = |destination| Asked::Rename { from, to, destination };

@@ -1,4 +1,4 @@
-//! What names tell: which files hold secrets, and which decide what runs.
+//! Recognises, by their names, files that hold secrets and files that decide what runs.
 
 use crate::record::usage::{directory, name};
 
@@ -34,13 +34,13 @@ const SECRET_NAMES: [&[u8]; 29] = [
     b"key.txt",
     b"keys.txt",
 ];
-/// The same, be there a dot before it: all in such a directory may hold a secret.
+/// Names of directories, also with a leading dot, in which every file may hold a secret.
 const SECRET_DIRECTORIES: [&[u8]; 5] =
     [b"secret", b"secrets", b"private", b"credentials", b"passwords"];
-/// Beginnings of such names.
+/// Prefixes of such names.
 const SECRET_STARTS: [&[u8]; 6] =
     [b".env.", b".env-", b".env_", b".dev.vars.", b"id_", b"terraform.tfstate"];
-/// Endings of such names.
+/// Suffixes of such names.
 const SECRET_ENDS: [&[u8]; 23] = [
     b".env",
     b".p8",
@@ -66,7 +66,7 @@ const SECRET_ENDS: [&[u8]; 23] = [
     b"_ecdsa",
     b"_ed25519",
 ];
-/// Beginnings of the names of such files, sources apart.
+/// Prefixes of names of files that hold secrets, unless they are source files.
 const SECRET_FILE_STARTS: [&[u8]; 5] =
     [b"env.", b"secring.", b".vault_pass", b".vault-pass", b"privatekey"];
 /// Words, and ends of words, in the names of files that hold secrets.
@@ -94,10 +94,10 @@ const SECRET_WORDS: [&[u8]; 22] = [
     b"rootkey",
     b"privkey",
 ];
-/// Words that say so behind another one, as in `deploy_key`.
+/// Words that mark a secret after another word, as in `deploy_key`.
 const SECRET_SECOND_WORDS: [&[u8]; 2] = [b"key", b"keys"];
-/// What stands behind a dot in the names of sources, of what is built of them, and of pictures: their words tell what
-/// they are about, not what they hold.
+/// Extensions of source files, build products and pictures. The words in such names tell what the file is about, not
+/// what it holds.
 const CODE: [&[u8]; 62] = [
     b"a", b"c", b"cc", b"cjs", b"class", b"clj", b"cpp", b"cs", b"css", b"cts", b"cxx", b"d",
     b"dart", b"ejs", b"erb", b"erl", b"ex", b"exs", b"gif", b"go", b"h", b"hbs", b"hh", b"hpp",
@@ -106,11 +106,11 @@ const CODE: [&[u8]; 62] = [
     b"rb", b"rlib", b"rmeta", b"rs", b"sass", b"scala", b"scss", b"so", b"svelte", b"svg",
     b"swift", b"ts", b"tsx", b"vue",
 ];
-/// What is in the names of files with the key of a service account, which are JSON.
+/// Parts of the names of files with the key of a service account, which are JSON.
 const ACCOUNTS: [&[u8]; 3] = [b"service-account", b"service_account", b"serviceaccount"];
-/// Endings that editors and people give to what was there before.
+/// Suffixes that editors and people give to earlier versions.
 const BACKUPS: [&[u8]; 5] = [b"~", b".bak", b".old", b".orig", b".backup"];
-/// Files whose names alone tell nothing, with the directories that they are in.
+/// Files that are identified only together with the name of their directory.
 const SECRET_PLACES: [[&[u8]; 2]; 6] = [
     [b".docker", b"config.json"],
     [b".kube", b"config"],
@@ -119,20 +119,20 @@ const SECRET_PLACES: [[&[u8]; 2]; 6] = [
     [b".gradle", b"gradle.properties"],
     [b"gh", b"hosts.yml"],
 ];
-/// The same of such at the top of the workspace: elsewhere translations are called so.
+/// The same for a file at the top of the workspace. Elsewhere this is a usual name for translations.
 const SECRET_AT_TOP: &[u8] = b"auth.json";
-/// What in `.git`, or what stands for it, says which programs git runs, or where else it finds that said.
+/// Entries of `.git`, or of its stand-in, that say which programs git runs, or where git looks for that.
 const DECIDE_IN_GIT: [&[u8]; 4] = [b"hooks", b"config", b"config.worktree", b"commondir"];
-/// The same of what git keeps for each further working tree.
+/// The same for the directory of each linked working tree.
 const DECIDE_IN_WORKTREE: [&[u8]; 3] = [b"commondir", b"gitdir", b"config.worktree"];
-/// The same where names do not tell which of both it is.
+/// The same if names do not tell which of the two it is.
 const DECIDE_IN_EITHER: [&[u8]; 5] =
     [b"hooks", b"config", b"config.worktree", b"commondir", b"gitdir"];
 /// The same in `.hg`.
 const DECIDE_IN_HG: [&[u8]; 3] = [b"hgrc", b"hgrc-not-shared", b"sharedpath"];
 
-/// Whether what is at this path, workspace-relative, may hold a secret, by its name or that of a directory it is in:
-/// be it a file or a directory.
+/// Whether the file or directory at this path, relative to the workspace, may hold a secret, by its name or that of a
+/// directory above.
 pub(crate) fn is_secret(path: &[u8]) -> bool {
     let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
     path == SECRET_AT_TOP
@@ -140,7 +140,7 @@ pub(crate) fn is_secret(path: &[u8]) -> bool {
         || names.windows(2).any(|pair| SECRET_PLACES.iter().any(|place| pair == place))
 }
 
-/// Whether what is at this path, if that is a file, may hold a secret by the words of its name, or its beginning.
+/// Whether the entry at this path, if it is a file, may hold a secret, by the words or the beginning of its name.
 pub(crate) fn is_secret_file(path: &[u8]) -> bool {
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_ascii_lowercase();
     let mut suffixes = name.split(|&byte| byte == b'.').skip(1);
@@ -162,7 +162,7 @@ fn has_secret_second_word(name: &[u8]) -> bool {
     })
 }
 
-/// Whoever gives such a name does not mind its case. A copy may have a dot before it, too.
+/// Ignores case, as people do who give such names. A copy may also have a leading dot.
 fn is_secret_name(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     let is_copy_of_secret = |of: &[u8]| {
@@ -172,7 +172,7 @@ fn is_secret_name(name: &[u8]) -> bool {
     is_secret_in_lower_case(&name) || copied(&name).is_some_and(is_copy_of_secret)
 }
 
-/// The name of what a file is a copy of, as editors, people, and programs that count copies name them.
+/// The name of the original of a copy, as editors, people, and programs that count copies name them.
 fn copied(name: &[u8]) -> Option<&[u8]> {
     let backed_up = BACKUPS.iter().find_map(|end| name.strip_suffix(*end));
     let dot = || name.iter().rposition(|&byte| byte == b'.').filter(|&at| at > 0);
@@ -192,36 +192,36 @@ fn is_secret_in_lower_case(name: &[u8]) -> bool {
         || name.ends_with(b".json") && ACCOUNTS.iter().any(|part| holds(part))
 }
 
-/// Whether it is where a history is kept, with what every version had in it and who else has it.
+/// Whether the name is that of a repository, which holds the contents of every version and the addresses of remotes.
 pub(crate) fn is_history(name: &[u8]) -> bool {
     [&b".git"[..], b".hg", b".svn"].contains(&name)
 }
 
-/// Whether what is at this path, workspace-relative, says what runs later and outside: whoever writes
-/// beside it need not write it.
+/// Whether the entry at this path, relative to the workspace, decides what runs later and outside. A program that
+/// writes files beside it need not write it.
 pub(crate) fn decides_what_runs(path: &[u8]) -> bool {
     deciders(directory(path)).contains(&name(path))
 }
 
-/// The names of what says so in the directory at this path, workspace-relative, be it there or not.
+/// The names of such entries in the directory at this path, relative to the workspace, whether they exist or not.
 pub(crate) fn deciders(directory: &[u8]) -> &'static [&'static [u8]] {
     let names: Vec<&[u8]> = directory.split(|&byte| byte == b'/').collect();
     let mut ways = (0..names.len()).filter_map(|start| names.get(start..)?.split_first());
     let found = ways.find_map(|(name, below)| match *name {
         b".hg" if below.is_empty() => Some(&DECIDE_IN_HG[..]),
-        // A repository without a working tree is called so, too.
+        // A bare repository has a name like this, too.
         name if name.ends_with(b".git") => Some(deciders_in_git(below)).filter(|it| !it.is_empty()),
         _ => None,
     });
     found.unwrap_or_default()
 }
 
-/// The same for a directory in `.git`, whose path from there has these names.
+/// The same for a directory in `.git` whose path from there has these names.
 fn deciders_in_git(names: &[&[u8]]) -> &'static [&'static [u8]] {
     match names {
         [] => &DECIDE_IN_GIT,
         [b"worktrees", _] => &DECIDE_IN_WORKTREE,
-        // A further working tree has submodules of its own.
+        // A linked working tree has its own submodules.
         [b"modules", module @ ..] | [b"worktrees", _, b"modules", module @ ..] => {
             deciders_in_modules(module)
         }
@@ -238,15 +238,15 @@ fn deciders_in_modules(names: &[&[u8]]) -> &'static [&'static [u8]] {
     }
 }
 
-/// Whether the names of branches are in the directory that these names lead to: a module may be called as what holds them.
+/// Whether this directory holds names of branches. A submodule may have the name of the directory that holds these.
 fn is_of_branches(names: &[&[u8]]) -> bool {
     let holds =
         |part: &[&[u8]]| matches!(part, [around, b"refs" | b"logs", _] if *around != b"modules");
     names.windows(3).any(holds)
 }
 
-/// Whether what git keeps in the directory at this path, workspace-relative, is named by what it holds: what is made
-/// there has another name each time, be it a commit that differs by its date alone.
+/// Whether git names the files in the directory at this path, relative to the workspace, by their contents. New files
+/// there have other names each time: even two commits that differ only in their dates.
 pub(crate) fn is_store_of_git(path: &[u8]) -> bool {
     let mut names = path.split(|&byte| byte == b'/');
     names.next_back() == Some(b"objects") && names.any(|name| name.ends_with(b".git"))
@@ -298,7 +298,7 @@ mod tests {
         }
     }
 
-    /// Git finds its configuration and hooks by way of more files than one.
+    /// Git finds its configuration and hooks through several files.
     #[test]
     fn what_leads_git_to_other_programs_decides_what_runs() {
         let names = ".git/commondir .git/config.worktree .git/worktrees/w/commondir .git/worktrees/w/gitdir \
@@ -342,7 +342,7 @@ mod tests {
         }
     }
 
-    /// Words alone say nothing of a directory: packages and sources are called so.
+    /// Such words alone do not identify a directory of secrets: packages and sources have such names.
     #[test]
     fn directories_of_secrets_are_called_that_alone() {
         for name in ["secrets/a", "sub/private/a.rs", ".credentials/x/y", "Secret/a", "passwords/a"]

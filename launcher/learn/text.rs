@@ -1,11 +1,11 @@
-//! Names and paths as what is learned shows them.
+//! Formats names and paths for the output of `learn`.
 
 use std::path::Path;
 
 use crate::learn::tree::can_be_written;
 use crate::text::quote;
 
-/// As much of `path` as a policy file can name.
+/// The longest part of `path` that a policy file can name.
 pub(crate) fn readable(path: &[u8]) -> &[u8] {
     let whole = |end: usize| path.get(..end).filter(|start| can_be_written(start));
     if whole(path.len()).is_some() {
@@ -15,7 +15,7 @@ pub(crate) fn readable(path: &[u8]) -> &[u8] {
     slashes.find_map(|(end, _)| whole(end)).unwrap_or_default()
 }
 
-/// A path in the workspace for people.
+/// A path in the workspace, for people.
 pub(crate) fn shown(path: &[u8]) -> String {
     if path.is_empty() { ".".to_owned() } else { quote::printable(path) }
 }

@@ -1,5 +1,5 @@
-//! From what was used to rules: the tree of the workspace's paths that a run used, in which directories
-//! stand for what is in them where their names will be others next time, or are many.
+//! Turns uses into rules. Builds the tree of the workspace's paths that a run used. A directory in it stands for its
+//! entries if their names are generated or there are many of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,102 +9,102 @@ use super::sensitive_names;
 use crate::record::generated_names;
 use crate::record::usage::{Part, name};
 
-/// So many names in one directory make a rule on the directory.
+/// This many names in one directory make a rule on the directory.
 const MANY: usize = 3;
 
-/// Names a directory as what a program keeps there for itself, and can make again.
+/// The file that marks a directory as a program's cache, which the program can create again.
 const TAG: &[u8] = b"CACHEDIR.TAG";
 
 const ENTRIES: Capabilities = Capabilities::CREATE.union(Capabilities::DELETE);
 
-/// A rule in the making.
+/// A rule under construction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
-    /// Workspace-relative, components joined by slashes; the root is empty.
+    /// Relative to the workspace, components joined by slashes. The root is empty.
     pub(crate) path: Vec<u8>,
     pub(crate) caps: Capabilities,
     pub(crate) purpose: Purpose,
 }
 
 impl Rule {
-    /// Whether it takes away all use of what was not used, but that it goes along with the directory it is in.
+    /// Whether it excludes an unused path from everything but moving along with its directory.
     pub(crate) fn is_kept_out(&self) -> bool {
         let reading = Capabilities::READ.union(Capabilities::EXECUTE);
         self.purpose == Purpose::Withholds && !self.caps.intersects(reading)
     }
 }
 
-/// What a rule is there for.
+/// The purpose of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Exactly this path was used.
     Used,
-    /// For whatever is in the directory.
+    /// For all entries of the directory.
     Gathered,
-    /// For names in the directory that will be others next time. What was there before has rules of its own, but for
-    /// that whose name is of one of these kinds ([`generated_names::kind`]).
+    /// For generated names in the directory. Older entries have their own rules, unless their names are of one of these
+    /// kinds ([`generated_names::kind`]).
     Passing(BTreeSet<Vec<u8>>),
-    /// A directory that was opened, and not listed; what is in it has rules of its own.
+    /// For a directory that was opened and not listed. Its entries have their own rules.
     Opened,
-    /// Was used for less than the rule above it grants.
+    /// For a path that was used for less than the rule above grants.
     Narrows,
-    /// Was not used, and is taken out of what the rule above it grants.
+    /// For an unused path, excluded from the rule above.
     Withholds,
-    /// Was denied while it was learned, and stays so.
+    /// For a path that was denied during learning, and stays so.
     Denies,
-    /// What may hold a secret was used under a name that will be another next time, or what is in a directory that no
-    /// rule opens: no rule is written for that, and it will be denied.
+    /// A path that may hold a secret was used under a generated name, or a path with a generated name is in a directory
+    /// that no rule opens. No rule is written for it, so it will be denied.
     Drawn,
 }
 
 impl Purpose {
-    /// Whether such a rule is for what is in its directory, too.
+    /// Whether such a rule is also for the directory's entries.
     pub(crate) const fn is_for_others(&self) -> bool {
         matches!(self, Self::Gathered | Self::Passing(_))
     }
 
-    /// Whether such a rule takes out of what the one above it grants what was not used.
+    /// Whether such a rule excludes an unused path from the rule above.
     pub(crate) const fn takes_out(&self) -> bool {
         matches!(self, Self::Withholds | Self::Denies | Self::Drawn)
     }
 }
 
-/// A path that was used, or leads to one.
+/// A path that was used, or that leads to a used one.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Node {
     children: BTreeMap<Vec<u8>, Node>,
     needs: Capabilities,
-    /// It is a directory that was opened, and perhaps not listed.
+    /// It is a directory that was opened, and maybe not listed.
     opened: bool,
-    /// The run made it.
+    /// The run created it.
     made: bool,
-    /// Under a name that is never twice the same.
+    /// It has a name that is never the same twice.
     drawn: bool,
     /// It may hold a secret.
     secret: bool,
-    /// It is to stand for what is in it.
+    /// It has to stand for its entries.
     whole: bool,
-    /// No rule opens it: what is in it is granted by its name, or not at all.
+    /// No rule opens it: its entries are granted by their names, or not at all.
     shut: bool,
-    /// What is granted to all that is in it, if it stands for that.
+    /// The rights for all its entries, if it stands for them.
     gathered: Option<Capabilities>,
-    /// It stands for names alone that will be others next time.
+    /// It stands only for generated names.
     passing: bool,
-    /// It will have another name next time, or a link stands there: a rule on that would be about what it leads to.
+    /// Its name is generated, or it is a symlink, on which a rule would count for the target.
     made_up: bool,
-    /// It has the name of something beside it, and something fixed: a program works on that there.
+    /// Its name is that of an entry beside it plus a fixed part: a program works on that entry there.
     working: bool,
-    /// Its name is of the same kind as made-up ones that the run made or removed beside it.
+    /// Its name is of the same kind as generated ones that the run created or deleted beside it.
     of_kind: bool,
-    /// The kinds of made-up names of which the run made some in it that stay, or removed some.
+    /// The kinds of generated names in it of which the run created entries that stay, or deleted some.
     kinds: BTreeSet<Vec<u8>>,
-    /// A symbolic link stands there, or stood there before.
+    /// A symlink is there, or was there before.
     link: bool,
 }
 
 impl Node {
-    /// Adds what a use takes of `path`, workspace-relative; `is_secret` tells of such a path whether it may
+    /// Adds the rights that a use takes on `path`, relative to the workspace. `is_secret` tells whether such a path may
     /// hold a secret.
     pub(crate) fn add(&mut self, path: &[u8], part: Part<'_>, is_secret: impl Fn(&[u8]) -> bool) {
         let node = self.at(path, is_secret);
@@ -117,7 +117,7 @@ impl Node {
         node.drawn |= part.drawn;
     }
 
-    /// Has the directory at `path` stand for what is in it, with `caps` at least.
+    /// Makes the directory at `path` stand for its entries, with at least `caps`.
     pub(crate) fn open(
         &mut self,
         path: &[u8],
@@ -129,7 +129,7 @@ impl Node {
         node.whole = true;
     }
 
-    /// Has no rule open the directory at `path`, if anything was used there.
+    /// Keeps rules from opening the directory at `path`, if anything was used there.
     pub(crate) fn shut(&mut self, path: &[u8]) {
         let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
         if let Some(node) = names.try_fold(self, |node, name| node.children.get_mut(name)) {
@@ -137,7 +137,7 @@ impl Node {
         }
     }
 
-    /// Has no rule stand at `path`, where the name is a symbolic link's.
+    /// Keeps rules off `path`, which is a symlink.
     pub(crate) fn mark_link(&mut self, path: &[u8], is_secret: impl Fn(&[u8]) -> bool) {
         self.at(path, is_secret).link = true;
     }
@@ -153,11 +153,10 @@ impl Node {
         node
     }
 
-    /// The rules that grant all of it, the root's first; `is_there` tells of a path whether something is there
-    /// now.
+    /// The rules that grant all uses, the root's first. `is_there` tells whether a path exists now.
     pub(crate) fn rules(mut self, is_there: impl Fn(&[u8]) -> bool) -> Vec<Rule> {
         self.gather_below(&[], &is_there);
-        // What else is in the workspace itself it never stands for.
+        // The root never stands for other entries.
         self.stand_for_passing(&[]);
         let held = self.granted();
         let purpose = match () {
@@ -173,12 +172,12 @@ impl Node {
         rules
     }
 
-    /// Decides which directories below this one, at `path`, stand for what is in them.
+    /// Decides which directories below this one, at `path`, stand for their entries.
     fn gather_below(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
         self.mark_working(path, is_there);
         for (name, child) in &mut self.children {
-            // What is there and was not made was there before, whatever its name looks like. A secret has a rule of
-            // its own, or none at all.
+            // An existing entry that the run did not create is older than the run, whatever its name looks like. A
+            // secret has its own rule, or none.
             child.made_up = child.can_have_no_rule(name)
                 || !child.secret
                     && child.is_made_up(name, path.is_empty())
@@ -192,7 +191,7 @@ impl Node {
         }
     }
 
-    /// Marks those that something beside them is worked on under.
+    /// Marks the names under which programs work on an entry beside them.
     fn mark_working(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
         let is_name = |it: &[u8]| {
             !it.is_empty() && (self.children.contains_key(it) || is_there(&join(path, it)))
@@ -204,8 +203,8 @@ impl Node {
         }
     }
 
-    /// Has what was there before be of those names that will be others next time where the run made another of its
-    /// kind that stays, or removed one: sooner or later that goes, too.
+    /// Marks older entries as having generated names, if the run created an entry of the same kind that stays, or
+    /// deleted one: sooner or later they go, too.
     fn mark_kinds(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
         let came_or_went = |(name, child): &(&Vec<u8>, &Self)| {
             let changes = child.made || child.needs.contains(Capabilities::DELETE);
@@ -237,7 +236,7 @@ impl Node {
         }
     }
 
-    /// Has it stand for names directly in it that will be others next time, if there are any.
+    /// Makes it stand for generated names directly in it, if there are any.
     fn stand_for_passing(&mut self, path: &[u8]) {
         let passing = self.changed().filter(|(_, child)| child.made_up && !self.shut);
         let needs = passing.map(|(name, child)| child.needs_of_all(&join(path, name)));
@@ -248,7 +247,7 @@ impl Node {
         self.passing = true;
     }
 
-    /// What is granted where it is, be it for others, too.
+    /// The rights granted at this path, maybe on behalf of entries.
     fn granted(&self) -> Capabilities {
         if self.shut {
             return Capabilities::NONE;
@@ -256,29 +255,28 @@ impl Node {
         self.gathered.unwrap_or(self.needs).with_if(self.opened, Capabilities::READ)
     }
 
-    /// Whether it is granted to be opened, and what is in it is not.
+    /// Whether opening it is granted, but its entries are not.
     fn is_opened_alone(&self) -> bool {
         let is_read = self.made || self.needs.contains(Capabilities::READ);
         self.opened && self.gathered.is_none() && !is_read
     }
 
-    /// Whether what was in it before has rules of its own, or none.
+    /// Whether its older entries have their own rules, or none.
     fn leaves_the_rest(&self) -> bool {
         self.passing || self.is_opened_alone()
     }
 
-    /// Whether it was made and did not last.
+    /// Whether it was created and did not last.
     fn passes(&self) -> bool {
         self.made && self.needs.contains(Capabilities::DELETE)
     }
 
-    /// Whether no policy can have its name, or a rule on that would be about something else.
+    /// Whether no policy can contain its name, or a rule on the name would count elsewhere.
     fn can_have_no_rule(&self, name: &[u8]) -> bool {
         !can_be_written(name) || self.link
     }
 
-    /// Whether it seems that it will have another name than `name` next time. The workspace itself is not opened
-    /// for a mere guess.
+    /// Whether `name` seems to be generated. A mere guess is not enough to open the workspace itself.
     fn is_made_up(&self, name: &[u8], in_root: bool) -> bool {
         let may_be = if in_root {
             generated_names::may_be_random
@@ -289,24 +287,24 @@ impl Node {
         self.drawn || seems && !self.working
     }
 
-    /// Whether a rule on its name would be for nothing: it will have another one next time, and was not there before. A
-    /// rule on a link's is about what that leads to.
+    /// Whether a rule on its name would be useless: the name is generated, and the entry is not older than the run. A
+    /// rule on a symlink counts for the target.
     fn is_for_once(&self) -> bool {
         let was_there = self.of_kind || !self.made && self.needs.contains(Capabilities::DELETE);
         self.link || self.made_up && !was_there
     }
 
-    /// Whether it may hold a secret, and was made under a name, `name`, that will be another next time for certain.
+    /// Whether it may hold a secret, and was created under a `name` that is certainly generated.
     fn is_drawn_secret(&self, name: &[u8]) -> bool {
         let is_drawn = || !sensitive_names::is_secret(name) && generated_names::is_drawn(name);
         self.secret && self.made && (self.drawn || is_drawn())
     }
 
-    /// The children that came or went, or in which anything may; and those that no rule can name. Of a secret that
-    /// is nothing but the entry of a link.
+    /// The children that came or went, or in which entries may, and those that no rule can name. Of secrets only
+    /// symlinks are included, for the entry itself.
     fn changed(&self) -> impl Iterator<Item = (&[u8], &Self)> {
         let changed = |child: &Self| {
-            // Of a link in whose place something is put nothing but the entry changes.
+            // Replacing a symlink changes only the entry.
             let ways = if child.link { Capabilities::WRITE } else { ENTRIES };
             child.needs.union(child.gathered.unwrap_or_default()).intersects(ways)
         };
@@ -316,12 +314,12 @@ impl Node {
         })
     }
 
-    /// Whether it has a rule of its own at `path`, whatever is granted around it.
+    /// Whether it has its own rule at `path`, whatever is granted around it.
     fn is_kept_apart(&self, path: &[u8]) -> bool {
         self.secret || self.shut || sensitive_names::decides_what_runs(path)
     }
 
-    /// In how many children something is read.
+    /// The number of children in which something is read.
     fn reads(&self, path: &[u8]) -> usize {
         let read = |child: &Self, path: &[u8]| {
             !child.is_kept_apart(path) && child.needs_of_all(path).contains(Capabilities::READ)
@@ -329,8 +327,7 @@ impl Node {
         self.children.iter().filter(|(name, child)| read(child, &join(path, name))).count()
     }
 
-    /// What is needed at `path` and of all below but for what is kept apart. Programs have rules of
-    /// their own.
+    /// The rights needed at `path` and below, except on paths that are kept apart. Programs have their own rules.
     fn needs_of_all(&self, path: &[u8]) -> Capabilities {
         let own = self.needs.difference(Capabilities::EXECUTE);
         self.children.iter().fold(own, |caps, (name, child)| {
@@ -339,9 +336,9 @@ impl Node {
         })
     }
 
-    /// Adds the rules for what is at `path` and below, where `held` is granted already; `narrow` says
-    /// that there shall be no more than what is needed. A directory that only leads to what was used has no rule for
-    /// that: what else was there before keeps to what [`keep_what_was_there`] says.
+    /// Adds the rules for `path` and below, where `held` is granted already. With `narrow`, the rules grant no more
+    /// than needed. A directory that only leads to used paths needs no rule for that: [`keep_what_was_there`] handles
+    /// its older entries.
     ///
     /// [`keep_what_was_there`]: super::exclusions::keep_what_was_there
     fn emit(&self, path: &[u8], held: Capabilities, narrow: bool, rules: &mut Vec<Rule>) {
@@ -357,7 +354,7 @@ impl Node {
             None if stands_for_all => self.needs_of_all(path),
             _ => self.granted(),
         };
-        // Equal rules are left out in the end, when the one above cannot be widened any more.
+        // Equal rules are removed at the end, once the one above is final.
         let narrows = narrow && !wanted.is_empty();
         let stands = narrows || !held.contains(wanted);
         let held = if stands || narrow { wanted } else { held };
@@ -383,7 +380,7 @@ impl Node {
         }
     }
 
-    /// Adds the rules for what is in it, at `path`, but for names that it stands for.
+    /// Adds the rules for its entries, except for names that it stands for. `path` is its own path.
     fn emit_lasting(&self, path: &[u8], held: Capabilities, rules: &mut Vec<Rule>) {
         let lasts = |child: &Self| !self.passing || !child.made_up;
         for (name, child) in self.children.iter().filter(|(_, child)| lasts(child)) {
@@ -397,7 +394,7 @@ impl Node {
         }
     }
 
-    /// Adds rules for what is not gathered with the directory it is in.
+    /// Adds rules for paths that are kept apart from their directory.
     fn emit_apart(&self, path: &[u8], held: Capabilities, rules: &mut Vec<Rule>) {
         for (name, child) in &self.children {
             let path = join(path, name);
@@ -409,8 +406,7 @@ impl Node {
         }
     }
 
-    /// Collects where programs were run: their paths, or the closest directories above them whose names
-    /// will be the same next time.
+    /// Collects the paths of executed programs, or the closest directories above them whose names last.
     fn programs(&self, path: &[u8], stable: &[u8], found: &mut Vec<Vec<u8>>) {
         let covered = found.iter().any(|known| is_below(stable, known));
         if self.needs.contains(Capabilities::EXECUTE) && !covered {
@@ -426,12 +422,12 @@ impl Node {
     }
 }
 
-/// Has nothing be granted at `path`, as it will have another name next time.
+/// A rule that grants nothing at `path`, whose name is generated.
 fn drawn(path: Vec<u8>) -> Rule {
     Rule { path, caps: Capabilities::NONE, purpose: Purpose::Drawn }
 }
 
-/// Adds a rule, or more to the one that stands there.
+/// Adds a rule, or adds rights to the rule on the same path.
 fn grant(rules: &mut Vec<Rule>, path: &[u8], caps: Capabilities, purpose: Purpose) {
     match rules.iter_mut().find(|rule| rule.path == path) {
         Some(rule) => rule.caps = rule.caps.union(caps),
@@ -439,7 +435,7 @@ fn grant(rules: &mut Vec<Rule>, path: &[u8], caps: Capabilities, purpose: Purpos
     }
 }
 
-/// Whether a policy file can have the path: it is text.
+/// Whether a policy file can contain the path: it has to be text.
 pub(crate) fn can_be_written(path: &[u8]) -> bool {
     std::str::from_utf8(path).is_ok()
 }
@@ -449,13 +445,13 @@ pub(crate) fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
     if path.is_empty() { name.to_vec() } else { [path, b"/", name].concat() }
 }
 
-/// Whether `path` is `dir` or below it; both workspace-relative.
+/// Whether `path` is `dir` or below it. Both are relative to the workspace.
 pub(crate) fn is_below(path: &[u8], dir: &[u8]) -> bool {
     let rest = path.strip_prefix(dir);
     dir.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
-/// The rule that decides about `path`: that on the longest path above it.
+/// The rule that decides about `path`: the one on the longest path above it.
 pub(crate) fn nearest(rules: &[Rule], path: &[u8]) -> Option<usize> {
     let covers = |(_, rule): &(usize, &Rule)| is_below(path, &rule.path);
     let all = rules.iter().enumerate().filter(covers);

@@ -1,5 +1,5 @@
-//! What stands in the workspace, before the run and after it, where that decides which rules can stand: the policy is
-//! for the tree as it was.
+//! Lists the workspace before and after the run. The policy is for the tree as it was, so the listing decides which
+//! rules are possible.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::OsStr;
@@ -13,19 +13,19 @@ use jp_confine_policy::canonical::{self, Op};
 use super::tree::{is_below, join};
 use crate::record::usage::{directory, name};
 
-/// So many entries are looked at: no directory is after that.
+/// After this many entries no further directory is listed.
 pub(crate) const LIMIT: usize = 100_000;
 
-/// What is in a workspace, by paths in it.
+/// The entries of a workspace, by their paths in it.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
-    /// What is in each directory.
+    /// The entries of each directory.
     directories: HashMap<Vec<u8>, Vec<Found>>,
-    /// The symbolic links, and where each leads, canonical, if that can be told.
+    /// The symlinks, each with its canonical target if that is known.
     links: HashMap<Vec<u8>, Option<PathBuf>>,
     /// Directories that cannot be listed.
     closed: BTreeSet<Vec<u8>>,
-    /// Directories that were not looked at, as there are too many entries.
+    /// Directories that were not listed, since there are too many entries.
     left: BTreeSet<Vec<u8>>,
 }
 
@@ -33,17 +33,17 @@ pub(crate) struct Listing {
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) name: Vec<u8>,
-    /// What it is, if that can be told.
+    /// The kind of the entry, if it is known.
     pub(crate) kind: Option<FileType>,
 }
 
 impl Found {
-    /// What has this name, whatever it is.
+    /// An entry with this name, of unknown kind.
     pub(crate) fn unknown(name: &[u8]) -> Self {
         Self { name: name.to_vec(), kind: None }
     }
 
-    /// Whether there may be something in it.
+    /// Whether it may have entries itself.
     pub(crate) fn may_be_directory(&self) -> bool {
         self.kind.is_none_or(|kind| kind.is_dir())
     }
@@ -53,10 +53,10 @@ impl Found {
     }
 }
 
-/// What is in the directory at `place`, and nothing if that is none.
+/// The entries of the directory at `place`. None if there is no directory.
 ///
 /// # Errors
-/// Where it cannot be told.
+/// It cannot be listed.
 pub(crate) fn list(place: &Path) -> io::Result<Vec<Found>> {
     use io::ErrorKind::{NotADirectory, NotFound};
     let found = |entry: io::Result<fs::DirEntry>| {
@@ -71,8 +71,9 @@ pub(crate) fn list(place: &Path) -> io::Result<Vec<Found>> {
 }
 
 impl Listing {
-    /// Of the workspace `root` as it is now. What is around `used`, paths in it, is looked at first, and then what is at
-    /// the top: a crowd elsewhere takes nothing away from where rules will be, and what is left out is deep.
+    /// Lists the workspace `root` as it is now. Starts with the directories around `used`, which are paths in it, and
+    /// goes on from the top. A crowded directory elsewhere cannot use up the limit before the places that rules will be
+    /// for, and only deep directories are left out.
     pub(crate) fn now(root: &Path, used: BTreeSet<&[u8]>) -> Self {
         Self::up_to(LIMIT, root, used)
     }
@@ -111,36 +112,36 @@ impl Listing {
         self.directories.insert(path, found);
     }
 
-    /// Whether a link stood at `path`, workspace-relative.
+    /// Whether there was a symlink at `path`, relative to the workspace.
     pub(crate) fn had(&self, path: &[u8]) -> bool {
         self.links.contains_key(path)
     }
 
-    /// Where those links lead whose paths are as wanted.
+    /// The targets of the symlinks whose paths are wanted.
     pub(crate) fn targets(&self, is_wanted: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = &Path> {
         let wanted = self.links.iter().filter(move |(path, _)| is_wanted(path));
         wanted.filter_map(|(_, target)| target.as_deref())
     }
 
-    /// What was in the directory at `path`, nothing if there was none; `None` where that was not seen.
+    /// The entries of the directory at `path`, empty if there was none. `None` if that is unknown.
     pub(crate) fn entries(&self, path: &[u8]) -> Option<&[Found]> {
         let unseen = || self.closed.iter().chain(&self.left);
         let is_seen = || !unseen().any(|unseen| is_below(path, unseen));
         self.directories.get(path).map(Vec::as_slice).or_else(|| is_seen().then_some(&[][..]))
     }
 
-    /// Whether something else than a link stood at `path`.
+    /// Whether there was an entry at `path` that is no symlink.
     pub(crate) fn holds(&self, path: &[u8]) -> bool {
         let is_it = |entry: &Found| entry.name == name(path) && !entry.is_link();
         self.directories.get(directory(path)).is_some_and(|found| found.iter().any(is_it))
     }
 
-    /// Whether the directory at `path` was looked at.
+    /// Whether the directory at `path` was listed.
     pub(crate) fn lists(&self, path: &[u8]) -> bool {
         self.directories.contains_key(path)
     }
 
-    /// The directories that were not looked at, as there are too many entries.
+    /// The directories that were not listed, since there are too many entries.
     pub(crate) fn left(&self) -> impl Iterator<Item = &[u8]> {
         self.left.iter().map(Vec::as_slice)
     }
@@ -150,7 +151,7 @@ impl Listing {
         self.closed.iter().map(Vec::as_slice)
     }
 
-    /// All paths, but for those of links.
+    /// All paths, except for those of symlinks.
     pub(crate) fn paths(&self) -> impl Iterator<Item = Vec<u8>> {
         self.directories.iter().flat_map(|(path, found)| {
             let others = found.iter().filter(|entry| !entry.is_link());
@@ -159,7 +160,7 @@ impl Listing {
     }
 }
 
-/// The directories among `used`, and those around it, the closest first, and of these those that are higher up.
+/// The directories among `used` and above them: the closest first, and of equally close ones those nearest to the top.
 fn around(root: &Path, used: BTreeSet<&[u8]>) -> Vec<Vec<u8>> {
     let (mut all, mut known, mut next) = (Vec::new(), BTreeSet::new(), used);
     while !next.is_empty() {
@@ -169,7 +170,7 @@ fn around(root: &Path, used: BTreeSet<&[u8]>) -> Vec<Vec<u8>> {
         all.extend(ring);
         next = next.into_iter().map(directory).collect();
     }
-    // What leads elsewhere by a link that the run put there is none.
+    // A path through a symlink, which the run may have created, is left out.
     let is_directory =
         |path: &PathBuf| path.is_dir() && path.canonicalize().is_ok_and(|it| it == *path);
     let directories = all.into_iter().filter(|path| is_directory(&place(root, path)));
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(names(&listing, b"a/a/bc"), Some(vec![]));
     }
 
-    /// Where more is than can be looked at, be that around it.
+    /// Also if there are more entries than the limit, even around the used paths.
     #[test]
     fn what_is_around_what_was_used_is_looked_at_first() {
         let root = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! What a rule was used for: how often, on how many paths, by which programs.
+//! Counts the uses that a rule is for: how often, on how many paths, by which programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::learn::text::short;
 use crate::record::usage::{How, Part, Use, Uses};
 use crate::sys::path::path_of;
 
-/// So many are named.
+/// At most this many names are shown.
 const NAMED: usize = 3;
 
 /// The uses that one rule decides about.
@@ -18,14 +18,14 @@ const NAMED: usize = 3;
 pub(crate) struct Tally {
     pub(crate) paths: BTreeSet<Vec<u8>>,
     pub(crate) times: BTreeMap<Capability, u64>,
-    /// What the rule does not grant, and programs were told without: that something is there already, or is not there.
+    /// Rights that the rule does not grant, but that got an answer without a grant: the path exists, or does not.
     pub(crate) told: BTreeMap<Capability, u64>,
     pub(crate) programs: BTreeMap<String, u64>,
-    /// How often what it is about got second names.
+    /// The number of hard links that were created to its files.
     pub(crate) linked: u64,
-    /// How often what it is about, or is in, was moved, or something was moved there.
+    /// The number of moves of a path that the rule is about, of a directory around it, or to there.
     pub(crate) moved: u64,
-    /// How often what it is in was removed.
+    /// The number of deletions of such a path, or of a directory around it.
     pub(crate) removed: u64,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn by_rule(rules: &[Rule], stage: &Stage<'_>, uses: &Uses) -> Vec<Tal
     tallies
 }
 
-/// The rules that a move or removal is about, or that are about what is below.
+/// The rules about a path that is moved or deleted, and about paths below it.
 fn taken_along(rules: &[Rule], stage: &Stage<'_>, one: &Use) -> BTreeSet<usize> {
     let is_move = matches!(one.how, How::Moved | How::Replaced | How::Exchanged);
     let is_removal = one.how == How::Used && one.caps() == Capabilities::DELETE;
@@ -69,7 +69,7 @@ fn taken_along(rules: &[Rule], stage: &Stage<'_>, one: &Use) -> BTreeSet<usize> 
     ends.filter_map(|path| stage.inside(path)).flat_map(about).collect()
 }
 
-/// How often each program used anything, but for the one that starts the first.
+/// The number of uses by each program, except for the launcher, which starts the first one.
 fn programs(uses: &Uses) -> BTreeMap<String, u64> {
     let own = std::env::current_exe().unwrap_or_default();
     let mut programs = BTreeMap::new();
@@ -81,18 +81,18 @@ fn programs(uses: &Uses) -> BTreeMap<String, u64> {
     programs
 }
 
-/// `3 uses by cat, ls`: how often anything was used at all, and by whom.
+/// `3 uses by cat, ls`: the number of all uses, and the programs.
 pub(crate) fn in_all(uses: &Uses) -> String {
     format!("{}{}", counted(uses.counts.values().sum(), "use"), by_all(uses))
 }
 
-/// ` by cat, ls`: whoever used anything, but for the one that starts the first; nothing if nobody else did.
+/// ` by cat, ls`: all programs except for the launcher, which starts the first one. Empty if there are none.
 pub(crate) fn by_all(uses: &Uses) -> String {
     let programs = named(&programs(uses));
     if programs.is_empty() { programs } else { format!(" by {programs}") }
 }
 
-/// A number of things, by the noun for one.
+/// A number with its noun, which is given in the singular.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
@@ -111,7 +111,7 @@ pub(crate) fn listed(times: &BTreeMap<Capability, u64>) -> String {
 }
 
 impl Tally {
-    /// Counts what a use takes of `path`, which `rule` decides about.
+    /// Counts the rights that a use takes on `path`, about which `rule` decides.
     fn add(&mut self, rule: &Rule, one: &Use, part: Part<'_>, path: &[u8], count: u64) {
         let counts = |capability| rule.purpose.takes_out() || rule.caps.contains(capability);
         let (counted, other): (Vec<Capability>, Vec<Capability>) =
@@ -130,19 +130,19 @@ impl Tally {
         }
     }
 
-    /// The capabilities that were used.
+    /// The rights that were used.
     pub(crate) fn uses(&self) -> Capabilities {
         let all = self.times.keys().map(|&one| Capabilities::from(one));
         all.fold(Capabilities::NONE, Capabilities::union)
     }
 
-    /// The programs.
+    /// The names of the programs.
     pub(crate) fn by(&self) -> String {
         named(&self.programs)
     }
 }
 
-/// The most frequent first.
+/// The names of programs, the most frequent first.
 pub(crate) fn named(programs: &BTreeMap<String, u64>) -> String {
     let mut names: Vec<(&String, &u64)> = programs.iter().collect();
     names.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -150,7 +150,7 @@ pub(crate) fn named(programs: &BTreeMap<String, u64>) -> String {
     first(&names)
 }
 
-/// The first names, and how many more there are.
+/// The first names, and the number of the others.
 pub(crate) fn first(names: &[&str]) -> String {
     match names.split_at_checked(NAMED) {
         Some((first, more)) if !more.is_empty() => {
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use crate::record::usage;
 
-    /// A program that loads no library uses nothing but what is asked of it.
+    /// A program that loads no library makes no uses before its own requests.
     #[test]
     fn whoever_starts_the_first_is_not_named() {
         let mut uses = Uses::new(usage::file().expect("memory"));

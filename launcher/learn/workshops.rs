@@ -1,5 +1,5 @@
-//! Directories in which a run made programs and started them. Used by the search for rules: Landlock lets such a program
-//! start where the directory around it may be read (`docs/decisions/0041`).
+//! Finds directories in which a run created programs and started them. Landlock lets such a program start only if the
+//! directory around it may be read (`docs/decisions/0041`). Used by the search for rules.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use jp_confine_policy::Capabilities;
 use super::replay::Stage;
 use crate::record::usage::{self, Use};
 
-/// The directories of the workspace that are to be read, so that these uses start what they made. The workspace itself is
-/// none: a rule on that would open all of it.
+/// The directories of the workspace that have to be readable, so that the next run can start such programs. The
+/// workspace itself is left out: a rule on it would open everything.
 pub(super) fn workshops(stage: &Stage<'_>, uses: &[&Use]) -> BTreeMap<Vec<u8>, Capabilities> {
     let parts = uses.iter().flat_map(|one| one.parts());
     let started = parts.filter(|part| part.caps.contains(Capabilities::EXECUTE));
@@ -19,7 +19,7 @@ pub(super) fn workshops(stage: &Stage<'_>, uses: &[&Use]) -> BTreeMap<Vec<u8>, C
     around.map(|path| (path.to_owned(), Capabilities::READ)).collect()
 }
 
-/// The closest directory above that was there before the run.
+/// The closest directory above that is older than the run.
 fn standing_around<'p>(stage: &Stage<'_>, path: &'p [u8]) -> &'p [u8] {
     let around = usage::directory(path);
     if around.is_empty() || stage.before.holds(around) {

@@ -1,4 +1,4 @@
-//! The events of `--events` that name rules and layers.
+//! Writes the events of `--events` that name rules and layers.
 
 use jp_confine_policy::Capability;
 use jp_confine_policy::tier::Restraint;
@@ -12,7 +12,7 @@ use crate::record::denial::{Denial, Reason};
 use crate::record::errno;
 
 impl Log {
-    /// A refused request, or one that a person consented to.
+    /// Logs a denied request, or one that a person consented to.
     pub(crate) fn denial(&self, denial: &Denial, advisor: Advisor<'_>) {
         let consent = match denial.reason {
             Reason::Once => Some("once"),
@@ -46,7 +46,7 @@ impl Log {
         }));
     }
 
-    /// Which layer holds a capability, and how firmly.
+    /// Logs which layers hold a capability.
     pub(crate) fn layer(&self, holder: Holder) {
         self.write(&json!({
             "event": "layer",
@@ -59,12 +59,12 @@ impl Log {
     }
 }
 
-/// Bytes as JSON can carry them; those that are not UTF-8 are replaced.
+/// Bytes as JSON text. Bytes that are not UTF-8 are replaced.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The reason codes of spec §5.3, and the product's own for what no rule decided.
+/// The reason codes of spec §5.3, and the product's own codes for denials that no rule decided.
 pub(crate) fn reason(denial: &Denial) -> &'static str {
     match denial.reason {
         Reason::Rule | Reason::Once | Reason::ThisRun | Reason::Refused => match denial.restraint {

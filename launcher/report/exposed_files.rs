@@ -1,5 +1,5 @@
-//! Sensitive files that a workspace without rules gives to every program: worth a word at the end of a
-//! run (spec §10).
+//! Finds sensitive files that a workspace without rules gives to every program, for a warning at the end of a run (spec
+//! §10).
 
 use std::collections::VecDeque;
 use std::fs;
@@ -13,17 +13,17 @@ use jp_confine_policy::tiers::Tiers;
 
 use crate::text::quote;
 
-/// More folders and entries than these are not looked at: it is a courtesy, and the program runs meanwhile.
+/// Limits on directories and entries: the search is a courtesy, and the program runs meanwhile.
 const FOLDERS: usize = 250;
 const ENTRIES: usize = 5000;
 
-/// So many folders are looked at even where the program has ended by then.
+/// At least this many directories are searched, even if the program has ended by then.
 const AT_LEAST: usize = 16;
 
-/// How many are named.
+/// At most this many files are named.
 const NAMED: usize = 3;
 
-/// What was sensitive in a workspace when the run began.
+/// The sensitive files in a workspace when the run began.
 #[derive(Debug)]
 pub(crate) struct Exposed<'a> {
     root: &'a Path,
@@ -31,8 +31,8 @@ pub(crate) struct Exposed<'a> {
 }
 
 impl<'a> Exposed<'a> {
-    /// Looks for what the list of `tiers` says is sensitive below the canonical `root`, while the program `goes_on`:
-    /// nobody waits for this.
+    /// Looks for files below the canonical `root` that the list of `tiers` calls sensitive, while the program
+    /// `goes_on`. Nobody waits for this.
     pub(crate) fn of(root: &'a Path, tiers: &Tiers, goes_on: impl Fn() -> bool) -> Self {
         let tiers = tiers.about(&[root]);
         let mut found = entries(root, goes_on);
@@ -40,7 +40,7 @@ impl<'a> Exposed<'a> {
         Self { root, found }
     }
 
-    /// What of it there is still, and `image` lets programs read, in words; `None` where there is nothing.
+    /// A warning about those files that still exist and that `image` lets programs read. `None` if there are none.
     pub(crate) fn warning(&self, image: &Image<'_>) -> Option<String> {
         let Self { root, found } = self;
         let may_read = |path: &&PathBuf| {
@@ -62,7 +62,7 @@ impl<'a> Exposed<'a> {
     }
 }
 
-/// What is in the workspace, as far as it is looked at: what is nearest to its top.
+/// The entries of the workspace, from the top down, within the limits.
 fn entries(workspace: &Path, goes_on: impl Fn() -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = VecDeque::from([workspace.to_owned()]);

@@ -1,4 +1,4 @@
-//! What a report says of a refused write of git's configuration, beside the rule.
+//! Describes a denied change of git's configuration for the report, beside the rule.
 
 use jp_confine_policy::telling;
 
@@ -7,7 +7,7 @@ use crate::record::denial::{Denial, Layer};
 use crate::sys::path::path_of;
 use crate::text::quote::printable;
 
-/// What would have changed in a configuration of git, or why nobody told.
+/// The changes to a git configuration, or the reason why nobody could tell them.
 pub(crate) fn changes(denial: &Denial, advisor: Advisor<'_>) -> String {
     let call = printable(&denial.call);
     if let Some(variables) = telling::changed(&call) {

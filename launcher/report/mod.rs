@@ -1,4 +1,4 @@
-//! Tells what a run was denied: the block at its end, `why`, and the events about rules and layers.
+//! Reports the denials of a run: the block at its end, `why`, and the events about rules and layers.
 
 pub(crate) mod events;
 pub(crate) mod exposed_files;

@@ -1,6 +1,6 @@
-//! The block after a run that was refused something (spec §18).
+//! Builds the block after a run with denials (spec §18). Used by `commands::run`.
 
-/// How often what was refused at `path` occurred.
+/// How often a denial at `path` occurred.
 pub(crate) fn times(path: &[u8], count: u64) -> String {
     match count {
         0 | 1 => String::new(),
@@ -35,32 +35,32 @@ use crate::record::denials::Denials;
 use crate::text::quote::{printable, quoted, shown, within};
 use crate::text::wrap::{WIDTH, width};
 
-/// The longest block.
+/// Limit on the lines of the block.
 pub(crate) const LINES: usize = 20;
 
-/// What the block may use for denials: one line is for the head, and up to four for what else is to say.
+/// Lines for denials: the others are for the head, and for up to four further remarks.
 const FOR_DENIALS: usize = LINES - 5;
 
-/// So many programs are named beside the first.
+/// At most this many programs are named beside the first.
 const PROGRAMS: usize = 3;
 
-/// So many of the names are shown that looked absent.
+/// At most this many names that looked absent are shown.
 const ABSENT: usize = 2;
 
-/// What the block is about.
+/// The contents of the block.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, named at the call")]
 pub(crate) struct Circumstances<'a> {
     pub(crate) denials: &'a Denials,
-    /// The program of the run, as it was named.
+    /// The program of the run, by the name that was typed.
     pub(crate) program: &'a OsStr,
-    /// Variables that it may have missed.
+    /// Variables that the program may have needed.
     pub(crate) missed: &'a [String],
     pub(crate) advisor: Advisor<'a>,
     pub(crate) verbose: bool,
-    /// The program ended well, and so got over what it did not find.
+    /// The program succeeded, and so did without the paths that it did not find.
     pub(crate) succeeded: bool,
-    /// Whether `why --last` knows more.
+    /// Whether `why --last` has a record of the run.
     pub(crate) kept: bool,
     /// Whether the denials are in an event log already.
     pub(crate) logged: bool,
@@ -71,7 +71,7 @@ pub(crate) fn print(about: Circumstances<'_>) {
     output::told(&block(about, Style::of_stderr()));
 }
 
-/// The block for the end of a run: at most 20 lines, none when nothing was refused.
+/// The block for the end of a run: at most 20 lines. Empty if there were no denials.
 pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     let mut text = String::new();
     let denials = about.denials;
@@ -122,7 +122,7 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     text
 }
 
-/// The variables that were withheld, as the options that grant them, as many as one line has room for.
+/// The variables that were withheld, with the options that grant them, as many as fit into one line.
 fn missed(about: Circumstances<'_>) -> String {
     let count = about.missed.len();
     let noun = if count == 1 { "variable" } else { "variables" };
@@ -141,9 +141,9 @@ fn missed(about: Circumstances<'_>) -> String {
     line
 }
 
-/// The denials that are worth a word. That a program looked for what is not there, or would have removed a directory
-/// that is not empty, kept nothing from it, and if it did its work all the same nobody misses that; `why --last` tells
-/// of it. A program that was told to copy did so if it ended well.
+/// The denials that are worth reporting. Some harmless ones are left to `why --last` if the program succeeded: looking
+/// for something that does not exist, and deleting a directory that is not empty. A program that was told to copy
+/// instead of moving did so if it succeeded.
 fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
     let is_idle = |denial: &Denial| {
         let advisor = about.advisor;
@@ -154,15 +154,15 @@ fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
     about.denials.open().iter().filter(|(denial, _)| !is_idle(denial)).collect()
 }
 
-/// The denials that had something look absent which is there, where the program failed: it may have been for
-/// the lack of that. They come last, since programs look into a home for much that they do without.
+/// The denials that made existing entries look absent, if the program failed: that may be the cause. They come last,
+/// since programs look into a home for much that they do not need.
 fn absent(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
     let is_there = |denial: &Denial| !about.succeeded && !denial.is_of_nothing();
     about.denials.hidden().iter().filter(|(denial, _)| is_there(denial)).collect()
 }
 
-/// Writes what fits of the denials, those in one directory together, and rules that allow them; how many
-/// there were.
+/// Writes as many denials as fit, those in one directory together, and rules that allow them. Returns how many are
+/// shown.
 fn entries(
     text: &mut String,
     about: Circumstances<'_>,
@@ -227,8 +227,7 @@ fn entries(
     shown
 }
 
-/// What files take more, as far as there is `room` for it. All of it does together, so that it is said where something
-/// is left out.
+/// The additions to files, as far as there is `room`. They suffice only together, so a line says if some are left out.
 fn pasted(
     rules: &[RuleAddition<'_>],
     own: &[Addition],
@@ -261,7 +260,7 @@ fn pasted(
     pasted
 }
 
-/// One denial: what, and below it why and the way out.
+/// One denial, and below it the reason and the suggestion.
 fn describe(
     denial: &Denial,
     count: u64,
@@ -346,7 +345,7 @@ fn describe(
     lines
 }
 
-/// The spelling that led there, if that is another: rules on links and patterns are about it, too.
+/// The spelling that the program used, if it differs: rules on links and patterns may be about it.
 fn via(denial: &Denial, advisor: Advisor<'_>) -> String {
     let is_spelled = denial.reason.is_policy() && denial.route != denial.path;
     if !is_spelled {
@@ -355,7 +354,7 @@ fn via(denial: &Denial, advisor: Advisor<'_>) -> String {
     format!(" via {}", shown(&denial.route, advisor.workspace))
 }
 
-/// What is refused at the other end of a move, too.
+/// The rights also denied at the other end of a move.
 fn beside(denial: &Denial, advisor: Advisor<'_>) -> String {
     let missing = advisor.beside(denial);
     if missing.is_empty() {
@@ -370,7 +369,7 @@ fn called(path: &[u8]) -> String {
     if name.is_empty() { "?".to_owned() } else { printable(name) }
 }
 
-/// The denials beside the first of a directory, and of whom: of other programs as many as are easily read.
+/// The other denials in a directory, and their programs: as many names as are easily read.
 fn others(gathered: &Gathered, all: &[&Denial], advisor: Advisor<'_>, style: Style) -> Vec<String> {
     let directory = shown(gathered.directory.as_os_str().as_bytes(), advisor.workspace);
     let mut programs: Vec<String> = Vec::new();
@@ -392,12 +391,12 @@ fn others(gathered: &Gathered, all: &[&Denial], advisor: Advisor<'_>, style: Sty
     fitted("  ", &parts, "; ").iter().map(|line| style.faint(line)).collect()
 }
 
-/// What decided, files of the workspace named as seen from there.
+/// The rule or pattern that decided. Files of the workspace are named relative to it.
 fn rule(denial: &Denial, advisor: Advisor<'_>) -> Option<String> {
     Some(within(&advisor.rule(denial)?, advisor.workspace))
 }
 
-/// What was asked for: capabilities, or the call where no rule decided.
+/// The denied rights, or the call if no rule decided.
 pub(crate) fn asked(denial: &Denial) -> String {
     match denial.reason {
         Reason::Command => "command".to_owned(),

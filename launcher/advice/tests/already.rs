@@ -1,4 +1,4 @@
-//! What is there and hidden, so that programs take it for something else.
+//! Tests denials about hidden entries, which programs take for missing or for another kind.
 
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
@@ -6,7 +6,7 @@ use jp_confine_policy::tiers::Tiers;
 
 use super::*;
 
-/// A home in which `d` is a directory with a file, and all of it is hidden.
+/// A hidden home in which `d` is a directory with a file.
 fn home() -> (tempfile::TempDir, [Grant; 1]) {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().canonicalize().expect("a folder");
@@ -20,7 +20,7 @@ fn at(grants: &[Grant], name: &str) -> String {
     grants[0].anchor.join(name).to_str().expect("UTF-8").to_owned()
 }
 
-/// It cannot be made, and whoever sees it goes on; what is not there is made and filled.
+/// An existing entry cannot be created, and a program that sees it goes on. A missing directory is created and filled.
 #[test]
 fn what_is_there_already_is_to_be_seen() {
     let (_folder, grants) = home();
@@ -46,12 +46,12 @@ fn what_is_there_already_is_to_be_seen() {
         };
         assert!(first.is_some_and(|it| it.starts_with("it is there") && it.contains(told)));
     }
-    // Where it was seen something else was the matter.
+    // If the directory was visible, the denial has another cause.
     let seen = [grants.to_vec(), vec![flag(&directory, R)]].concat();
     assert!(line(&seen, &denial("mkdir", &directory, C)).starts_with("-w "));
 }
 
-/// Who sees a directory empties it first, or moves things into it; but `rmdir` knows of it, and fails.
+/// A program that sees a directory first empties it or moves things into it. `rmdir` knows of the directory, and fails.
 #[test]
 fn a_directory_that_was_not_seen_is_no_obstacle() {
     let (_folder, grants) = home();
@@ -74,7 +74,8 @@ fn a_directory_that_was_not_seen_is_no_obstacle() {
     assert!(!line(&grants, &moved).contains("helps"), "{}", line(&grants, &moved));
 }
 
-/// What goes to where such a directory is goes into it by the name that it has; who sees it means the directory.
+/// An entry moved to a hidden directory's path goes into it, under its own name. A program that sees the directory
+/// means to replace it.
 #[test]
 fn what_goes_to_where_a_hidden_directory_is_goes_into_it() {
     let (_folder, hidden) = home();
@@ -96,7 +97,7 @@ fn what_goes_to_where_a_hidden_directory_is_goes_into_it() {
     assert!(told.starts_with(&format!("-w {directory}")) && !told.contains(&inside), "{told}");
 }
 
-/// Who was kept from looking for the directory needs nothing else; who lists it does.
+/// A program that was only kept from looking for the directory needs nothing else. One that lists it needs to read it.
 #[test]
 fn who_looks_where_to_put_something_needs_what_that_takes() {
     let (_folder, hidden) = home();
@@ -120,14 +121,14 @@ fn who_looks_where_to_put_something_needs_what_that_takes() {
     assert_eq!(listed, format!("-r {directory}; read_paths {directory}"));
     let other = Denial { program: b"/bin/ls".to_vec(), ..look("stat", &directory) };
     assert_eq!(told(&denials, &other), listed);
-    // A directory takes the place of an empty one, unless whoever moves it looks first.
+    // A directory replaces an empty one, unless the program looks first.
     let replaces = pair("rename", &moved, &empty, C, true);
     assert!(told(&denials, &replaces).starts_with(&format!("-w {empty}; ")));
     denials.add(look("stat", &empty));
     assert!(told(&denials, &replaces).starts_with(&format!("-w {empty}/moved; ")));
 }
 
-/// No directory is opened to be written to, whatever is granted.
+/// No directory can be opened for writing, whatever is granted.
 #[test]
 fn a_directory_that_is_seen_is_no_file() {
     let (_folder, hidden) = home();
@@ -140,8 +141,8 @@ fn a_directory_that_is_seen_is_no_file() {
     assert!(line(&grants, &denial("chmod", &directory, U)).starts_with("-w "));
 }
 
-/// No option opens all that is sensitive in a directory for the sake of its being seen, declared or not; another call
-/// that names what is to be in it says what does.
+/// No option opens all sensitive entries of a directory only to make it visible, declared or not. A call that names an
+/// entry in it shows which option suffices.
 #[test]
 fn a_directory_with_what_is_sensitive_is_not_opened_to_be_seen() {
     let (_folder, hidden) = home();

@@ -1,4 +1,4 @@
-//! What is made is used.
+//! Tests that a suggestion for a new entry also covers the program's next steps.
 
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::tiers::Tiers;
@@ -14,19 +14,19 @@ fn what_is_to_be_made_is_granted_with_what_its_maker_needs_next() {
         ("open O_EXCL", "f", "read, create, update, execute"),
         ("open", "f-journal", "read, create, update, delete, execute"),
         ("open O_EXCL", "f.lock", "read, create, update, delete, execute"),
-        // One of this name lasts.
+        // A file of this name lasts.
         ("open", "Cargo.lock", "read, create, update, execute"),
         ("mkfifo", "f", "read, create, update, execute"),
         ("bind", "f", "create, execute"),
     ];
-    // `touch` sets the times first, and makes what is not there.
+    // `touch` sets the times first, and creates a missing file.
     let touched = denial("utimensat", "/w/x/f", U);
     assert_eq!(line(&grants, &touched), "-w /w/x/f; x/f: read, create, update, execute");
     for (call, name, caps) in rows {
         let denied = denial(call, &format!("/w/x/{name}"), C);
         assert_eq!(line(&grants, &denied), format!("-w /w/x/{name}; x/{name}: {caps}"), "{call}");
     }
-    // As soon as a link is there, a rule of its name is about what it leads to.
+    // Once a link exists, a rule on its name counts for its target.
     let link = denial("symlink", "/w/x/f", C);
     assert_eq!(line(&grants, &link), "-w /w/x; x: create, execute");
 }
@@ -52,7 +52,7 @@ fn what_an_interpreter_reads_is_granted_to_be_read() {
     }
 }
 
-/// Of what is there, nobody knows who filled it.
+/// For an existing directory nobody knows which program filled it.
 #[test]
 fn what_is_there_already_is_granted_as_far_as_it_was_refused() {
     let grants = [grant("/", R)];
@@ -89,7 +89,7 @@ fn what_was_to_be_put_into_a_directory_needs_nothing_else() {
     );
 }
 
-/// A pattern is of the name alone: by patterns it takes one more for what is in it.
+/// A pattern matches one name, so the directory's contents need a second pattern.
 #[test]
 fn what_was_to_be_put_into_a_directory_outside_has_its_patterns() {
     let home = Grant::new(

@@ -1,10 +1,10 @@
-//! Names that a program draws: the least that is enough next time, too.
+//! Tests generated names: the suggestion is the least that also suffices the next time.
 
 use jp_confine_policy::tiers::Tiers;
 
 use super::*;
 
-/// What is called otherwise next time is granted with its directory, and so is what else is done with it.
+/// A grant for a generated name is on its directory, and covers the program's further steps.
 #[test]
 fn names_that_are_others_next_time_are_granted_with_their_directory() {
     let home = Grant::new(
@@ -95,7 +95,7 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
         (denial("mkstemp", "/home/u/a/bcdefgh", C), "-w /home/u/a; write_paths /home/u/a/*"),
         (denial("mkstemp", "/home/u/bcdefgh", C), too_much),
         (denial("mkstemp", "/bcdefgh", C), too_much),
-        // These are the same next time.
+        // These names stay the same.
         (denial("open", "/srv/x/core.4711", R), "-r /srv/x/core.4711; read_paths /srv/x/core.4711"),
         (
             denial("open", "/srv/x/Cargo.lock.tmp", C),
@@ -105,7 +105,7 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
     for (denial, expected) in rows {
         assert_eq!(line(&grants, &denial), expected);
     }
-    // With the directory itself, of which a pattern says nothing.
+    // A denial on the directory itself needs its own pattern.
     let both = [denial("mkstemp", "/srv/x/a", C), denial("chmod", "/srv/x", U)];
     let tiers = Tiers::default();
     let advice = advisor(&grants, &[], &tiers).advise_all(&both.each_ref());
@@ -118,8 +118,8 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
     assert_eq!(gathered[0].written.rules, [("x".to_owned(), Capabilities::ALL)]);
 }
 
-/// Six letters behind the name of a file that is there are drawn, where the file was to be for its owner alone; who could
-/// not make it removes it all the same. Of anything else they may be a word.
+/// Six letters after an existing file's name count as random, if the new file was for its owner alone. A program that
+/// cannot create its file still deletes it. In other calls the letters may be a word.
 #[test]
 fn names_that_begin_with_that_of_a_file_are_drawn_to_it() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -146,7 +146,7 @@ fn names_that_begin_with_that_of_a_file_are_drawn_to_it() {
     let advisor = Advisor { denials: Some(&denials), ..advisor(&[], &[], &tiers) };
     let advice = advisor.advise_all(&both.each_ref());
     assert_eq!(advice.into_iter().map(in_line).collect::<Vec<_>>(), [whole.clone(), whole]);
-    // What was made is moved in place of the other; the directory is older than the run.
+    // The new file replaces the other one; the directory is older than the run.
     std::thread::sleep(std::time::Duration::from_millis(20));
     std::fs::write(&drawn, "").expect("a file");
     let began = std::fs::metadata(&drawn).and_then(|it| it.created().or(it.modified())).ok();
@@ -157,8 +157,8 @@ fn names_that_begin_with_that_of_a_file_are_drawn_to_it() {
     assert!(told.starts_with(&format!("-w {drawn}; ")), "of another run: {told}");
 }
 
-/// What holds the workspace, too, nobody is advised to grant by its path; for the temporary files of everybody there is
-/// an option.
+/// A directory above the workspace is never suggested by its path. For the shared directory for temporary files there
+/// is an option.
 #[test]
 fn names_in_the_directory_for_everybodys_temporary_files() {
     let shared = std::fs::canonicalize("/tmp").expect("there");

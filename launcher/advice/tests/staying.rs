@@ -1,4 +1,4 @@
-//! Advice about folders that stay in their place for what may be in them.
+//! Tests suggestions about directories that stay in their place because of their possible contents.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use jp_confine_policy::file_policy::FilePolicy;
 use super::withheld::tiers;
 use super::*;
 
-/// What is advised where `dir` is to become `new`, under these rules by their paths; paths as of the workspace.
+/// The suggestion for moving `dir` to `new` under these rules. Paths are relative to the workspace.
 fn told(rules: &[(&str, Capabilities, &[&str])], policy: &FilePolicy) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().canonicalize().expect("a folder");
@@ -28,7 +28,7 @@ fn told(rules: &[(&str, Capabilities, &[&str])], policy: &FilePolicy) -> String 
     in_line(advice).replace(&format!("{}/", root.display()), "")
 }
 
-/// Rules below where it would go are in the way only as long as the ends differ, whatever these rules grant and
+/// Rules below the new place prevent the move only while the ends differ. It does not matter what these rules grant, or
 /// whether anything is there.
 #[test]
 fn a_folder_goes_where_the_same_is_granted() {
@@ -52,7 +52,7 @@ fn a_folder_goes_where_the_same_is_granted() {
             &[("dir", change), ("dir/k", Capabilities::WRITE), ("new", add), ("new/o", R)],
             "-r dir/k; -w new; dir/k: read, create, update, delete; new: read, create, update, delete",
         ),
-        // The option is for reading, too, and what is read there has to be read here.
+        // The option also grants reading, and files readable at the new place must be readable here.
         (
             &[("dir", Capabilities::WRITE), ("new", C.union(U)), ("new/o", C)],
             "-w new; -r dir; new: create, update, delete",
@@ -63,7 +63,7 @@ fn a_folder_goes_where_the_same_is_granted() {
     }
 }
 
-/// Where the same at both ends does not let it go, either, that is told which does not.
+/// If equal grants at both ends do not let it move either, the suggestion names the cause.
 #[test]
 fn what_keeps_a_folder_that_has_the_same_there_is_told() {
     let free = FilePolicy::default();

@@ -1,4 +1,4 @@
-//! What the system refuses the user as well.
+//! Tests requests that the system also denies.
 
 use jp_confine_policy::tiers::Tiers;
 use rustix::fs::Access;
@@ -7,8 +7,8 @@ use rustix::io::Errno;
 use super::*;
 use crate::advice::rights::Rights;
 
-/// Of a user who may look at all but `/w/locked`, run nothing and change only `/w`, where this is all there is; what
-/// is below `/ro` nobody changes.
+/// A user who may look at everything but `/w/locked`, execute nothing, and change only `/w`. No other paths exist.
+/// Nobody may change anything below `/ro`.
 fn rights(place: &Path, access: Access) -> Result<(), Errno> {
     let is_there = ["/", "/w", "/w/file", "/srv", "/srv/file", "/ro", "/ro/file"];
     let is_own = || place.starts_with("/w");
@@ -58,7 +58,7 @@ fn what_the_system_refuses_too_is_not_advised() {
     }
 }
 
-/// Who owns a file may change its mode, and what only owners may change.
+/// The owner of a file may change its mode and its other owner-only attributes.
 #[test]
 fn owners_change_what_they_may_not_write() {
     let file = tempfile::NamedTempFile::new().expect("a file");

@@ -1,4 +1,4 @@
-//! Advice where tiers withhold what is granted.
+//! Tests suggestions where tiers withhold a grant.
 
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
@@ -21,7 +21,7 @@ fn who_said_no_is_not_nobody() {
     let withdrawn = "the question was withdrawn unanswered; the next run asks again";
     assert_eq!(told(Person::Asked), withdrawn);
     let refused = Denial { reason: Reason::Refused, ..question.clone() };
-    // The terminal may be gone by now, or have come later.
+    // The terminal may be gone by now, or may be new.
     for person in [Person::Asked, Person::Absent] {
         let advisor = Advisor { person, ..advisor(&grants, &[], &tiers) };
         let told = in_line(advisor.advise(&refused));
@@ -32,7 +32,8 @@ fn who_said_no_is_not_nobody() {
     assert!(in_line(advice).contains("take the pattern out, or make a copy (`cp`), which asks"));
 }
 
-/// What is typed is consented to, unless nobody could ask; what starts it is not.
+/// Typing a program's path is consent, unless nobody could be prompted. That consent does not cover the interpreter of
+/// a script.
 #[test]
 fn what_starts_a_typed_program_is_to_be_typed() {
     let (grants, tiers) = ([grant("/w", R)], Tiers::default());
@@ -55,7 +56,7 @@ pub(super) fn tiers(policy: &FilePolicy) -> Tiers {
     Tiers::new(policy, Some(&[]), places).expect("patterns")
 }
 
-/// What nobody was there to consent to a pattern of the user's own opens, too.
+/// A pattern of the user's own also opens a path that nobody was there to consent to.
 #[test]
 fn a_default_that_asks_is_outweighed_by_a_pattern() {
     let tiers = tiers(&FilePolicy { default: Some(Tier::Prompt), ..FilePolicy::default() });
@@ -72,7 +73,7 @@ fn a_default_that_asks_is_outweighed_by_a_pattern() {
     assert!(in_line(of(Person::Asked)).contains("withdrawn"));
 }
 
-/// Where nothing is granted, that no pattern denies it is not enough.
+/// If nothing is granted, removing the deny pattern is not enough.
 #[test]
 fn what_is_denied_and_not_granted_takes_both() {
     let tiers = tiers(&FilePolicy { deny_paths: vec!["/srv/**".into()], ..FilePolicy::default() });
@@ -87,7 +88,7 @@ fn what_is_denied_and_not_granted_takes_both() {
     );
 }
 
-/// No grant is advised that a tier would withhold, and where a person would be asked that is said.
+/// No suggestion contains a grant that a tier would withhold. If a prompt would follow, the suggestion says so.
 #[test]
 fn tiers_withhold_what_is_granted_for_advice() {
     let list = |pattern: &str| vec![format!("<workspace>/{pattern}")];
@@ -120,7 +121,8 @@ fn tiers_withhold_what_is_granted_for_advice() {
     }
 }
 
-/// A rule of an option covers what patterns open below it, which may be more: what else allows it is told alone.
+/// The rule of an option covers paths below it that patterns open, maybe further. Then only the other means are
+/// suggested.
 #[test]
 fn an_option_that_takes_something_away_is_not_advised() {
     let list = |patterns: &[&str]| patterns.iter().map(|it| (*it).to_owned()).collect();
@@ -148,7 +150,7 @@ fn an_option_that_takes_something_away_is_not_advised() {
     assert_eq!((gather("/srv/some"), gather("/srv/other")), (0, 1));
 }
 
-/// Each of several patterns withholds it, of whichever list.
+/// Several patterns may withhold a path, each in another list.
 #[test]
 fn all_patterns_that_withhold_it_are_named_at_once() {
     let list = |patterns: &[&str]| patterns.iter().map(|it| (*it).to_owned()).collect();
@@ -186,7 +188,7 @@ fn all_patterns_that_withhold_it_are_named_at_once() {
     );
 }
 
-/// What holds where no pattern matches gives way to a pattern alone, of the user's own.
+/// A pattern of the user's own alone outweighs the `default`.
 #[test]
 fn a_default_that_refuses_gives_way_to_a_pattern() {
     let deny = tiers(&FilePolicy { default: Some(Tier::Deny), ..FilePolicy::default() });
@@ -212,7 +214,7 @@ fn a_default_that_refuses_gives_way_to_a_pattern() {
     }
 }
 
-/// No pattern for the one end of a move lets what is asked about leave its place.
+/// A pattern for one end of a move does not release a path at the other end that needs a prompt.
 #[test]
 fn what_a_default_hides_of_the_other_end_is_told_at_once() {
     let tiers = tiers(&FilePolicy {
@@ -235,7 +237,7 @@ fn what_a_default_hides_of_the_other_end_is_told_at_once() {
     }
 }
 
-/// What the baseline leaves out takes a profile there, and what a profile takes away takes an option and a pattern.
+/// An exclusion of the baseline takes a profile. A profile's denial takes an option and a pattern.
 #[test]
 fn a_default_that_refuses_leaves_a_way_to_what_is_left_out() {
     let tiers = tiers(&FilePolicy { default: Some(Tier::Deny), ..FilePolicy::default() });
@@ -253,7 +255,7 @@ fn a_default_that_refuses_leaves_a_way_to_what_is_left_out() {
     assert_eq!(told(&[baseline, taken]), both);
 }
 
-/// A pattern that was written by way of a link restricts by that spelling alone.
+/// A pattern that names a path through a link restricts only that spelling.
 #[test]
 fn tiers_withhold_by_the_spelling_too() {
     let list = |pattern: &str| vec![pattern.to_owned()];
@@ -282,7 +284,7 @@ fn tiers_withhold_by_the_spelling_too() {
     );
 }
 
-/// Of a move one denial is told, whatever its other end lacks.
+/// A move has one denial, whatever its other end lacks.
 #[test]
 fn both_ends_of_a_move_are_told_where_both_are_refused() {
     let tiers =
@@ -298,8 +300,7 @@ fn both_ends_of_a_move_are_told_where_both_are_refused() {
     assert_eq!(beside(&denial("unlink", "/w/missing-a", D)), Capabilities::NONE);
 }
 
-/// What is moved or linked between what patterns leave for reading is told of as one: what to take out, and what to
-/// add.
+/// A move or hard link between read-only patterns gets one suggestion: the patterns to remove and the ones to add.
 #[test]
 fn patterns_for_reading_give_way_at_both_ends() {
     let list = |patterns: &[&str]| patterns.iter().map(|one| (*one).to_owned()).collect();
@@ -332,7 +333,7 @@ fn patterns_for_reading_give_way_at_both_ends() {
     );
 }
 
-/// A question about what is below a folder stays one, and keeps no option on the folder from being advised.
+/// A prompt for entries below a directory stays, and an option on the directory is suggested all the same.
 #[test]
 fn what_is_asked_about_below_a_folder_is_no_obstacle() {
     let asked = |pattern: &str| FilePolicy {
@@ -348,7 +349,8 @@ fn what_is_asked_about_below_a_folder_is_no_obstacle() {
     }
 }
 
-/// A folder that is open by its name alone takes a profile to move, since no pattern opens what goes along.
+/// A directory that is open only by its name takes a profile to move, since no pattern opens the contents that move
+/// along.
 #[test]
 fn a_folder_that_is_open_by_its_name_moves_by_a_profile() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -363,8 +365,8 @@ fn a_folder_that_is_open_by_its_name_moves_by_a_profile() {
     );
 }
 
-/// What keeps a folder where it is is named as it is: patterns that withhold, not those that open, and the `default`
-/// as that.
+/// The reason why a directory stays is named precisely: the patterns that withhold, not those that open, and the
+/// `default` by its name.
 #[test]
 fn what_keeps_a_folder_in_its_place_is_named() {
     let folder = tempfile::tempdir().expect("a folder");

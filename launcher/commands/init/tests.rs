@@ -1,4 +1,4 @@
-//! What `init` writes, for workspaces of all sorts.
+//! Tests the policies that `init` writes, for workspaces of all sorts.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use jp_confine_policy::compile;
 use super::*;
 use crate::config::layers::Layers;
 
-/// A workspace with these entries; one with `=` is a link.
+/// A workspace with these entries. An entry with `=` is a symlink.
 fn workspace(entries: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for entry in entries.split_whitespace() {
@@ -22,7 +22,7 @@ fn workspace(entries: &str) -> tempfile::TempDir {
     folder
 }
 
-/// The lines that are no comments, of the rules only.
+/// The lines of the rules, without comments.
 fn granted(entries: &str) -> String {
     let folder = workspace(entries);
     let root = folder.path().canonicalize().expect("a folder");
@@ -42,7 +42,7 @@ fn by_what_is_there() {
     assert_eq!(granted("Cargo.toml target=/usr"), format!(". {all}"), "only an example");
 }
 
-/// `text` as a workspace's policy file can be read, and its rules stand.
+/// Asserts that a workspace's policy file with this `text` can be read and its rules are valid.
 fn assert_stands(folder: &Path, text: &str) {
     let (root, file) = (Root::open(folder).expect("a root"), folder.join(FILE));
     fs::write(&file, text).expect("a policy file");

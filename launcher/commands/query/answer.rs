@@ -1,4 +1,4 @@
-//! What is to say about one target.
+//! Defines the answer about one target. Used by `environment`, `hosts`, `programs` and `resources`.
 
 use std::fmt::Write as _;
 
@@ -12,22 +12,22 @@ use crate::text::quote;
 /// The verdict on one target.
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
-    /// As given; bytes that are not UTF-8 are replaced.
+    /// The target as given. Bytes that are not UTF-8 are replaced.
     pub(crate) target: String,
     pub(crate) capability: &'static str,
     pub(crate) verdict: Verdict,
-    /// Why not, as in spec §5.3.
+    /// The reason for a denial, as in spec §5.3.
     pub(crate) reason: Option<&'static str>,
-    /// The file of a program, canonical.
+    /// The canonical file of a program.
     pub(crate) resolved: Option<String>,
-    /// What decided.
+    /// The rule that decided.
     pub(crate) rule: Option<String>,
-    /// What is granted of this kind.
+    /// The things of this kind that are granted.
     pub(crate) granting: Vec<String>,
 }
 
 impl Answer {
-    /// As `check` prints it.
+    /// The line that `check` prints.
     pub(crate) fn line(&self) -> String {
         let Self { capability, verdict, .. } = self;
         let mut line = format!("{} {capability} {}", word(*verdict), quote::path(&self.target));
@@ -47,26 +47,26 @@ impl Answer {
 /// A rule about the target.
 #[derive(Debug, Serialize)]
 pub(crate) struct Candidate {
-    /// Which.
+    /// The name of the rule.
     pub(crate) rule: String,
-    /// What it says.
+    /// The text of the rule.
     pub(crate) says: String,
     /// Whether it decides.
     pub(crate) wins: bool,
 }
 
-/// An answer, and how it comes about.
+/// An answer, and how it is reached.
 #[derive(Debug, Serialize)]
 pub(crate) struct Explained {
     #[serde(flatten)]
     pub(crate) answer: Answer,
-    /// Every rule about the target, in the order declared.
+    /// All rules about the target, in the order declared.
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) held_by: String,
 }
 
 impl Explained {
-    /// As `explain` prints it.
+    /// The text that `explain` prints.
     pub(crate) fn text(&self) -> String {
         let Answer { target, capability, verdict, resolved, rule, .. } = &self.answer;
         let mut text = format!("{capability} {}\n", quote::path(target));
@@ -84,7 +84,7 @@ impl Explained {
     }
 }
 
-/// The place of a rule that was written, for people.
+/// The place of a written rule, for people.
 pub(crate) fn place(source: &RuleSource) -> String {
     match source.line {
         Some(line) => format!("{}:{line}", source.layer),

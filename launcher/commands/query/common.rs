@@ -1,4 +1,4 @@
-//! What the answers about paths and those about other resources share.
+//! Shares code between the answers about paths and those about other resources.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use crate::launch::outer_run::{self, Outer};
 use crate::output;
 use crate::plan::Plan;
 
-/// The exit status that tells of verdicts.
+/// The exit status for these verdicts.
 pub(crate) fn status(verdicts: &[Verdict]) -> u8 {
     match (verdicts.contains(&Verdict::Deny), verdicts.contains(&Verdict::Prompt)) {
         (true, _) => 1,
@@ -40,7 +40,7 @@ pub(crate) fn plan(
     prepared.plan(context, machine, options.enforce.unwrap_or_default(), &[])
 }
 
-/// The policy that the options select, for a question about it; its warnings are printed.
+/// The policy that the options select, for a question about it. Prints its warnings.
 pub(crate) fn prepared(
     context: &Context,
     options: &Options,
@@ -49,7 +49,7 @@ pub(crate) fn prepared(
     prepared_for(context, options, program, Stage::Question)
 }
 
-/// As [`prepared`], for another stage that runs no program itself.
+/// Like [`prepared`], for another stage that runs no program itself.
 pub(crate) fn prepared_for(
     context: &Context,
     options: &Options,
@@ -66,7 +66,7 @@ pub(crate) fn prepared_for(
     Ok(prepared)
 }
 
-/// Puts `parts` on one line, or on several where that would be too long.
+/// Puts `parts` on one line, or on several if that would be too long.
 pub(crate) fn lines(text: &mut String, indent: &str, parts: &[String], between: &str) {
     for line in output::fitted(indent, parts, between) {
         let _ = writeln!(text, "{line}");

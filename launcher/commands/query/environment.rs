@@ -1,4 +1,4 @@
-//! Questions about variables.
+//! Answers questions about variables.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,11 +14,11 @@ use crate::config::environment::beyond_rules;
 use crate::error::Failure;
 use crate::text::quote;
 
-/// Who holds rules about variables.
+/// The layers that enforce rules about variables.
 const HOLDERS: &str = "the start of the run; inside, what a rule denies: shim";
 
 impl Asked<'_> {
-    /// Whether a program of the run has the variable `name`, if the user has it.
+    /// Whether a program of the run gets the variable `name`, if the user has it.
     pub(crate) fn env(&self, name: &OsStr) -> Result<Explained, Failure> {
         let bytes = name.as_bytes();
         if bytes.is_empty() || bytes.contains(&b'=') {
@@ -48,7 +48,7 @@ impl Asked<'_> {
         Ok(Explained { answer, candidates: candidates.collect(), held_by: HOLDERS.to_owned() })
     }
 
-    /// What decides about the variable.
+    /// The rule that decides about the variable.
     fn decides(&self, name: &OsStr) -> Option<String> {
         let bytes = name.as_bytes();
         let environment = &self.prepared.environment;

@@ -1,4 +1,4 @@
-//! Questions about hosts.
+//! Answers questions about hosts.
 
 use std::ffi::OsStr;
 
@@ -12,7 +12,7 @@ use super::resources::Asked;
 use crate::error::Failure;
 
 impl Asked<'_> {
-    /// Whether the URL may be asked for.
+    /// Whether a program may request the URL.
     pub(crate) fn net(&self, target: &OsStr) -> Result<Explained, Failure> {
         let text = target.to_string_lossy().into_owned();
         let url = Url::parse(&text).ok().filter(Url::has_host);
@@ -53,7 +53,7 @@ impl Asked<'_> {
         Ok(Explained { answer, candidates: candidates.collect(), held_by })
     }
 
-    /// Who holds a run to the rules about hosts.
+    /// The layer that enforces the rules about hosts.
     fn holder_of_hosts(&self) -> Result<&'static str, Failure> {
         let plan =
             crate::commands::query::common::plan(self.context, self.options, &self.prepared)?;
@@ -65,12 +65,12 @@ impl Asked<'_> {
     }
 }
 
-/// Whether a rule says anything of the URL, by itself.
+/// Whether the rule alone covers the URL.
 fn is_about(rule: &NetRule, url: &Url) -> bool {
     judge(std::slice::from_ref(rule), url) != Coverage::Uncovered
 }
 
-/// The place of the rule that decides: of each two the evaluator is asked which.
+/// The index of the rule that decides. The evaluator compares the rules in pairs.
 fn winner(rules: &[NetRule], url: &Url) -> Option<usize> {
     let about = rules.iter().enumerate().filter(|(_, rule)| is_about(rule, url));
     about
@@ -92,7 +92,7 @@ fn described(rule: &NetRule) -> String {
     format!("access.net {}", shown(rule))
 }
 
-/// What a rule is about, as a URL would have it.
+/// The subject of a rule, as a URL.
 fn shown(rule: &NetRule) -> String {
     let port = rule.port.map(|port| format!(":{port}")).unwrap_or_default();
     let scheme = rule.scheme.as_ref().map(|scheme| format!("{scheme}://")).unwrap_or_default();

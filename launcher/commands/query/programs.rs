@@ -1,4 +1,4 @@
-//! Questions about programs and their arguments.
+//! Answers questions about programs and their arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -23,7 +23,7 @@ use crate::sys::path::path_of;
 use crate::text::quote;
 
 impl Asked<'_> {
-    /// Whether a program of the run may start the first of `words` with the others.
+    /// Whether a program of the run may start the first of `words` with the others as arguments.
     pub(crate) fn command(&self, words: &[OsString]) -> Result<Explained, Failure> {
         let line: Vec<String> = words.iter().map(|word| quote::quoted(word.as_bytes())).collect();
         let file = words.first().and_then(|name| self.file_of(&name.to_string_lossy()));
@@ -51,7 +51,7 @@ impl Asked<'_> {
         Ok(Explained { answer, candidates, held_by: self.holders_of_programs()? })
     }
 
-    /// The file that a name means along `PATH`, or a path from the workspace.
+    /// The file that a name means: looked up in `PATH`, or as a path from the workspace.
     fn file_of(&self, name: &str) -> Option<PathBuf> {
         let root = self.prepared.root.as_path();
         let found = if name.contains('/') {
@@ -62,7 +62,7 @@ impl Asked<'_> {
         canonical::resolve(root, &found, Op::Content).ok().map(|resolved| resolved.path)
     }
 
-    /// Both must allow it: what the rules about files say of executing it, and the list of programs.
+    /// The rules on files must allow executing it, and the list of programs must allow starting it.
     fn judge(
         &self,
         image: &Image<'_>,
@@ -107,8 +107,8 @@ impl Asked<'_> {
     }
 }
 
-/// What the list of programs has against starting `path`, which leads to the file `program`, by its name and without
-/// arguments, if that is a program. Looks at the disk.
+/// Why the list of programs denies starting `path` by its name without arguments. `path` leads to the file `program`.
+/// `None` if that is no program, or is allowed. Looks at the disk.
 pub(in crate::commands::query) fn refused_alone(
     prepared: &Prepared,
     path: &OsStr,
@@ -124,7 +124,7 @@ pub(in crate::commands::query) fn refused_alone(
     Some(format!("{rule}{without}"))
 }
 
-/// What of the list refuses it.
+/// The part of the list that denies it.
 fn refused(listed: &[Listed], invocation: &Invocation<'_>, why: Coverage) -> Option<String> {
     match why {
         Coverage::Uncovered => Some("access.commands does not list it".to_owned()),

@@ -1,4 +1,4 @@
-//! Questions about other things than files: hosts, variables, programs.
+//! Answers questions about hosts, variables and programs.
 
 use std::ffi::OsString;
 
@@ -13,7 +13,7 @@ use crate::error::Failure;
 use crate::host::context::Context;
 use crate::output;
 
-/// Whom a question is put to.
+/// The policy that questions are about.
 pub(crate) struct Asked<'a> {
     pub(crate) context: &'a Context,
     pub(crate) options: &'a Options,
@@ -26,7 +26,7 @@ impl<'a> Asked<'a> {
         Ok(Self { context, options, prepared })
     }
 
-    /// What is to say of the targets; a program and its arguments are one.
+    /// The answers about the targets. A program and its arguments are one target.
     fn answers(&self, topic: Beyond, targets: &[OsString]) -> Result<Vec<Explained>, Failure> {
         match topic {
             Beyond::Net => targets.iter().map(|target| self.net(target)).collect(),
@@ -35,7 +35,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The layers that hold which programs are started.
+    /// The layers that decide which programs are started.
     pub(crate) fn holders_of_programs(&self) -> Result<String, Failure> {
         let plan =
             crate::commands::query::common::plan(self.context, self.options, &self.prepared)?;
@@ -45,7 +45,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// `check net`, `check env`, `check command`: one verdict for each target, with the exit status of
+/// Runs `check net`, `check env` and `check command`: prints one verdict for each target. The exit status is that of
 /// `check`.
 pub(crate) fn check(
     context: &Context,
@@ -65,7 +65,7 @@ pub(crate) fn check(
     Ok(status(&answers.iter().map(|answer| answer.verdict).collect::<Vec<_>>()))
 }
 
-/// `explain net`, `explain env`, `explain command`: which rule decides, of which, and who holds it.
+/// Runs `explain net`, `explain env` and `explain command`: prints the rules, which of them decides, and the layers.
 pub(crate) fn explain(
     context: &Context,
     options: &Options,

@@ -1,4 +1,4 @@
-//! `jp-confine vfs`: hosts a tool that may touch nothing itself, and does for it what the policy grants
+//! Implements `vfs`: hosts a tool that may touch nothing itself, and performs the operations that the policy grants it
 //! (spec §14).
 
 mod prompt;
@@ -39,10 +39,10 @@ use crate::report::why::Served;
 use crate::sys::signals::Signals;
 use crate::text::quote;
 
-/// By which users end what they wait for.
+/// Signals by which users end what they wait for.
 const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// Hosts `program`, and returns the exit status that says how it went: 0 with a result.
+/// Hosts `program`. Returns the exit status: 0 with a result.
 pub(crate) fn serve(
     context: &Context,
     options: &Options,
@@ -133,7 +133,7 @@ pub(crate) fn serve(
     concluded
 }
 
-/// Says that the tool was refused something; it was told itself what.
+/// Reports that the tool was denied requests. The tool itself was told which.
 fn tell(refusals: u64, kept: bool, here: &Here) {
     let noun = if refusals == 1 { "request" } else { "requests" };
     let more = if kept {
@@ -146,7 +146,7 @@ fn tell(refusals: u64, kept: bool, here: &Here) {
     }
 }
 
-/// What is asked for and would not be done.
+/// Rejects options that would have no effect here.
 fn refuse_what_runs_do(options: &Options) -> Result<(), Failure> {
     if options.hosts.net_proxy || !options.hosts.resolve.is_empty() {
         return Err(Failure::advised(
@@ -163,7 +163,7 @@ fn refuse_what_runs_do(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Warnings about variables that stand in headers and whose values are too short to be left out of what a tool gets.
+/// Warnings about variables in headers whose values are too short to be removed from a tool's responses.
 fn guessable(context: &Context, net_env: &Env) -> Vec<String> {
     let is_sent = |name: &&str| net_env.judge(name) == Coverage::Allowed;
     let is_short = |name: &&str| {
@@ -198,7 +198,7 @@ fn limits(call: &Call) -> Limits {
     }
 }
 
-/// Prints what came of it; the exit status.
+/// Prints the outcome. Returns the exit status.
 fn conclude(ending: &Ending, is_verbose: bool) -> Result<u8, Failure> {
     match ending {
         Ending::Result(contents) => {

@@ -1,4 +1,4 @@
-//! The person at the terminal, asked about what a tool wants.
+//! Prompts the person at the terminal about a tool's requests.
 
 use jp_confine_vfs::person::{Answer, Person, Question};
 
@@ -11,27 +11,27 @@ use crate::prompt::visibility::Size;
 use crate::record::service_refusals::without_passwords;
 use crate::text::quote;
 
-/// The most screens that one request fills; what takes more is denied.
+/// Limit on the screens of one request. A request that needs more is denied.
 const MOST: usize = 20;
 
-/// How large a terminal is that does not say it: rows and columns.
+/// Assumed size of a terminal that does not tell its own: rows and columns.
 const USUAL: Size = (24, 80);
 
-/// Rows of a screen that are left for the answers to choose from, and for a word to type.
+/// Rows of a screen that are reserved for the offered answers, and for a word to type.
 const RESERVED: u16 = 5;
 
-/// Whoever sits at the terminal.
+/// The person at the terminal.
 #[derive(Debug)]
 pub(super) struct OnTerminal<'a> {
     non_interactive: bool,
     turns: Turns,
     tool: String,
-    /// Where answers are put on record.
+    /// The log for answers.
     log: Option<&'a Log>,
 }
 
 impl<'a> OnTerminal<'a> {
-    /// Somebody to ask on behalf of `tool`, unless nobody is to be asked.
+    /// A person to prompt on behalf of `tool`, unless prompts are off.
     pub(super) const fn new(
         non_interactive: bool,
         turns: Turns,
@@ -41,7 +41,7 @@ impl<'a> OnTerminal<'a> {
         Self { non_interactive, turns, tool, log }
     }
 
-    /// The questions on screens of this size, all that they are about: nobody consents to what was not shown.
+    /// The questions in full, on screens of this size: nobody consents to something that was not shown.
     fn screens(&self, questions: &[Question], size: Option<Size>) -> Vec<String> {
         let (rows, columns) = size.filter(|size| size.0 > 0 && size.1 > 0).unwrap_or(USUAL);
         let room = usize::from(rows.saturating_sub(RESERVED)).max(1);
@@ -76,7 +76,7 @@ impl<'a> OnTerminal<'a> {
         screens.iter().enumerate().map(screen).collect()
     }
 
-    /// The answer to all the questions: yes only where all was shown.
+    /// The answer to all the questions: yes only if all of them were shown.
     fn answer(&self, questions: &[Question], gone: &mut dyn FnMut() -> bool) -> Option<Answer> {
         let mut terminal = Terminal::open(&self.turns, self.non_interactive)?;
         let screens = self.screens(questions, terminal.size());
@@ -99,9 +99,9 @@ impl<'a> OnTerminal<'a> {
     }
 }
 
-/// `text` in lines that a terminal of so many columns does not wrap, each behind `indent`.
+/// `text` in lines that a terminal of this width does not wrap, each after `indent`.
 fn wrapped(indent: &str, text: &str, columns: u16) -> Vec<String> {
-    // Before the last column a wide character may be on the next row already.
+    // A wide character may wrap before the last column.
     let room = usize::from(columns).saturating_sub(1 + indent.len()).max(2);
     let mut lines = vec![indent.to_owned()];
     let mut used = 0;

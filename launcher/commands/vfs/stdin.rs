@@ -1,4 +1,4 @@
-//! Going on with a tool that asks as it goes (spec §14.9).
+//! Continues with a tool that asks questions while it runs (spec §14.9).
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -14,21 +14,21 @@ use crate::prompt::terminal::Terminal;
 use crate::prompt::turns::Turns;
 use crate::text::quote;
 
-/// Questions go to the terminal; lines of standard input go to a tool that runs.
+/// Shows questions on the terminal, and passes lines of standard input to a running tool.
 #[derive(Debug)]
 pub(super) struct Talk {
     non_interactive: bool,
     turns: Turns,
-    /// Where a question stands.
+    /// The terminal that shows a question.
     asked: Option<Terminal>,
-    /// What was read of standard input and is with nobody yet.
+    /// The part of standard input that was read but not passed on.
     unread: Vec<u8>,
     /// Standard input has ended.
     is_over: bool,
 }
 
 impl Talk {
-    /// A conversation, unless nobody is to be asked.
+    /// A conversation, unless prompts are off.
     pub(super) const fn new(non_interactive: bool, turns: Turns) -> Self {
         Self { non_interactive, turns, asked: None, unread: Vec::new(), is_over: false }
     }
@@ -37,7 +37,7 @@ impl Talk {
 impl Conversation for Talk {
     fn running(&mut self, content: &Contents) -> Next {
         output::note(&quote::path(&content.to_text()));
-        // Whether somebody will ever type something nobody knows: the tool's time goes on.
+        // Nobody knows whether somebody will ever type a line, so the tool's timeout continues.
         Next::Nothing
     }
 
@@ -51,12 +51,12 @@ impl Conversation for Talk {
 
     fn later(&mut self) -> Option<Value> {
         if let Some(terminal) = &mut self.asked {
-            // A terminal that has gone answers as if nothing were typed.
+            // A terminal that is gone counts as an empty answer.
             let answer = terminal.answer(Duration::ZERO).unwrap_or_else(|_| Some(String::new()))?;
             self.asked = None;
             return Some(Value::String(answer));
         }
-        // Whoever reads a terminal in the background is stopped.
+        // A process that reads a terminal in the background is stopped.
         let unheard = io::stdin().is_terminal() && !Terminal::is_there(&self.turns, false);
         let mut ready = [PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
         while !(self.is_over || unheard || self.unread.contains(&b'\n'))
@@ -76,7 +76,7 @@ impl Conversation for Talk {
     }
 }
 
-/// The question in words, wherever a tool puts them.
+/// The text of the question, in whichever field the tool puts it.
 fn words(question: &Value) -> &str {
     let field = ["text", "question", "message"].iter().find_map(|name| question.get(name));
     field.unwrap_or(question).as_str().unwrap_or("?")

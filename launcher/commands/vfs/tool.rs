@@ -1,4 +1,4 @@
-//! The tool as a confined program: its file and the system's libraries are all that it is granted.
+//! Runs the tool as a confined program that is granted only its own file and the system's libraries.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -26,10 +26,10 @@ use crate::launch::outer_run::Outer;
 use crate::prompt::turns::Turns;
 use crate::text::quote;
 
-/// By which this program finds the user's policy, and its own files.
+/// Variables by which this program finds the user's policy and its own files.
 const OWN: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "TMPDIR", machine::WITHOUT];
 
-/// What the names of its temporary files begin with.
+/// Prefix of the names of its temporary files.
 const PREFIX: &str = "jp-confine-tool-";
 
 /// A tool that was found.
@@ -37,25 +37,25 @@ const PREFIX: &str = "jp-confine-tool-";
 pub(super) struct Hosted {
     launcher: PathBuf,
     file: PathBuf,
-    /// What the tool has for a home and a workspace: an empty folder, removed with this.
+    /// The tool's home and workspace: an empty directory, deleted on drop.
     folder: TempDir,
-    /// More that the tool may execute.
+    /// Further files that the tool may execute.
     libraries: Vec<PathBuf>,
-    /// What the service's policy withholds from everybody, if anything, as a policy of its own.
+    /// A policy file with the patterns that the service's policy withholds from everybody, if there are any.
     withheld: Option<NamedTempFile>,
-    /// What was typed to be denied.
+    /// The paths of typed `--deny` options.
     denied: Vec<PathBuf>,
-    /// The home of whoever hosts it, canonical, unless nothing is to be hidden.
+    /// The canonical home of the hosting user, unless nothing is to be hidden.
     hidden: Option<PathBuf>,
-    /// Where turns at the terminal are taken.
+    /// The turns at the terminal.
     turns: Turns,
     environment: Vec<(OsString, OsString)>,
     verbose: bool,
 }
 
 impl Hosted {
-    /// Finds `name`, in `PATH` if it has no slash; `env` says which variables it has, and `tiers` what it must not
-    /// touch whatever it is granted.
+    /// Finds `name`, in `PATH` if it has no slash. `env` says which variables it gets, and `tiers` which paths it must
+    /// not touch whatever it is granted.
     pub(super) fn find(
         context: &Context,
         options: &Options,
@@ -96,12 +96,12 @@ impl Hosted {
         })
     }
 
-    /// What people call it.
+    /// The name of the tool, for people.
     pub(super) fn name(&self) -> String {
         self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// This program again, to run the tool strictly confined in a workspace where nothing is.
+    /// The command that runs the tool strictly confined, in an empty workspace, by this same program.
     pub(super) fn command(&self, arguments: &[OsString]) -> Command {
         let mut command = Command::new(&self.launcher);
         command.args(["--enforce", "strict", "--no-net", "--non-interactive", "--profile", "none"]);
@@ -130,7 +130,7 @@ impl Hosted {
     }
 }
 
-/// A policy that withholds from a tool what `tiers` withhold, or ask about: a tool has nobody to ask.
+/// A policy that denies a tool every path that `tiers` withhold or ask about: a tool has nobody to prompt.
 fn withheld(context: &Context, tiers: &Tiers) -> io::Result<Option<NamedTempFile>> {
     let patterns: Vec<&str> = tiers.withholding().collect();
     if patterns.is_empty() {
@@ -142,11 +142,11 @@ fn withheld(context: &Context, tiers: &Tiers) -> io::Result<Option<NamedTempFile
     Ok(Some(file))
 }
 
-/// Refuses to host a tool inside another run: there is no supervisor to hold it strictly, and the library of that
-/// run would not see what the service does for it (`docs/decisions/0016`).
+/// Rejects hosting a tool inside another run. There is no supervisor to enforce `strict`, and that run's library would
+/// not see the service's operations for the tool (`docs/decisions/0016`).
 ///
 /// # Errors
-/// Where there is a run around this one, or nobody can tell.
+/// There is a run around this one, or nobody can find out.
 pub(super) fn refuse_inside(context: &Context) -> Result<(), Failure> {
     if Outer::find(context)?.is_none() {
         return Ok(());
@@ -158,10 +158,10 @@ pub(super) fn refuse_inside(context: &Context) -> Result<(), Failure> {
     ))
 }
 
-/// Refuses a policy that can be read only once: each program of the tool's is held to what is read for it.
+/// Rejects a policy file that can be read only once: it is read again for each program of the tool.
 ///
 /// # Errors
-/// Where `file` is a pipe, or has no name of its own.
+/// `file` is a pipe, or has no name of its own.
 fn refuse_pipe(context: &Context, file: &Path) -> Result<(), Failure> {
     let place = context.absolute(file).canonicalize();
     if place.is_ok_and(|place| place.is_file()) {
@@ -173,7 +173,7 @@ fn refuse_pipe(context: &Context, file: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// This program with the options that make it hold a program of the tool's to the service's policy.
+/// The command that starts this program so that it confines a program of the tool by the service's policy.
 pub(super) fn wrapper(
     context: &Context,
     options: &Options,
@@ -184,7 +184,7 @@ pub(super) fn wrapper(
         ["--service", "--no-net", "--non-interactive", "--kill-leftovers"].map(OsString::from),
     );
     words.extend(["--host".into(), std::process::id().to_string().into()]);
-    // It is started in the workspace.
+    // The service starts it in the workspace.
     words.extend(["-C", "."].map(OsString::from));
     words.extend(mounts::from_root(Place { context, root }, &options.mounts)?);
     if let Some(events) = &options.events {
@@ -223,7 +223,7 @@ pub(super) fn wrapper(
     Ok(words)
 }
 
-/// What programs of the tool's have of the environment, before rules.
+/// The variables of the tool's programs, before rules.
 pub(super) fn surroundings(context: &Context) -> Vec<(OsString, OsString)> {
     let is_own = |name: &OsStr| OWN.iter().any(|known| name == *known);
     let kept = context.environment.iter().filter(|(name, _)| is_base(name) || is_own(name));

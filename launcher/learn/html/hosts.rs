@@ -1,4 +1,4 @@
-//! The part of the page about the network: which hosts were connected to, and by whom.
+//! Renders the part of the page about the network: the hosts, and the programs that connected to them.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::escaped;
 use crate::learn::hosts::{Hosts, Visits};
 use crate::text::quote;
 
-/// Writes it, unless the network was closed by order.
+/// Writes this part, unless the network was closed by an option.
 pub(super) fn write(text: &mut String, hosts: &Hosts) {
     let (targets, unruled) = match hosts {
         Hosts::Closed => return,

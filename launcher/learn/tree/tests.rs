@@ -1,4 +1,4 @@
-//! Which rules stand for which uses.
+//! Tests which rules are derived from which uses.
 
 use super::*;
 
@@ -8,12 +8,12 @@ const U: Capabilities = Capabilities::UPDATE;
 const D: Capabilities = Capabilities::DELETE;
 const X: Capabilities = Capabilities::EXECUTE;
 
-/// The rules for these uses, as one line: `+` marks what was made. Nothing is there in the end.
+/// The rules for these uses, as one line. `+` marks created paths. Nothing exists at the end.
 fn rules(uses: &[(&str, Capabilities)]) -> String {
     rules_beside(&[], uses)
 }
 
-/// The same where these paths are there in the end.
+/// The same if these paths exist at the end.
 fn rules_beside(there: &[&str], uses: &[(&str, Capabilities)]) -> String {
     let line = |rule: &Rule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
     let rules = tree(uses).rules(|path| there.iter().any(|it| it.as_bytes() == path));
@@ -38,7 +38,7 @@ fn few_names_are_named_and_many_are_their_directory() {
     assert_eq!(rules(&["src/a", "src/b"].map(read)), "src/a: read; src/b: read");
     assert_eq!(rules(&["src/a", "src/b", "src/c"].map(read)), "src: read");
     assert_eq!(rules(&["src/a/x", "src/b/x", "src/c/x"].map(read)), "src: read");
-    // The workspace itself never stands for what is in it because that was read.
+    // The workspace itself never stands for its entries just because they were read.
     assert_eq!(rules(&["a", "b", "c"].map(read)), "a: read; b: read; c: read");
 }
 
@@ -49,7 +49,7 @@ fn where_names_come_and_go_the_directory_is_granted() {
         rules(&[("+out/a", C), ("+out/b", C), ("+out/c", C.union(U))]),
         "out: create, update"
     );
-    // One name that is the same each time needs no more than its own rule.
+    // A single lasting name needs only its own rule.
     assert_eq!(
         rules(&[("+out/a-journal", C), ("out/a-journal", D), ("out/a", R)]),
         "out/a: read; out/a-journal: create, delete"
@@ -82,7 +82,7 @@ fn a_rule_covers_what_is_below_it_unless_more_is_needed() {
     assert_eq!(rules(&[("", R), ("a", R), ("b/c", U)]), ": read; b/c: update");
 }
 
-/// What was there before, and lasts, has rules of its own beside them.
+/// Older entries that last have their own rules beside it.
 #[test]
 fn a_directory_stands_for_names_that_are_made_up_in_it() {
     let replaced = [("+src/sedomwqwd", C.union(U)), ("src/sedomwqwd", D), ("src/a", R.union(U))];
@@ -94,7 +94,7 @@ fn a_directory_stands_for_names_that_are_made_up_in_it() {
     assert_eq!(rules(&[("+newfile", C), ("newfile", D)]), "newfile: create, delete");
 }
 
-/// What was used deeper in what was there before has the rules that it has without such names.
+/// Entries used deeper in an older directory have the same rules as without such names.
 #[test]
 fn names_made_up_beside_a_directory_leave_the_rules_in_it_as_they_are() {
     let drawn = [("+d/sedomwqwd", C.union(U)), ("d/sedomwqwd", D)];
@@ -117,7 +117,7 @@ fn names_made_up_beside_a_directory_leave_the_rules_in_it_as_they_are() {
     }
 }
 
-/// A name that looks drawn says nothing about what was there before.
+/// A generated-looking name says nothing about an older entry.
 #[test]
 fn what_was_there_before_has_its_own_rule_whatever_its_name() {
     let uses = [("+src/a.tmp", C), ("src/a.tmp", D), ("src/log.4711", R), ("f.tmp", C.union(U))];
@@ -129,7 +129,7 @@ fn what_was_there_before_has_its_own_rule_whatever_its_name() {
     assert_eq!(rules_beside(&["src/a.tmp"], &[("+src/a.tmp", C)]), "src: create");
 }
 
-/// Something fixed behind a name that is used, or is there, or a dot before it, is the same each time.
+/// A used or existing name with a fixed suffix, or with a leading dot, is the same each time.
 #[test]
 fn what_is_worked_on_beside_itself_has_a_rule_of_its_own() {
     for (work, name) in
@@ -146,7 +146,7 @@ fn what_is_worked_on_beside_itself_has_a_rule_of_its_own() {
         let top = [(made.trim_start_matches("+src/"), C), (name, U)];
         assert!(!rules(&top).starts_with(':'), "{work}");
     }
-    // An editor's are not three names that come and go; what is drawn is another one each time.
+    // An editor's names do not count as three names that come and go. Generated names differ each time.
     let vim = ["+.a.c.swp", ".a.c.swp", "+.a.c.swx", ".a.c.swx", "+4913", "4913", "+a.c~", "a.c~"];
     let vim = vim.map(|name| match name.strip_prefix('+') {
         Some(name) => (format!("+src/{name}"), C),
@@ -163,7 +163,7 @@ fn what_is_worked_on_beside_itself_has_a_rule_of_its_own() {
     assert_eq!(rules_beside(&["src/a.1a2b3c4d"], &drawn), "src: create, delete");
 }
 
-/// A program that makes one of a kind, or removes one, does so with the others the next time.
+/// A program that creates or deletes one entry of a kind will do so with the others, too.
 #[test]
 fn names_of_a_kind_that_come_or_go_are_their_directorys() {
     let (old, new) = ("out/s-1a2b3c4d5e", "out/s-5e4d3c2b1a");
@@ -178,14 +178,14 @@ fn names_of_a_kind_that_come_or_go_are_their_directorys() {
         rules_beside(&there, &[&uses[..], &others].concat()),
         format!("out: read, create, update; {expected}")
     );
-    // Where the new one went again it was a working name; where none came or went nothing is of such a kind.
+    // If the new entry is gone again, its name was a working name. If none came or went, there is no kind.
     let went = [(made.as_str(), C), (new, D), (old, R)];
     let expected = format!("out: create, delete; {old}: read");
     assert_eq!(rules_beside(&[old], &went), expected);
     assert_eq!(rules_beside(&there, &[(old, R), (new, U)]), format!("{old}: read; {new}: update"));
 }
 
-/// What a program marks as what it can make again has one rule, if anything in it comes or goes.
+/// A directory that is marked as a cache has one rule, if anything in it comes or goes.
 #[test]
 fn caches_that_say_so_are_one_directory() {
     let there = ["target", "target/CACHEDIR.TAG", "target/debug/a", "src/x"];
@@ -236,7 +236,7 @@ fn secrets_and_what_decides_what_runs_are_kept_apart() {
     );
 }
 
-/// What is in it has the rules that it has without that, but for less than what opening takes.
+/// Its entries have the same rules as without it. These may grant less than opening takes.
 #[test]
 fn a_directory_that_is_opened_alone_does_not_stand_for_what_is_in_it() {
     let opened = |path: &str, uses: &[(&str, Capabilities)]| {
@@ -253,7 +253,7 @@ fn a_directory_that_is_opened_alone_does_not_stand_for_what_is_in_it() {
             &[("d/a/x", U), ("+d/new", C)],
             "d: read Opened; d/a/x: update Used; d/new: create Used",
         ),
-        // It was listed as well, or is granted for other reasons.
+        // It was also listed, or is granted for other reasons.
         ("d", &[("d", R), ("d/a", R)], "d: read Gathered"),
         ("d", &[("+d", C), ("+d/a", C)], "d: read, create Gathered"),
         (".ssh", &[(".ssh/a", U)], ".ssh: read Opened; .ssh/a: update Narrows"),
@@ -275,7 +275,7 @@ fn the_longest_path_decides() {
     assert_eq!(nearest(&rules, b"srcs"), Some(0));
 }
 
-/// What a person calls sensitive is no more part of its directory than what is known to be.
+/// A path that a person calls sensitive is kept apart like a known secret.
 #[test]
 fn secrets_have_rules_of_their_own() {
     let read = |name| (name, R);
@@ -283,8 +283,7 @@ fn secrets_have_rules_of_their_own() {
     assert_eq!(rules(&["vault/a", "vault/b", "c"].map(read)), "c: read; vault: read");
 }
 
-/// What is used in it has rules by names that last, and nothing is granted for others; what is around it does not
-/// stand for it.
+/// Uses in it get rules by lasting names, and other names get nothing. Directories around it do not stand for it.
 #[test]
 fn a_directory_that_is_shut_stands_for_nothing() {
     let of = |shut: &str, uses: &[(&str, Capabilities)]| {
@@ -308,7 +307,7 @@ fn a_directory_that_is_shut_stands_for_nothing() {
         of("out/src", &[("+out/a", C), ("+out/b", C), ("+out/c", C), ("out/src/a", U)]),
         "out: create; out/src/a: update"
     );
-    // What was there before will be there again.
+    // An older entry will exist again.
     assert_eq!(of("src", &[("src/x-1a2b3c4d5e6f", D)]), "src/x-1a2b3c4d5e6f: delete");
     assert_eq!(
         of(

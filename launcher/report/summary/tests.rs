@@ -1,4 +1,4 @@
-//! The block after a run, word for word.
+//! Tests the block after a run, word for word.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -130,7 +130,7 @@ fn denials_without_room_on_record_are_told_of() {
     assert_eq!(text.lines().last(), Some(last), "{text}");
 }
 
-/// A program that did its work did not need what is not there; one that failed may have.
+/// A successful program did not need the missing file; one that failed may have.
 #[test]
 fn looking_for_what_is_not_there_is_worth_no_word_where_all_went_well() {
     let absent = denial(b"/nowhere/at/all", Capabilities::READ, None);
@@ -148,8 +148,8 @@ fn looking_for_what_is_not_there_is_worth_no_word_where_all_went_well() {
     assert!(told(&made, true, false) && told(&there, true, false));
 }
 
-/// Names of a home that are there and looked absent may be what a program failed for: few of them are told, and
-/// behind what it was told of.
+/// Entries of a home that look absent may be the cause of a failure. A few of them are reported, after the other
+/// denials.
 #[test]
 fn what_looked_absent_is_told_where_the_program_failed() {
     let home = tempfile::tempdir().expect("a directory");
@@ -180,7 +180,7 @@ fn what_looked_absent_is_told_where_the_program_failed() {
     assert!(text.starts_with("jp-confine: 1 denial\n") && !text.contains("/a by"), "{text}");
 }
 
-/// `ps` asks for the environment of every process.
+/// `ps` reads the environment of every process.
 #[test]
 fn files_of_processes_are_one_denial() {
     let environ =
@@ -276,7 +276,7 @@ fn rules_that_find_no_room_are_counted() {
     assert!(!render(&of(2), true).contains("more rule"), "there is room");
 }
 
-/// What is written into two files allows one move together only.
+/// Additions to two files allow one move only together.
 #[test]
 fn a_part_of_what_is_to_be_added_is_not_given_as_the_whole() {
     let moved = denial(b"/w/missing-a", Capabilities::DELETE, None);

@@ -1,4 +1,4 @@
-//! The file in which a workspace keeps its last run.
+//! Stores the record of a workspace's last run. Used by `why`.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -12,10 +12,10 @@ use crate::host::workspace::Workspace;
 use crate::report::why::record::{Explained, Head, MOST};
 use crate::sys::signals::{ENDING, Signals};
 
-/// The file of a workspace's last run: a line for the run, then one for each denial.
+/// The file with the last run of a workspace: a line for the run, then one for each denial.
 const FILE: &str = "last.jsonl";
 
-/// Keeps a run and its denials, behind those that came earlier, in place of what is kept.
+/// Replaces the record by a run and its denials. The ones in `earlier` come first.
 pub(super) fn replace(
     dir: &Path,
     mut head: Head,
@@ -42,7 +42,7 @@ pub(super) fn replace(
     write(dir, &text)
 }
 
-/// Keeps nothing of the last run.
+/// Deletes the record of the last run.
 pub(super) fn forget(dir: &Path) -> io::Result<()> {
     match fs::remove_file(dir.join(FILE)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -50,7 +50,7 @@ pub(super) fn forget(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// What is kept of the last run of the workspace.
+/// The record of the last run of the workspace.
 pub(super) fn of_last_run(
     context: &Context,
     workspace: &Workspace,
@@ -64,10 +64,10 @@ pub(super) fn of_last_run(
         .filter(|(head, _)| head.workspace == workspace.label()))
 }
 
-/// In one step, so that a reader finds the one or the other; nobody else may read it.
+/// Replaces the file in one step, so that a reader finds the old or the new one. Nobody else may read it.
 fn write(dir: &Path, text: &str) -> io::Result<()> {
     data_dirs::make(dir)?;
-    // What is not whole is not left behind.
+    // No signal may leave a partial file behind.
     let _ending = Signals::of(&ENDING).hold();
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(text.as_bytes())?;

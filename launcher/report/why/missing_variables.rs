@@ -1,4 +1,4 @@
-//! The variables that a program may have missed that failed.
+//! Lists the variables that a failed program may have needed.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::output;
 use crate::report::why::record::{Explained, Head, Rules};
 use crate::text::quote;
 
-/// One of them, and the rule that grants it.
+/// One such variable, and the rule that grants it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Missed {
     name: String,
@@ -28,7 +28,7 @@ impl Missed {
         format!("--env {}", quote::quoted(self.name.as_bytes()))
     }
 
-    /// For programs.
+    /// As an entry of the `--json` output.
     pub(super) fn explained(&self, run: &Head) -> Explained {
         let name = quote::printable(self.name.as_bytes());
         Explained {

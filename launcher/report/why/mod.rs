@@ -1,5 +1,5 @@
-//! `why --last`: what the last run of a workspace was refused, why, and what would allow it. The run
-//! leaves that behind it, with the advice that its own policy gives.
+//! Implements `why --last`, which explains the denials of a workspace's last run and suggests how to allow them. The
+//! run stores them, with suggestions for its own policy.
 
 mod last_run;
 mod missing_variables;
@@ -45,7 +45,7 @@ pub(crate) struct Ended<'a> {
     pub(crate) status: u8,
     pub(crate) denials: &'a Denials,
     pub(crate) advisor: Advisor<'a>,
-    /// Variables that the program may have missed.
+    /// Variables that the program may have needed.
     pub(crate) missed: &'a [String],
 }
 
@@ -64,11 +64,11 @@ impl Rules {
 }
 
 impl Ended<'_> {
-    /// Keeps this run and its denials, if there are any, in place of the one before. What is started for a tool is
-    /// part of the tool's run, and its denials stand behind those before.
+    /// Stores this run and its denials, if there are any, in place of the previous run's. A run that is started for a
+    /// tool is part of the tool's run, so its denials are added to the earlier ones.
     ///
     /// # Errors
-    /// Where they cannot be written. A run inside a run has nowhere to write.
+    /// They cannot be written. A run inside a run has no place to write.
     pub(crate) fn keep(
         &self,
         context: &Context,
@@ -111,8 +111,7 @@ impl Ended<'_> {
         self.advisor.gather(&all).into_iter().map(one).collect()
     }
 
-    /// Every denial that is worth an explanation. That something looks absent which is not there is
-    /// none.
+    /// Every denial that is worth an explanation. A missing entry that looked absent is not.
     fn explained(&self) -> Vec<Explained> {
         let is_there = |(denial, _): &&(Denial, u64)| {
             Path::new(OsStr::from_bytes(&denial.path)).symlink_metadata().is_ok()
@@ -126,7 +125,7 @@ impl Ended<'_> {
         whole.map(|((denial, times), advice)| self.explain(denial, times, advice)).collect()
     }
 
-    /// What is `written` as rules.
+    /// The rules of `written`.
     fn rules(&self, written: &Written) -> Rules {
         let names = |caps: &Capabilities| caps.iter().map(|one| one.to_string()).collect();
         let grants = written.rules.iter().map(|(path, caps)| (path.clone(), names(caps)));
@@ -206,7 +205,7 @@ impl Ended<'_> {
 }
 
 impl Explained {
-    /// The command that approves what is to be approved.
+    /// The command for the approvals that are needed.
     fn approval(&self, here: &Here) -> Option<String> {
         (!self.unapproved.is_empty()).then(|| here.approvals(&self.unapproved))
     }
@@ -217,7 +216,7 @@ fn capability(denial: &Denial) -> Vec<String> {
     denial.missing.iter().map(|one| one.to_string()).chain(net).collect()
 }
 
-/// `why --last`: explains the denials of the last run of the workspace.
+/// Runs `why --last`: explains the denials of the last run of the workspace.
 pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
     let workspace = compile::find_workspace(context, options)?;
     let mut found = of_last_run(context, &workspace).map_err(|error| unreadable(&error))?;

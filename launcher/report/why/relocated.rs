@@ -1,4 +1,4 @@
-//! Advice for who stands elsewhere by now than the run did.
+//! Adapts suggestions to a person who is now in another directory than the run was.
 
 use std::path::{Path, PathBuf};
 
@@ -9,20 +9,20 @@ use crate::host::invocation::Here;
 use crate::report::why::record::{Explained, Head};
 use crate::text::quote;
 
-/// A link that `--mount` makes again: its name is typed as seen from where a person stands.
+/// A link that `--mount` creates again. Its name depends on the person's current directory.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Mounted {
-    /// Workspace-relative.
+    /// Relative to the workspace.
     name: String,
     target: PathBuf,
 }
 
 impl Mounted {
-    /// The one of `mounts` that these options are for, if they are for one.
+    /// The one of `mounts` that these options are for, if there is one.
     pub(super) fn by(options: &[(&'static str, PathBuf)], mounts: &[Idle]) -> Option<Self> {
         let [("--mount", word)] = options else { return None };
         let idle = mounts.iter().find(|idle| idle.word == *word)?;
-        // What is kept is text.
+        // The record is text.
         idle.target.to_str()?;
         Some(Self { name: idle.name.clone(), target: idle.target.clone() })
     }
@@ -34,7 +34,7 @@ impl Mounted {
     }
 }
 
-/// Has the files that rules belong in be named so that they are found from the directory `cwd`.
+/// Rewrites the file names of rules so that they can be found from the directory `cwd`.
 pub(super) fn show_from(cwd: &Path, head: &mut Head, denials: &mut [Explained]) {
     let Some(directory) = head.directory.as_deref().map(Path::new) else { return };
     if directory == cwd {
@@ -48,7 +48,7 @@ pub(super) fn show_from(cwd: &Path, head: &mut Head, denials: &mut [Explained]) 
     }
 }
 
-/// A file's name as seen from `cwd` that is `name` as seen from `directory`.
+/// The name, seen from `cwd`, of the file that is `name` seen from `directory`.
 fn from(directory: &Path, cwd: &Path, name: &str) -> String {
     let path = directory.join(name);
     let path = path.strip_prefix(cwd).unwrap_or(&path);

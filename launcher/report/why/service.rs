@@ -1,4 +1,4 @@
-//! What a tool was refused by the file service.
+//! Records the requests that the file service denied a tool.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -21,19 +21,19 @@ pub(crate) struct Served<'a> {
 }
 
 impl Served<'_> {
-    /// Forgets the run before, to which nothing that is started for the tool shall be added.
+    /// Deletes the record of the previous run, so that runs started for the tool are not added to it.
     ///
     /// # Errors
-    /// Where its record cannot be removed.
+    /// The record cannot be deleted.
     pub(crate) fn begin(context: &Context, workspace: &Workspace) -> io::Result<()> {
         let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
         forget(&dir)
     }
 
-    /// Keeps what the tool was refused, behind what the programs were that were started for it.
+    /// Stores the tool's denials, after those of the programs started for it.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// The record cannot be written.
     pub(crate) fn keep(&self, context: &Context, workspace: &Workspace) -> io::Result<()> {
         let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
         let denials = self.refusals.distinct().iter().take(MOST);

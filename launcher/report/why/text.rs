@@ -1,4 +1,4 @@
-//! The denials of a run in words.
+//! Renders the record of a run as text, for `why --last`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,13 +14,13 @@ use crate::report::summary;
 use crate::report::why::record::{Explained, Head, Rules, Together, now};
 use crate::text::quote;
 
-/// For people, where there is no record.
+/// For people, if there is no record.
 pub(super) fn nothing(workspace: &Workspace) -> String {
     let root = quote::printable(workspace.root.as_os_str().as_bytes());
     format!("no run is on record in {root}:\nthere was none yet, or nothing of it could be kept\n")
 }
 
-/// For people, where there are no denials: what is on no record.
+/// For people, if there are no denials: the kinds that are never recorded.
 fn unrecorded(workspace: &Workspace) -> String {
     let explain = workspace.here.command("explain PATH");
     let verbose = workspace.here.command("-v -- PROGRAM");
@@ -31,7 +31,7 @@ fn unrecorded(workspace: &Workspace) -> String {
     )
 }
 
-/// For people: the run, and each of its denials with the way out.
+/// For people: the run, and each of its denials with the suggestion.
 pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
     let count = match head.denials {
         0 => "no denials".to_owned(),
@@ -80,14 +80,14 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
         let _ = writeln!(text, "\n{gap}");
     }
     if head.status != 0 && denials.iter().any(|one| one.options.is_some()) {
-        // What ends at its first refusal has more before it than this one.
+        // A program that ends at its first denial would have needed more.
         let learn = workspace.here.command("learn -- the same again");
         let _ = writeln!(text, "\nwhat all of it needs: {learn}");
     }
     text
 }
 
-/// So many seconds before now, as people say it.
+/// A number of seconds before now, in everyday words.
 fn ago(seconds: u64) -> String {
     let (count, unit) = match seconds {
         0..60 => return "just now".to_owned(),
@@ -99,7 +99,8 @@ fn ago(seconds: u64) -> String {
     format!("{count} {unit}{plural} ago")
 }
 
-/// All that several denials want in lists of the user's own, since a list is written once: rules add up.
+/// The additions that several denials need in lists of the user's own, merged: a list is written once, while rules add
+/// up.
 fn everything(patterns: &[Addition]) -> String {
     let mut text = String::new();
     if patterns.iter().map(Addition::count).sum::<usize>() > 1 {
@@ -112,12 +113,12 @@ fn everything(patterns: &[Addition]) -> String {
 }
 
 impl Rules {
-    /// One after the other.
+    /// The rules, one by one.
     pub(super) fn each(&self) -> impl Iterator<Item = &str> {
         self.toml.iter().flat_map(|toml| toml.split("\n\n")).map(str::trim_end)
     }
 
-    /// For people.
+    /// The place for the rules, for people.
     pub(super) fn place(&self) -> String {
         let file = self.file.as_deref().unwrap_or("the policy file");
         rule_text::place(self.list.as_deref(), self.new_list, file, self.after)
@@ -125,7 +126,7 @@ impl Rules {
 }
 
 impl Explained {
-    /// For people; of its rules those that were not shown before.
+    /// For people. `rules` are those of its rules that were not shown before.
     fn words(&self, workspace: &Workspace, rules: &[&str]) -> String {
         let times = summary::times(self.path.as_bytes(), self.times);
         let path = quote::shown(self.path.as_bytes(), &workspace.root);

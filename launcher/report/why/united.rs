@@ -1,4 +1,4 @@
-//! One rule for what several programs of a tool were refused at one place: of rules on one path the last decides.
+//! Merges the rules for several programs of a tool at one path: of rules on one path the last decides.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::advice::advisor::Written;
 use crate::report::why::record::{Explained, Rules};
 
 impl Rules {
-    /// What they grant on each path.
+    /// The rights that they grant on each path.
     fn granted(&self) -> impl Iterator<Item = (&String, Capabilities)> {
         let one = |name: &String| Capability::from_name(name).map(Capabilities::from);
         self.grants.iter().map(move |(path, names)| {
@@ -20,7 +20,7 @@ impl Rules {
 }
 
 impl Ended<'_> {
-    /// Has each of these rules grant what the others do on its paths.
+    /// Makes each of these rules grant what the others grant on its paths.
     pub(super) fn unite(&self, earlier: &mut [Explained], explained: &mut [Explained]) {
         let mut rules: Vec<&mut Rules> =
             earlier.iter_mut().chain(explained).map(|one| &mut one.rules).collect();
