@@ -149,10 +149,10 @@ fn look(entry: &Entry) -> Result<Stat, Errno> {
     statat(&entry.directory, &entry.name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Puts what was read of the source at the target, in one step, and removes the source.
+/// Puts the source's vetted text at the target in one step, and deletes the source.
 ///
 /// # Errors
-/// The kernel's; `EAGAIN` where the target is not what it was any more.
+/// The kernel's, and `EAGAIN` if the target has changed.
 fn put(
     Shelter { directory, name }: &Shelter,
     new: &Content,
@@ -188,14 +188,14 @@ fn fill(file: OwnedFd, content: &Content) -> Result<(), Errno> {
     fchmod(&file, Mode::from_raw_mode(mode))
 }
 
-/// Where a file is until it is whole: no process of the run can open, move or link what has a name there.
+/// The place of a file until it is complete. No process of the run can open, move or link a file with a name there.
 struct Shelter {
     directory: OwnedFd,
     name: CString,
 }
 
 impl Shelter {
-    /// The directory of hooks, of the repository that the configuration belongs to.
+    /// The hooks directory of the repository that the configuration belongs to.
     fn beside(task: &Task<'_>, target: &Entry) -> Option<Self> {
         let directory = hooks(task, target).ok()?;
         let name = draw_name().ok()?;
@@ -224,7 +224,7 @@ fn hooks(task: &Task<'_>, target: &Entry) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// A name that nobody knows beforehand, and that no hook has.
+/// A name that nobody can guess, and that no hook has.
 fn draw_name() -> Result<CString, Errno> {
     let mut drawn = [0_u8; 8];
     getrandom(&mut drawn, GetRandomFlags::empty())?;
