@@ -32,7 +32,8 @@ pub(crate) struct Outcome {
     pub(crate) made: Option<Made>,
 }
 
-/// Changes by mounts and answers for a run that may still be denied. Dropping this undoes them unless they are kept.
+/// Changes by mounts and answers for a run that may still fail to start. Dropping this undoes them unless they are
+/// kept.
 ///
 /// A process that ends by a signal undoes nothing. So signals wait while links are created and approvals are written,
 /// and while both are undone. Afterwards there are both, or neither.

@@ -109,7 +109,7 @@ impl Order {
         })
     }
 
-    /// The same for a learning run, which observes connections even without rules.
+    /// The access of a learning run, which observes connections even without rules.
     pub(crate) fn watched(self, options: &Options) -> Self {
         match self {
             Self::Free => Self::Judged(Judged {

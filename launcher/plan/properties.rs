@@ -304,7 +304,7 @@ impl Both<'_> {
         (is_started && !may_start).then_some("execute")
     }
 
-    /// The same for a directory.
+    /// As `excess_of_file`, for a directory.
     fn excess_of_directory(&self, path: &Path) -> Option<&'static str> {
         let held = |rights| !self.held(path, rights).is_empty();
         let entries = || self.paths.iter().filter(|entry| entry.parent() == Some(path));

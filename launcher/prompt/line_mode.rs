@@ -17,7 +17,7 @@ use rustix::termios::{
 use crate::sys::terminals::show_again;
 
 /// Keys that keep the person's setting unless text contains them, and their defaults. A key is also reset if it is the
-/// default of another one: a person who wants to end or erase a line would do something else.
+/// default of another key. Otherwise a person who means that other key would do something else.
 const OWN_KEYS: [(SpecialCodeIndex, u8); 5] = [
     (SpecialCodeIndex::VINTR, 3),
     (SpecialCodeIndex::VQUIT, 28),

@@ -133,7 +133,7 @@ impl<'a> Task<'a> {
     /// timeout once more.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::wait`].
     pub(crate) fn wait_for_peer<T>(
         &self,
         socket: &OwnedFd,
@@ -149,7 +149,7 @@ impl<'a> Task<'a> {
     /// connect(2) of a socket of the caller's, to an address of any family.
     ///
     /// # Errors
-    /// As there, and those of [`Self::wait_for_peer`].
+    /// Those of connect(2), and those of [`Self::wait_for_peer`].
     pub(crate) fn connect(&self, socket: &OwnedFd, address: &[u8]) -> Result<(), Errno> {
         self.wait_for_peer(socket, Timeout::Send, || actions::connect(socket, address))
     }
@@ -185,7 +185,7 @@ impl<'a> Task<'a> {
     /// As [`Self::object`], judged by `judge`.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::object`].
     pub(crate) fn object_judged(
         &self,
         argument: &Argument<'_>,
@@ -279,7 +279,7 @@ impl<'a> Task<'a> {
     /// As [`Self::settle`], for opening. Returns the verdict of `judge`, after handling its denial.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::settle`].
     pub(crate) fn settle_open(
         &self,
         judge: impl Fn(&Image<'_>, &Request<'_>) -> OpenVerdict,

@@ -109,7 +109,7 @@ impl Waiting {
     /// gone.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::during`].
     pub(crate) fn during_question<T>(
         &self,
         caller: &Caller<'_>,

@@ -321,8 +321,8 @@ const LOADERS: [&str; 5] = [
     "/lib/ld-musl-aarch64.so.1",
 ];
 
-/// Links that programs use all the time, so that the image resolves them once: those of the built-in tables, those at
-/// the top of the tree, the loaders, and the workspace's own spelling.
+/// Links that programs use all the time, so that the image resolves them once. They are those of the built-in tables,
+/// those at the top of the tree, the loaders, and the workspace's own spelling.
 pub(crate) fn aliases(
     workspace: &Workspace,
     tables: &[Resolved],

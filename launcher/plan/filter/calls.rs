@@ -289,9 +289,9 @@ pub(super) const TERMINAL_COMMANDS: &[u32] = &[
     0x5457, // TIOCSLCKTRMIOS, for root: locks the modes
 ];
 
-/// The commands of consoles (`ioctl_console(2)`): the first and last number of the `KD` and `VT_` groups, each with the
-/// commands that only query the console or wait. All others are denied. A new keymap types for the user, as does a new
-/// font together with the text on the screen.
+/// The commands of consoles (`ioctl_console(2)`): the first and last number of the `KD` and `VT_` groups. Each group
+/// lists the commands that only query the console or wait. All others are denied. A new keymap types for the user, as
+/// does a new font together with the text on the screen.
 pub(super) const CONSOLES: [(u32, u32, &[u32]); 2] = [
     (
         0x4b00,

@@ -33,7 +33,7 @@ impl Writer {
         self.program.branch(Test::Is(CORE), done, self.allow);
     }
 
-    /// The same for any process. A call that also asks for the old limit fails, because nobody could answer that.
+    /// As `cores`, for any process. A call that also asks for the old limit fails, because nobody could answer that.
     fn limits_of_cores(&mut self) {
         let (done, refused) = (self.refusal(0), self.refusal(libc::EPERM));
         let [cores, sets, others] = [(); 3].map(|()| self.program.label());

@@ -1,9 +1,9 @@
 //! Takes the terminal while a prompt is shown, and restores it afterwards. Nobody else reads from it meanwhile.
 //!
 //! The process that asks has its own group and makes it the foreground group (`tcsetpgrp(3)`). The terminal stops every
-//! other process that begins to read now; it is continued at the end. Threads that already wait for a key are held
-//! (`readers`). Whatever still reads does so before the prompt's own thread (`typing`). A yes then needs a confirmation
-//! word.
+//! other process that begins to read now. At the end that process is continued. Threads that already wait for a key are
+//! held (`terminal_readers`). Any remaining reader reads before the prompt's own thread does (`typing`). A yes then
+//! needs a confirmation word.
 
 use std::fs::File;
 use std::io::{self, Write as _};

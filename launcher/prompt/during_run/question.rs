@@ -174,7 +174,7 @@ pub(super) struct Screenful {
 }
 
 impl Screenful {
-    /// As many prompts, from the first on, as fit a terminal of this size below `sign_words`. The others are asked
+    /// Selects the first prompts that together fit a terminal of this size below `sign_words`. The others are asked
     /// later, as are `further` ones. `None` if not even one fits.
     pub(super) fn of(
         questions: &[&Question],

@@ -30,7 +30,8 @@ pub(super) fn is_name(given: &[u8]) -> bool {
     (PATH_AT + 1..=LONGEST).contains(&given.len()) && address::family(given) == libc::AF_UNIX
 }
 
-/// Pins the server of that name. `None` in a learning run, which also observes connections to other processes.
+/// Pins the server of that name. `None` for another process's server in a learning run without rules, which observes
+/// such connections.
 ///
 /// # Errors
 /// `ECONNREFUSED` if nobody has the name, `EACCES` if a process outside the run has it.

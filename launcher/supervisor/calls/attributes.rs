@@ -45,7 +45,7 @@ impl<'a> Target<'a> {
     /// As [`Self::read`], but a null path may stand for an empty one.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::read`].
     pub(super) fn read_optional(
         task: &Task<'a>,
         dirfd: i32,
@@ -77,7 +77,7 @@ impl<'a> Target<'a> {
     /// As [`Self::hold`], but requires `need`.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::hold`].
     pub(super) fn hold_for(
         self,
         task: &Task<'_>,
@@ -96,7 +96,7 @@ impl Target<'_> {
     /// As [`Self::hold`], for giving the object this mode.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::hold`].
     fn hold_for_mode(self, task: &Task<'_>, flags: i32, mode: u32) -> Result<Object, Errno> {
         let Self::Path(argument) = &self else { return self.hold(task, flags) };
         let Ok(Found::Object(object)) = argument.find(flags & libc::AT_SYMLINK_NOFOLLOW != 0)

@@ -34,7 +34,7 @@ pub(super) fn give_number(task: &Task<'_>, socket: &OwnedFd) -> Result<(), Errno
 /// bind(2) of a netlink socket.
 ///
 /// # Errors
-/// As there, and those of [`give_number`].
+/// Those of bind(2), and those of [`give_number`].
 pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<(), Errno> {
     let as_given = || actions::bind(socket, given);
     if !asks_for_any(given) || is_numbered(socket) {

@@ -1,5 +1,5 @@
-//! Denies calls that no program in a run may make, whatever the policy (`refused_calls::table`). The filter traps them
-//! so that the report lists them. The errno is the kernel's for callers without the privilege.
+//! Denies calls that no program in a run may make, whatever the policy (`syscalls::REFUSED`). The filter traps them so
+//! that the report lists them. The errno is the kernel's for callers without the privilege.
 
 use rustix::io::Errno;
 use rustix::thread::CapabilitySet;

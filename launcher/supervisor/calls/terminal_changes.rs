@@ -136,7 +136,7 @@ fn from_any_group<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-/// The caller's group, if the terminal stops it for a change. That is so if the terminal controls the caller, which is
+/// The caller's group, if the terminal stops it for a change. That needs a terminal that controls the caller, which is
 /// in the background and does not block or ignore the signal (`tty_check_change` in the kernel's `tty_jobctrl.c`).
 ///
 /// # Errors

@@ -47,7 +47,7 @@ impl<'a> Argument<'a> {
     /// As [`Self::read`], with a path that has been read.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::read`].
     pub(crate) fn of_text(caller: Caller<'a>, dirfd: i32, text: CString) -> Result<Self, Errno> {
         let start = match text.to_bytes().first() {
             None => return Err(Errno::NOENT),
