@@ -1,4 +1,4 @@
-//! Decides which mounts typing them approves, and asks about the others (spec §8.3, R10).
+//! Decides which typed mounts are approved without a prompt, and asks about the others (spec §8.3, R10).
 //!
 //! A mount's own rule lasts for one run. Its approval counts for all rules on that name, in all runs. If files grant
 //! more there than was typed, typing the mount does not approve that.

@@ -140,12 +140,11 @@ pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
 /// than any address of a unix socket.
 pub(super) const CONNECTING: (c_long, Fate) = (libc::SYS_connect, Fate::Connect { length: 2 });
 
-/// Calls on objects that Landlock allowed to open, calls that read attributes, and `openat2`, which has its flags in
-/// memory. The cookie counts.
+/// Calls that read attributes, and `openat2`, which has its flags in memory. The cookie counts.
 pub(super) const OF_WHAT_IS_OPEN: &[c_long] =
     &[libc::SYS_openat2, libc::SYS_getxattr, libc::SYS_lgetxattr];
 
-/// `utimensat` is either kind: without the path in this argument it acts on an open descriptor.
+/// `utimensat` is either kind. Without the path in this argument it acts on an object that Landlock let the run open.
 pub(super) const TIMES: (c_long, Fate) = (libc::SYS_utimensat, Fate::Times { path: 1 });
 
 /// Calls that read the entries of a directory.

@@ -14,7 +14,7 @@ impl Writer {
         self.program.branch(Test::Is(0), self.allow, self.notify);
     }
 
-    /// The same, if it sets a limit.
+    /// As `process`, if the call sets a limit.
     pub(super) fn limits(&mut self, cores: bool) {
         if cores {
             self.limits_of_cores();

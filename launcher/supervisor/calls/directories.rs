@@ -1,5 +1,5 @@
 //! getdents(2), which is trapped only in a learning run. Rules concern opening a directory. But a program may open one
-//! only to return to it, or to have it written to disk.
+//! only to return to it, or to have it written to disk. So a learning run also records which ones are read.
 
 use rustix::io::Errno;
 
