@@ -453,8 +453,8 @@ fn open_lock(file: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Locks `lock`, or goes on without it after this many `attempts`. A root program that may read the directory could hold
-/// it for ever. Then the last writer wins.
+/// Locks `lock`, or goes on without it after this many `attempts`. A root program that may read the directory could
+/// hold it for ever. Then the last writer wins.
 fn wait_for(lock: &File, attempts: u32) -> io::Result<()> {
     for _ in 0..attempts {
         match lock.try_lock() {
