@@ -1,4 +1,4 @@
-//! The ready-made grants of a run: the baseline, and the profiles that fit its program (spec §12.1).
+//! The built-in grants of a run: the baseline, and the profiles that fit its program (spec §12.1).
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -22,22 +22,22 @@ use crate::error::Failure;
 use crate::host::context::Context;
 use crate::network::names;
 
-/// What was picked, and what it comes to on this machine.
+/// The picked profiles, resolved on this machine.
 #[derive(Debug)]
 pub(crate) struct ReadyMade {
     /// The baseline, unless it is left out, and the profiles.
     pub(crate) tables: Vec<Resolved>,
     /// The names of the profiles.
     pub(crate) profiles: Vec<String>,
-    /// Where the entries led.
+    /// The canonical paths of the entries.
     pub(crate) anchors: Anchors,
-    /// Folders in the workspace that its tools make by way of another name beside it.
+    /// Directories in the workspace that its tools create under a temporary name beside them.
     pub(crate) folders: Vec<String>,
 }
 
 impl ReadyMade {
-    /// Picks and resolves them for `program`, if one is to be run. Where it `begins` now, the folders that its
-    /// tools would make are made first. In `ground` is kept what takes long to find.
+    /// Picks and resolves the profiles for `program`, if one will run. If it `begins` now, creates the directories that
+    /// its tools would create. Caches slow searches in `ground`.
     pub(crate) fn pick(
         context: &Context,
         options: &Options,
@@ -69,8 +69,7 @@ impl ReadyMade {
         Ok(Self { tables, profiles, anchors, folders })
     }
 
-    /// Without a network also without the sockets of services that look up names: whoever is asked for a name
-    /// tells it to the network.
+    /// Without a network also removes the sockets of name lookup services, which pass each queried name to the network.
     pub(crate) fn reaching(mut self, network: bool) -> Self {
         for table in &mut self.tables {
             let is_service = |grant: &Grant| names::is_service(grant.anchor.as_os_str().as_bytes());
@@ -80,8 +79,8 @@ impl ReadyMade {
     }
 }
 
-/// Makes these folders in the workspace at `root`, where `image` lets the run make them and no other name beside them:
-/// cargo makes `target` under a made-up name first. What is there already stays as it is.
+/// Creates these directories in the workspace at `root`, if `image` allows creating them but no other name beside them.
+/// Cargo, for instance, first creates `target` under a generated name. Existing directories are left alone.
 pub(crate) fn make_in_workspace(root: &Root, image: &Image<'_>, folders: &[String]) {
     let may_create = |name: &str| {
         let path = root.as_path().join(name);
@@ -90,7 +89,7 @@ pub(crate) fn make_in_workspace(root: &Root, image: &Image<'_>, folders: &[Strin
     };
     for folder in folders.iter().filter(|folder| may_create(folder)) {
         if !may_create(&format!("{folder}-beside")) {
-            // Where that fails the tool says so.
+            // If that fails, the tool reports it.
             let _ = root.hold().map(|held| mkdirat(held, folder, Mode::from_raw_mode(0o777)));
         }
     }

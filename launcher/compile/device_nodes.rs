@@ -1,5 +1,5 @@
-//! Looks for nodes of devices in granted directories, at the places where root file systems have them. Used by `prepare`
-//! for root, whom no permission keeps from opening them: then each open is looked at, which costs time.
+//! Looks for device nodes in granted directories, where root file systems have them. Used by `prepare` for root, whom
+//! no permission keeps from opening them. If there are any, the supervisor judges each open, which costs time.
 
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::device::Device;
 use rustix::fs::{major, minor};
 
-/// Where a root file system has them.
+/// The directory of device nodes in a root file system.
 const DIRECTORY: &str = "dev";
 
-/// More entries of one directory are not looked at.
+/// The most entries looked at in one directory.
 const ENTRIES: usize = 250;
 
-/// A node in a granted directory, in `dev` there, or in that of a directory there, of a device that not every program
-/// has anyway. Only root is told.
+/// A device node in a granted directory, in its `dev`, or in the `dev` of a directory in it. Leaves out devices that
+/// every program has anyway. Only root gets a result.
 pub(crate) fn find(grants: &[Grant]) -> Option<PathBuf> {
     if !rustix::process::geteuid().is_root() {
         return None;
@@ -38,13 +38,13 @@ pub(crate) fn find(grants: &[Grant]) -> Option<PathBuf> {
     })
 }
 
-/// Whether it is there for what a person has, and not the product.
+/// Whether a person declared it or it is the workspace, unlike grants of the product.
 fn is_meant(grant: &Grant) -> bool {
     let is_declared = matches!(grant.origin, Origin::Rule { .. } | Origin::Flag { .. });
     (is_declared || grant.kind == GrantKind::Workspace) && !grant.anchor.starts_with("/dev")
 }
 
-/// The first such node in a directory, of which `each` is told the directories.
+/// The first such node in a directory. Passes its subdirectories to `each`.
 fn look_in(directory: &Path, mut each: impl FnMut(&Path)) -> io::Result<Option<PathBuf>> {
     for entry in fs::read_dir(directory)?.flatten().take(ENTRIES) {
         let Ok(kind) = entry.file_type() else { continue };

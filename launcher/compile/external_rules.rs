@@ -1,5 +1,5 @@
-//! From the declared rules of a run to its grants, where some rules lead outside the workspace: mounts,
-//! approvals, and the compilation between them (spec §8.2).
+//! Compiles the declared rules of a run to grants, including rules that lead outside the workspace (spec §8.2). That
+//! involves mounts and approvals.
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::canonical::Root;
@@ -16,36 +16,37 @@ use crate::prompt::terminal::Terminal;
 use crate::prompt::turns::Turns;
 use crate::sys::signals::{ENDING, Held, Signals};
 
-/// What the rules of a run come to.
+/// The compiled rules of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) compiled: Compiled,
-    /// Whether `access.fs` is declared, be it by a mount.
+    /// Whether `access.fs` is declared, possibly by a mount.
     pub(crate) declared: bool,
-    /// Whether it is by a mount alone, which takes nothing from programs that they had without rules.
+    /// Whether only a mount declares it. Then programs keep the rights that they have without rules.
     pub(crate) only_mounts: bool,
-    /// What was mounted for other runs.
+    /// Mounts that no rule of this run uses.
     pub(crate) idle: Vec<Idle>,
-    /// What a person should know beside the compiler's warnings.
+    /// Warnings besides the compiler's.
     pub(crate) warnings: Vec<String>,
-    /// For a run alone.
+    /// Only set for a run.
     pub(crate) made: Option<Made>,
 }
 
-/// What mounts and answers of a person changed for a run that may still be refused: taken back unless it is kept.
+/// Changes by mounts and answers for a run that may still fail to start. Dropping this undoes them unless they are
+/// kept.
 ///
-/// Whoever is ended by a signal takes nothing back. So signals wait while links are made and approvals written, and
-/// while both are taken back: there are both afterwards, or neither.
+/// A process that ends by a signal undoes nothing. So signals wait while links are created and approvals are written,
+/// and while both are undone. Afterwards there are both, or neither.
 #[derive(Debug)]
 pub(crate) struct Made {
     links: Links,
     store: Store,
-    /// The last to be dropped.
+    /// Dropped last.
     signals: Option<Held>,
 }
 
 impl Made {
-    /// Makes the links of `mounts`, and writes what is approved.
+    /// Creates the links of `mounts`, and writes the approvals.
     fn make(root: &Root, mounts: &Mounts, mut store: Store) -> Result<Self, Failure> {
         let signals = Some(Signals::of(&ENDING).hold());
         let links = mounts.link(root, &mut store)?;
@@ -55,10 +56,10 @@ impl Made {
         Ok(made)
     }
 
-    /// Has it stay: the run is about to begin.
+    /// Makes the changes final, because the run is about to begin.
     ///
     /// # Errors
-    /// Where approvals cannot be written.
+    /// Fails if approvals cannot be written.
     pub(crate) fn keep(mut self) -> Result<(), Failure> {
         self.store.save()?;
         self.links.keep();
@@ -72,17 +73,17 @@ impl Drop for Made {
     }
 }
 
-/// Whether what a policy needs may be asked for and made, or is only looked at.
+/// Whether compiling may ask and create links, or only looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A program is about to run.
     Run,
-    /// Somebody wants to know.
+    /// Somebody queries the policy.
     Question,
 }
 
-/// Compiles the rules that are `declared` in `layers` and those that the command line adds. For a run the links of mounts are
-/// made and a person is asked about targets that nobody approved; nothing of that stays unless it is kept.
+/// Compiles the rules that are `declared` in `layers`, and those of the command line. For a run it creates the links of
+/// mounts, and asks about unapproved targets. None of that is final until it is kept.
 pub(crate) fn compile(
     asked: &Asked<'_>,
     layers: &Layers,
@@ -96,7 +97,7 @@ pub(crate) fn compile(
 
     let mounts = Mounts::check(asked, layers, &declared.scopes, &store)?;
     let was_declared = declared.rules.is_some();
-    // Without rules the file service lets a tool read and no more (R9).
+    // Without rules the file service lets a tool read, and nothing else (R9).
     let undeclared = if asked.options.service { Capabilities::READ } else { Capabilities::ALL };
     let rules = mounts.among(declared.rules, undeclared);
     let only_mounts = rules.is_some() && !was_declared;
@@ -112,12 +113,12 @@ pub(crate) fn compile(
     }
     let questions = question::questions(root, rules.as_deref().unwrap_or_default(), &store);
     if !questions.is_empty() || !mounts.is_empty() {
-        // An error of a rule comes before anything is asked or made.
+        // Reports errors in rules before anything is asked or created.
         compiled(&store)?;
     }
     let terminal = ask(asked, &declared.scopes, &mounts, &questions, &mut store, &mut warnings)?;
     let made = Made::make(root, &mounts, store)?;
-    // Now it is the turn of others, who may be about to ask the same.
+    // Ends this process's turn. Others may be about to ask the same.
     drop(terminal);
     let compiled = compiled(&made.store)?;
     let idle = idle(root, &asked.workspace.here, &made.store, &compiled.grants);
@@ -125,8 +126,7 @@ pub(crate) fn compile(
     Ok(Outcome { compiled, declared, only_mounts, idle, warnings, made })
 }
 
-/// Asks what is to be asked, where somebody can answer: the terminal. Where nobody can, `warnings` get what a person
-/// should know.
+/// Asks all questions if somebody can answer, and returns the terminal. Otherwise adds warnings.
 fn ask(
     asked: &Asked<'_>,
     scopes: &[Scope],

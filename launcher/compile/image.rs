@@ -1,4 +1,4 @@
-//! Builds images and reads them, for who needs one while grants are made.
+//! Builds and reads images while grants are assembled.
 
 use std::path::Path;
 
@@ -16,13 +16,12 @@ pub(crate) fn build_image(spec: &ImageSpec<'_>) -> Result<Vec<u8>, Failure> {
         .map_err(|error| Failure::own(format!("the policy cannot be compiled: {error}")))
 }
 
-/// An image, to ask it: there is one evaluator, and it reads images.
+/// Reads an image to query it. There is one evaluator, and it reads images.
 pub(crate) fn parse_image(image: &[u8]) -> Result<Image<'_>, Failure> {
     Image::read(image).map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))
 }
 
-/// An image to ask what the `grants` hold on canonical `paths`: there is one evaluator, and it reads
-/// images.
+/// An image to query what `grants` hold on canonical `paths`.
 pub(crate) fn image_over(
     grants: &[Grant],
     tiers: Option<&Tiers>,
@@ -32,7 +31,7 @@ pub(crate) fn image_over(
     image_of(&over(grants, paths), tiers, workspace)
 }
 
-/// The same of all the `grants`.
+/// An image of all the `grants`.
 pub(crate) fn image_of(
     grants: &[Grant],
     tiers: Option<&Tiers>,
@@ -44,7 +43,7 @@ pub(crate) fn image_of(
     })
 }
 
-/// The `grants` on canonical `paths`, above and below them: the others say nothing about them.
+/// The `grants` at, above and below canonical `paths`. The others say nothing about them.
 pub(crate) fn over(grants: &[Grant], paths: &[&Path]) -> Vec<Grant> {
     let touches = |one: &Path, other: &Path| {
         canonical::below(one, other).is_some() || canonical::below(other, one).is_some()

@@ -1,4 +1,4 @@
-//! The compiled policy as JSON: what tools receive, and what `compile` prints.
+//! Writes the compiled policy as JSON, for tools and for `compile`.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -18,8 +18,8 @@ use crate::config::environment::Environment;
 use crate::error::Failure;
 
 impl Prepared {
-    /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the
-    /// anchor of each grant and where it comes from.
+    /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the anchor and origin of
+    /// each grant.
     pub(crate) fn to_json(&self) -> Value {
         let mut value = json!(WireForm::of(&self.rules, &self.written, &self.environment));
         let grants: Vec<Value> = self.grants.iter().map(grant_json).collect();
@@ -43,21 +43,21 @@ pub(crate) struct WireForm<'a> {
 }
 
 impl<'a> WireForm<'a> {
-    /// Of the compiled rules `fs`, and of what else is `written`.
+    /// The wire form of the compiled rules `fs` and the other `written` rules.
     pub(crate) fn of(
         fs: &'a [CompiledRule],
         written: &'a Written,
         environment: &Environment,
     ) -> Self {
         let Written { net, env, commands, .. } = written;
-        // To tools an empty list means that everything is free.
+        // For tools, an empty list means that everything is free.
         let nothing = || vec![EnvRule { name: "*".to_owned(), ..EnvRule::default() }];
         let is_free = !environment.is_declared || !env.is_empty();
         let env = if is_free { Cow::Borrowed(env.as_slice()) } else { Cow::Owned(nothing()) };
         Self { fs, net, env, commands: commands.as_ref() }
     }
 
-    /// As JSON.
+    /// The JSON text.
     pub(crate) fn text(&self) -> Result<String, Failure> {
         let text = serde_json::to_string(self);
         text.map_err(|error| Failure::own(format!("no JSON: {error}")))
@@ -73,7 +73,7 @@ fn grant_json(grant: &Grant) -> Value {
         "origin": grant.origin,
         "except": grant.carve_outs,
     });
-    // The kind serialises as fields of its own: its name, and what some kinds carry.
+    // The kind serialises as separate fields: its name, and data that some kinds have.
     if let (Value::Object(fields), Ok(Value::Object(kind))) =
         (&mut value, serde_json::to_value(&grant.kind))
     {

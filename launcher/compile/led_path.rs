@@ -1,21 +1,21 @@
-//! A grant that stands where a symlink leads.
+//! A grant whose path leads through a symlink.
 
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::build::Grant;
 use jp_confine_policy::canonical::{self, Op};
 
-/// A grant that stands elsewhere than its path is spelled.
+/// A grant whose anchor is not the path that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Led {
-    /// What it grants, on its canonical anchor.
+    /// The grant, on its canonical anchor.
     pub(crate) grant: Grant,
-    /// The absolute path as it is written.
+    /// The absolute path as written.
     pub(crate) spelled: PathBuf,
 }
 
 impl Led {
-    /// The links on the way; the whole of it where that cannot be told.
+    /// The symlinks on the way. If they are unknown, the whole path.
     pub(crate) fn links(&self) -> Vec<PathBuf> {
         match canonical::resolve(Path::new("/"), &self.spelled, Op::Content) {
             Ok(found) => found.steps.into_iter().map(|step| step.link).collect(),
@@ -23,7 +23,7 @@ impl Led {
         }
     }
 
-    /// Where the last name of its spelling stands.
+    /// The path of the last name, with its parents resolved.
     pub(crate) fn place(&self) -> Option<PathBuf> {
         let parent = canonical::resolve(Path::new("/"), self.spelled.parent()?, Op::Content);
         Some(parent.ok()?.path.join(self.spelled.file_name()?))

@@ -1,5 +1,5 @@
-//! From the command line to a policy that can be sealed: everything that happens before anything
-//! runs, and all that `check`, `explain` and `compile` need.
+//! Compiles the command line and the policy files into a policy that can be sealed. This happens before anything runs,
+//! and is all that `check`, `explain` and `compile` need.
 
 pub(crate) mod anchors;
 pub(crate) mod builtin_grants;
@@ -58,7 +58,7 @@ use crate::sys::mount_table::{MountTable, Mounts};
 use crate::text::quote;
 pub(crate) use purpose::{Run, Stage};
 
-/// Loads, compiles and assembles the policy for running `program`, if a program is to be run.
+/// Loads, compiles and assembles the policy for running `program`, if a program will run.
 pub(crate) fn prepare(
     context: &Context,
     workspace: &Workspace,
@@ -70,7 +70,7 @@ pub(crate) fn prepare(
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
     let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
     if !options.service {
-        // Whoever only asks about a tool may ask about one that the file service is to host.
+        // A query about a tool is also allowed if the file service will host the tool.
         layers.refuse_unheld(options.tool.as_deref().filter(|_| program.is_some()))?;
     }
     let (written, resource_warnings) = beyond_files(&layers, options);
@@ -172,17 +172,17 @@ pub(crate) fn prepare(
     })
 }
 
-/// What counts of the rules where a tool is `served` without any: what lets it read.
+/// The rules that count for a tool that is `served` without any: those that let it read.
 fn counting(compiled: Compiled, served: bool) -> Compiled {
     if served { compiled.for_service() } else { compiled }
 }
 
-/// A warning of rules for tools that do not count, unless there are rules that are `counted`.
+/// A warning about rules for tools that do not count, unless some rules are `counted`.
 fn uncounted(layers: &Layers, options: &Options, counted: bool) -> Option<String> {
     if counted { None } else { layers.uncounted(options.tool.as_deref(), options.service) }
 }
 
-/// Makes folders that have to be there before the program starts: the launcher's own, and `builds` in the workspace.
+/// Creates directories that must exist before the program starts: the launcher's own, and `builds` in the workspace.
 fn make_folders(
     context: &Context,
     root: &Root,
@@ -194,7 +194,7 @@ fn make_folders(
     Ok(())
 }
 
-/// A warning, with what to type where the rule that it is about is meant.
+/// A warning, with the command that approves the rule if it is meant.
 fn told(warning: &Warning, here: &Here) -> String {
     match warning.approvable() {
         Some(rule) => {
@@ -205,7 +205,7 @@ fn told(warning: &Warning, here: &Here) -> String {
     }
 }
 
-/// The places of a run in the canonical `workspace`, for its image.
+/// The image's paths for a run in the canonical `workspace`.
 fn of_run<'a>(run: Option<Run<'a>>, workspace: &'a Path) -> ImageSpec<'a> {
     ImageSpec {
         shim_path: run.map_or(nowhere(), |run| run.shim),
@@ -216,26 +216,26 @@ fn of_run<'a>(run: Option<Run<'a>>, workspace: &'a Path) -> ImageSpec<'a> {
     }
 }
 
-/// What is said of grants where it is not what somebody may have meant.
+/// Warnings about grants that may not mean what a person intended.
 fn of_grants(grants: &[Grant], tiers: &Tiers, root: &Path) -> Vec<Warning> {
     let mut warnings: Vec<_> = warning::covered_baseline(grants).into_iter().collect();
     warnings.extend(warning::named(grants, tiers, root));
     warnings
 }
 
-/// What the rules and options say of the network.
+/// The network access that rules and options give.
 fn network(options: &Options, resources: &Resources, is_learning: bool) -> network::access::Order {
     let network = network::access::Order::of(options, &resources.net);
     if is_learning { network.watched(options) } else { network }
 }
 
-/// Where names are equal that differ in case.
+/// Volumes on which names that differ only in case are equal.
 fn volumes(mounts: &Mounts<'_>, grants: &[Grant], tiers: &Tiers, root: &Path) -> Vec<Volume> {
     let in_force = (!tiers.is_empty()).then_some(tiers);
     case::volumes(grants, in_force, root, mounts.places())
 }
 
-/// The same for people, and what that means.
+/// A warning about such volumes, with the consequences.
 fn ignored_case(volumes: &[Volume]) -> Option<String> {
     let places = volumes.iter().map(|volume| quote::path(&volume.root.to_string_lossy()));
     let places = places.collect::<Vec<_>>().join(", ");
@@ -247,30 +247,31 @@ fn ignored_case(volumes: &[Volume]) -> Option<String> {
     })
 }
 
-/// In place of what only a run has.
+/// A placeholder for paths that only a run has.
 fn nowhere() -> &'static Path {
     Path::new("/")
 }
 
-/// What files and options say of hosts, variables and programs, and what a person should know of that.
+/// The rules of files and options about hosts, variables and programs, with warnings.
 fn beyond_files(layers: &Layers, options: &Options) -> (Written, Vec<Warning>) {
     let (mut written, warnings) = layers.resources(options.tool.as_deref());
     written.net = network::access::rules(options, written.net);
     if options.isolated {
-        // What a file grants is less than what was typed.
+        // Variables granted by files do not count, because `--isolated` was typed.
         written.env.retain(|rule| !rule.read);
     }
     written.env.extend(options.env.iter().enumerate().map(|(index, env)| env.rule(index)));
     (written, warnings)
 }
 
-/// Where rules may be added that count for a run with these options.
+/// The places for new rules that would count for a run with these options.
 fn rule_places(layers: &Layers, options: &Options) -> RulePlaces {
     let with_hosts = network::access::files_count(options);
     layers.rule_places(options.tool.as_deref(), with_hosts, !options.isolated)
 }
 
-/// What a run is held to beside files. What the file service starts was judged by it.
+/// The rules of a run besides those for files. For programs that the file service starts, the service has already
+/// applied them.
 #[derive(Debug, Default)]
 struct Held {
     environment: Environment,
@@ -311,8 +312,8 @@ pub(crate) fn find_workspace(context: &Context, options: &Options) -> Result<Wor
 }
 
 impl Prepared {
-    /// Which layer holds what of this policy on this machine; `own` is what the product itself needs
-    /// inside the run.
+    /// The plan: which layer holds which part of this policy on this machine. `own` are the rules that the product
+    /// itself needs inside the run.
     pub(crate) fn plan(
         &self,
         context: &Context,

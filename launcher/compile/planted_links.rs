@@ -1,6 +1,6 @@
-//! Grants that stand where a link leads that programs of this very run could make: one like it may have put the
-//! link there, and whoever wrote or typed the path did not mean its target. What a run makes must not widen the
-//! next one (`docs/decisions/0028-planted-links.md`).
+//! Finds grants whose path leads through a symlink that programs of this run could create. An earlier run may have
+//! planted it, and the person who wrote the path did not mean its target. One run must not widen the next
+//! (`docs/decisions/0028-planted-links.md`).
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ pub(crate) struct Planted<'l> {
     pub(crate) link: PathBuf,
 }
 
-/// Which of these go through a link that programs can make under `grants` and `tiers`, in the workspace at `root`,
-/// or could have made at the end of the path under the grant itself. Looks at the disk.
+/// The grants with a link on the way that programs could create under `grants` and `tiers`, in the workspace at `root`.
+/// Also those whose last name is a link that the grant itself would allow to create. Looks at the disk.
 pub(crate) fn planted<'l>(
     led: impl Iterator<Item = &'l Led>,
     grants: &[Grant],
@@ -35,7 +35,7 @@ pub(crate) fn planted<'l>(
     let creates = |grant: &Grant| grant.caps.contains(Capabilities::CREATE);
     let makers: Vec<&Path> =
         grants.iter().filter(|grant| creates(grant)).map(|grant| grant.anchor.as_path()).collect();
-    // Hardly a link is anywhere near such a place.
+    // Links near such a directory are rare.
     let is_near = |link: &Path| {
         tiers.opening().next().is_some()
             || makers.iter().any(|dir| canonical::below(dir, link).is_some())
@@ -62,8 +62,8 @@ pub(crate) fn planted<'l>(
     Ok(found)
 }
 
-/// Has opening patterns of `tiers` go by their spelling where a link on it is one that programs can make under
-/// `grants` and them; what a person should know of that.
+/// Makes opening patterns of `tiers` match only their spelling if programs could create a link on the way under
+/// `grants` and `tiers`. Returns warnings.
 pub(crate) fn distrust(
     tiers: &mut Tiers,
     grants: &[Grant],
@@ -90,7 +90,7 @@ pub(crate) fn distrust(
 }
 
 impl Planted<'_> {
-    /// What is the matter.
+    /// Describes the problem.
     pub(crate) fn told(&self) -> String {
         let Led { grant, spelled } = self.led;
         let who = match &grant.origin {
@@ -104,7 +104,7 @@ impl Planted<'_> {
         format!("{who}: {link} is a link to {target} that what runs here could have made")
     }
 
-    /// What to type where the target is meant.
+    /// The option to type if the target is meant.
     pub(crate) fn way_out(&self) -> String {
         let Grant { anchor, caps, .. } = &self.led.grant;
         let flag = match caps {

@@ -1,4 +1,4 @@
-//! What `compile` comes to: an image, and what was learned on the way.
+//! The result of `compile`: an image, and everything learned on the way.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -24,44 +24,44 @@ use crate::host::invocation::Here;
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) root: Root,
-    /// Where the person stands who typed the command.
+    /// The working directory of the person who typed the command, to phrase suggestions.
     pub(crate) here: Here,
-    /// In the order that rule numbers count.
+    /// In the order in which rules are numbered.
     pub(crate) grants: Vec<Grant>,
-    /// What rules would grant if a person approved where they lead.
+    /// The grants of rules with unapproved targets.
     pub(crate) unapproved: Vec<Grant>,
-    /// What was mounted for other runs.
+    /// Mounts that no rule of this run uses.
     pub(crate) mounts: Vec<Idle>,
     /// Whether `access.fs` is declared.
     pub(crate) declared: bool,
     pub(crate) image: Vec<u8>,
     pub(crate) tiers: Tiers,
-    /// Where a rule would be added.
+    /// The places for new rules.
     pub(crate) rule_places: RulePlaces,
-    /// What rules of files grant nothing on, canonical, where they do not hold because rules are learned.
+    /// Canonical paths on which file rules grant nothing. They do not hold, because rules are being learned.
     pub(crate) set_aside: Vec<PathBuf>,
-    /// The policy file of the workspace itself, if it has one.
+    /// The workspace's own policy file, if it has one.
     pub(crate) workspace_file: Option<Rc<Source>>,
-    /// Where the user's own patterns belong.
+    /// The place for the user's own patterns.
     pub(crate) own_lists: OwnLists,
-    /// What is sensitive and yet free to all programs, because nothing is declared.
+    /// Sensitive paths that all programs may use, because nothing is declared.
     pub(crate) exposed: Option<Tiers>,
     pub(crate) rules: Vec<CompiledRule>,
-    /// What the policy says of hosts, variables and programs, and how that was written.
+    /// The policy for hosts, variables and programs, and the text it was written as.
     pub(crate) resources: Resources,
-    /// What a run has of the network.
+    /// The network access of a run.
     pub(crate) network: network::access::Order,
     pub(crate) written: Written,
-    /// What the program starts with.
+    /// The program's environment.
     pub(crate) environment: Environment,
-    /// The programs that may be started, unless all may.
+    /// The programs that may start, or `None` for all.
     pub(crate) commands: Option<Vec<Listed>>,
-    /// The program's directory for temporary files, if it is this run's alone.
+    /// The program's directory for temporary files, if this run alone has it.
     pub(crate) private_temp: Option<PathBuf>,
     pub(crate) warnings: Vec<String>,
-    /// What is taken back if nothing runs.
+    /// Changes that are undone if nothing runs.
     pub(crate) made: Option<Made>,
-    /// Names of the profiles that were picked.
+    /// The names of the picked profiles.
     pub(crate) profiles: Vec<String>,
     /// The kernel's own file systems and devices at unusual places.
     pub(crate) unusual: Unusual,

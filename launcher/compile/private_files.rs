@@ -1,7 +1,7 @@
-//! Finds what below `/etc` ordinary users may not read. Used by `prepare` where the user is root, so that the baseline
-//! grants root no more than it grants others (spec §12.1).
+//! Finds files below `/etc` that ordinary users may not read. Used by `prepare` if the user is root, so that the
+//! baseline grants root no more than others (spec §12.1).
 //!
-//! To others the kernel itself denies these files. Root may read them all, and so may each run of root's.
+//! The kernel itself denies these files to others. Root may read them all, and so could each run of root's.
 
 mod kept;
 
@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use crate::compile::profiles::Resolved;
 
-/// The directory of settings, and how the baseline spells it.
+/// The directory of settings, as the baseline spells it.
 const SETTINGS: &str = "/etc";
 
 /// The outcome of a search below a directory.
@@ -23,13 +23,14 @@ const SETTINGS: &str = "/etc";
 struct Found {
     /// Patterns, relative to the directory.
     patterns: Vec<String>,
-    /// The directories that were looked into, relative to it, each as it was before that.
+    /// The directories that were searched, relative to the directory, each with its version before the search.
     directories: Vec<(String, Version)>,
-    /// All names are text of one line, so that they can be written down.
+    /// Whether all names are single lines of text, so that they can be written down.
     is_plain: bool,
 }
 
-/// What a directory has anew once an entry of it is made, removed or renamed, or its own mode changes.
+/// The version of a directory. It changes when an entry is created, deleted or renamed, or the directory's own mode
+/// changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Version {
     device: u64,
@@ -44,13 +45,13 @@ impl Version {
     }
 }
 
-/// The file in which it keeps what it found: no run may change that.
+/// The cache file, which no run may change.
 pub(crate) fn kept_in(ground: &Path) -> Option<PathBuf> {
     rustix::process::geteuid().is_root().then(|| ground.join(kept::NAME))
 }
 
-/// Leaves out of the baseline's grant on `/etc` what others may not read there. In `ground`, the user's own directory, it
-/// keeps what it found, since the search takes a millisecond.
+/// Excludes files that others may not read from the baseline's grant on `/etc`. Caches the result in `ground`, the
+/// user's own directory, because the search takes a millisecond.
 pub(crate) fn narrow(tables: &mut [Resolved], ground: Option<&Path>) {
     if !rustix::process::geteuid().is_root() {
         return;
@@ -63,8 +64,8 @@ pub(crate) fn narrow(tables: &mut [Resolved], ground: Option<&Path>) {
     }
 }
 
-/// The patterns of all that others may not read below a directory, relative to it. An entry that cannot be looked at
-/// counts as such, too.
+/// The patterns of everything below a directory that others may not read, relative to it. An entry that cannot be
+/// examined counts as unreadable.
 fn private_below(directory: &Path, ground: Option<&Path>) -> Vec<String> {
     let Ok(opened) = openat(CWD, directory, flags(), Mode::empty()) else {
         return vec!["*".to_owned()];
@@ -89,7 +90,7 @@ fn flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK
 }
 
-/// Adds what is private in one directory, whose path ends in a slash, and in those below.
+/// Adds the private entries of one directory, whose path ends in a slash, and of those below.
 fn look_into(directory: OwnedFd, path: &str, found: &mut Found) {
     let all = |found: &mut Found| found.patterns.push(format!("{path}*"));
     let Ok(stat) = fstat(&directory) else { return all(found) };
@@ -98,7 +99,7 @@ fn look_into(directory: OwnedFd, path: &str, found: &mut Found) {
     while let Some(entry) = entries.next() {
         let Ok(entry) = entry else { return all(found) };
         let name = entry.file_name();
-        // A symlink gives no more than what it leads to.
+        // A symlink gives no more access than its target does.
         if name == c"." || name == c".." || entry.file_type() == FileType::Symlink {
             continue;
         }
@@ -107,18 +108,18 @@ fn look_into(directory: OwnedFd, path: &str, found: &mut Found) {
         let seen = entries.fd().and_then(|directory| look_at(directory, name));
         match seen {
             Ok(Seen::Directory(below)) => look_into(below, &format!("{pattern}/"), found),
-            // It may have been removed meanwhile.
+            // It may have been deleted meanwhile.
             Ok(Seen::Public) | Err(Errno::NOENT) => {}
             Ok(Seen::Private) | Err(_) => found.patterns.push(pattern),
         }
     }
 }
 
-/// Says whether others may read an entry.
+/// Whether others may read an entry.
 enum Seen {
     Public,
     Private,
-    /// One that others may list and go into.
+    /// A directory that others may list and enter.
     Directory(OwnedFd),
 }
 
@@ -135,7 +136,7 @@ fn look_at(directory: BorrowedFd<'_>, name: &CStr) -> Result<Seen, Errno> {
     openat(directory, name, flags(), Mode::empty()).map(Seen::Directory)
 }
 
-/// A name as a pattern, in which `*` stands for bytes that are no text.
+/// A name as a pattern, in which `*` stands for bytes that are not text.
 fn pattern_of(name: &CStr) -> String {
     name.to_string_lossy().replace('\u{fffd}', "*")
 }

@@ -1,4 +1,4 @@
-//! What profiles come to on this machine: grants at canonical places.
+//! Resolves profiles to grants on canonical paths on this machine.
 
 use std::ffi::OsStr;
 use std::fs::DirBuilder;
@@ -16,17 +16,16 @@ use crate::config::profile::Profile;
 use crate::host::context::Context;
 
 impl Profile {
-    /// Makes the folders that the tools of this profile make on their first use, which a grant on something
-    /// in them does not let them do, with the mode that `$XDG_CACHE_HOME` is to have. What cannot be made the
-    /// tools miss as they would without it.
+    /// Creates the directories that the profile's tools create on first use, because a grant on something inside does
+    /// not allow creating them. The mode is that required for `$XDG_CACHE_HOME`. If that fails, the tools lack the
+    /// directory as before.
     pub(crate) fn make_folders(&self, context: &Context) {
         for path in self.make.iter().filter_map(|entry| expand(context, entry)) {
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(path);
         }
     }
 
-    /// What this table comes to on this machine. What is denied in the hidden home looks absent
-    /// like the rest of it.
+    /// Resolves this profile on this machine. Denied paths in the hidden home look absent like the rest of it.
     pub(crate) fn resolve(
         &self,
         context: &Context,
@@ -73,17 +72,17 @@ impl Profile {
     }
 }
 
-/// What a table comes to on this machine.
+/// A profile resolved on this machine.
 #[derive(Debug, Default)]
 pub(crate) struct Resolved {
     /// Its grants, on canonical anchors.
     pub(crate) grants: Vec<Grant>,
-    /// A person wrote it.
+    /// Whether a person wrote it.
     pub(crate) own: bool,
-    /// Entries that stand elsewhere than they are spelled: absolute spelling and canonical path, so
-    /// that a program that goes through `/bin` need not have it resolved each time.
+    /// Entries whose canonical path is not their spelling, as pairs. With them a program that uses `/bin` need not
+    /// resolve it each time.
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
-    /// Those of its grants that stand elsewhere than they are spelled.
+    /// The grants among them whose anchor is not the path that was written.
     pub(crate) led: Vec<Led>,
 }
 
@@ -95,7 +94,7 @@ impl Resolved {
     }
 }
 
-/// The absolute path that `entry` stands for; `None` where the machine does not say.
+/// The absolute path of `entry`. `None` if it depends on an unknown variable or directory.
 pub(crate) fn expand(context: &Context, entry: &str) -> Option<PathBuf> {
     let path = if let Some(rest) = entry.strip_prefix("${") {
         let (reference, rest) = rest.split_once('}')?;
@@ -116,8 +115,8 @@ pub(crate) fn expand(context: &Context, entry: &str) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// The canonical place of an entry, which counts before it is there if it `is_awaited`. `/proc/self` is not resolved: the process it
-/// means is not ours.
+/// The canonical path of an entry. If it `is_awaited`, the entry counts before it exists. `/proc/self` is not resolved,
+/// because it means another process.
 pub(crate) fn anchor(
     anchors: &mut Anchors,
     path: &Path,
@@ -132,15 +131,15 @@ pub(crate) fn anchor(
     }
     let is_service = caps.contains(Capabilities::UPDATE) && !caps.contains(Capabilities::CREATE);
     if is_service || is_awaited && caps.is_empty() {
-        // To ask for a service that does not run is no offence, wherever it would be; what a person denies may be
-        // made later, with the folder that it is in.
+        // A program may ask for a service that does not run, wherever that would be. A path that a person denies may be
+        // created later, together with its directory.
         return canonical::resolve(Path::new("/"), path, Op::Content).ok().map(|found| found.path);
     }
     let dangling = path.symlink_metadata().is_ok();
     if dangling || !(is_awaited || caps.is_empty() || caps.contains(Capabilities::CREATE)) {
         return None;
     }
-    // A run may make what is missing, of what is awaited the directories on the way, too.
+    // A run may create the missing entry. If it is awaited, the run may also create the directories above it.
     let reach = if is_awaited { usize::MAX } else { 1 };
     let place = |dir: &Path| Some(anchors.canonical(dir)?.join(path.strip_prefix(dir).ok()?));
     path.ancestors().skip(1).take(reach).find_map(place)
@@ -179,7 +178,8 @@ mod tests {
         assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), None);
     }
 
-    /// Ready-made tables name what nobody may have; a person means what they name, and a run may make it.
+    /// Built-in tables name paths that nobody may have. A person means the paths in their profile, and a run may create
+    /// them.
     #[test]
     fn what_a_person_names_is_granted_before_it_exists() {
         let dir = tempfile::tempdir().expect("a directory");
@@ -193,7 +193,7 @@ mod tests {
         assert!(of(false).is_empty());
     }
 
-    /// What a built-in table grants in a home, by path; nothing where it names none.
+    /// The grants of a built-in table in a home directory, by path. `None` if it names no such path.
     fn granted(name: &str, dir: &tempfile::TempDir) -> impl Fn(&str) -> Option<Grant> {
         let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).expect("a table");
         let profile = decode::built_in(name, text).expect("a right table");
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// In `_npx` is what `npx` starts in other workspaces, too.
+    /// `_npx` also contains programs that `npx` starts in other workspaces.
     #[test]
     fn what_narrows_a_cache_counts_before_it_exists() {
         let dir = tempfile::tempdir().expect("a directory");

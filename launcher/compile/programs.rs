@@ -1,4 +1,4 @@
-//! The programs that `access.commands` lists, found (spec §11.3).
+//! Finds the programs that `access.commands` lists (spec §11.3).
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -18,12 +18,12 @@ use crate::host::context::Context;
 use crate::host::program_lookup;
 use crate::text::quote;
 
-/// The programs that a run may start, and what could not be found of them. A name is the file that it
-/// means along `PATH` now: what is put into a folder of the workspace later is another program. A key with
-/// a slash is the path of a file, from the workspace if it does not begin there.
+/// The programs that a run may start, with warnings about those not found. A name is the file that it means along
+/// `PATH` now. A file added to a workspace directory later is another program. A key with a slash is a file's path,
+/// relative to the workspace unless it is absolute.
 ///
 /// # Errors
-/// Where two keys are one program: which of the rules counts?
+/// Fails if two keys are the same program, because it is unclear which rule counts.
 pub(crate) fn find(
     context: &Context,
     workspace: &Path,
@@ -52,8 +52,7 @@ pub(crate) fn find(
     Ok((listed, warnings))
 }
 
-/// The canonical path of what a key means, or why there is none. What a path leads to may come to be
-/// during the run.
+/// The canonical path that a key means, or why there is none. The target of a path may appear during the run.
 fn file_of(context: &Context, workspace: &Path, key: &str) -> Result<PathBuf, String> {
     let found = if key.contains('/') {
         workspace.join(key)
@@ -64,7 +63,7 @@ fn file_of(context: &Context, workspace: &Path, key: &str) -> Result<PathBuf, St
     resolved.map(|resolved| resolved.path).map_err(|error| format!("cannot be found: {error}"))
 }
 
-/// What rules about programs cannot hold: those that the run may change.
+/// Notes on rules that cannot hold, because the run may change the program.
 pub(crate) fn notes<'l>(
     listed: &'l [Listed],
     image: &'l Image<'l>,
@@ -80,7 +79,7 @@ pub(crate) fn notes<'l>(
     })
 }
 
-/// An image that says of nothing but these programs that they may be started, to ask it.
+/// An image for queries that only has these rules about programs.
 pub(crate) fn image_of(listed: &[Listed]) -> Result<Vec<u8>, Failure> {
     image::build_image(&ImageSpec {
         beyond: Beyond { commands: Some(listed), ..Beyond::default() },
@@ -88,13 +87,13 @@ pub(crate) fn image_of(listed: &[Listed]) -> Result<Vec<u8>, Failure> {
     })
 }
 
-/// The program that a name means, wherever a program stands: not in the working directory.
+/// The program that a name means, independent of the working directory.
 pub(crate) fn along_path(context: &Context, name: &str) -> Option<PathBuf> {
     let candidates = program_lookup::candidates(context, OsStr::new(name));
     candidates.into_iter().filter(|file| file.is_absolute()).find(|file| is_program(file))
 }
 
-/// Whether somebody may execute the file.
+/// Whether any user may execute the file.
 pub(crate) fn is_program(file: &Path) -> bool {
     file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }

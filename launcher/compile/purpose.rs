@@ -1,4 +1,4 @@
-//! What a policy is prepared for, and what it must know of that.
+//! Describes the purpose that a policy is prepared for.
 
 use std::path::{Path, PathBuf};
 
@@ -8,17 +8,17 @@ use crate::host::run_directory::Scratch;
 use crate::output::event_log::Log;
 use crate::sys::memfd::SharedPage;
 
-/// What a policy is prepared for.
+/// The purpose that a policy is prepared for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stage<'a> {
-    /// To know what it says.
+    /// For a query about the policy.
     Question,
     /// For the file service.
     Service {
-        /// Where events go; the tool may not tamper with it.
+        /// The event log, which the tool must not change.
         log: Option<&'a Log>,
     },
-    /// To know how it would be held, as for [`Self::Run`], but nothing runs.
+    /// To learn how layers would hold it in a [`Self::Run`], without running anything.
     Rehearsal(Run<'a>),
     /// For a program that is about to run.
     Run(Run<'a>),
@@ -41,7 +41,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Files that are never writable from inside, and what they are.
+    /// Files that are never writable from inside, with descriptions.
     pub(super) fn control(self) -> impl Iterator<Item = (PathBuf, String)> {
         let of_log = |log: &Log| {
             Some((log.kept()?.to_owned(), "the event log, never writable from inside".into()))
@@ -50,12 +50,12 @@ impl<'a> Stage<'a> {
         of_run.chain(self.log().and_then(of_log))
     }
 
-    /// The user's own directory for what runs keep.
+    /// The user's own directory for data that outlives a run.
     pub(super) fn ground(self) -> Option<&'a Path> {
         self.run().map(|run| run.scratch.ground())
     }
 
-    /// Whether links may be made and a person be asked.
+    /// Whether links may be created and questions asked.
     pub(super) const fn purpose(self) -> Purpose {
         match self {
             Self::Question | Self::Rehearsal(_) => Purpose::Question,
@@ -64,7 +64,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// What only a run has.
+/// Data that only a run has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) scratch: &'a Scratch,
@@ -72,9 +72,9 @@ pub(crate) struct Run<'a> {
     pub(crate) page: &'a SharedPage,
     /// The program's directory for temporary files: private, or the host's with `--share-tmp`.
     pub(crate) temp: &'a Path,
-    /// Where events go; the program may not tamper with it.
+    /// The event log, which the program must not change.
     pub(crate) log: Option<&'a Log>,
-    /// Whether rules are to be learned: those that are declared do not count then.
+    /// Whether rules are being learned. Declared rules do not count then.
     pub(crate) learning: bool,
 }
 

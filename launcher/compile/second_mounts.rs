@@ -1,5 +1,5 @@
-//! Holds an object to one policy wherever it is mounted. Used by `compile`: it adds grants at the places where mounts
-//! show what is denied elsewhere, or the kernel's own file systems.
+//! Holds an object to one policy wherever it is mounted. Used by `compile`. Adds grants where mounts show objects that
+//! are denied elsewhere, or the kernel's own file systems.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -19,17 +19,17 @@ use crate::host::context::{Context, HANDLES};
 use crate::sys::mount_table::{Copy, KernelMount, Mounts};
 use crate::text::quote;
 
-/// The directories of a process itself, which are links: each process finds another one there.
+/// The directories of a process itself. They are links, and lead each process elsewhere.
 const OWN: [&str; 2] = ["/proc/self", "/proc/thread-self"];
 
-/// The kernel's own file systems and devices, wherever they are not usual.
+/// The kernel's own file systems and devices at unusual places.
 #[derive(Debug, Default)]
 pub(crate) struct Unusual {
     /// The file systems, granted or not.
     pub(crate) mounts: Vec<KernelMount>,
-    /// A node of a device in a granted directory.
+    /// A device node in a granted directory.
     pub(crate) device: Option<PathBuf>,
-    /// Mounts in which less is granted than around them.
+    /// Mounts that grant less than the directory around them.
     restricted: Vec<PathBuf>,
 }
 
@@ -40,7 +40,7 @@ impl Unusual {
     }
 }
 
-/// The mounts, while a policy is put together.
+/// The mounts, while a policy is assembled.
 #[derive(Debug)]
 pub(crate) struct Mounted<'t> {
     mounts: &'t Mounts<'t>,
@@ -51,14 +51,14 @@ pub(crate) struct Mounted<'t> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ground<'a> {
     pub(crate) tiers: &'a Tiers,
-    /// Sensitive files that no pattern keeps, because nothing is declared.
+    /// Sensitive files that no pattern protects, because nothing is declared.
     pub(crate) exposed: Option<&'a Tiers>,
     /// The root of the workspace.
     pub(crate) workspace: &'a Path,
 }
 
 impl<'t> Mounted<'t> {
-    /// Has `control` and the patterns that restrict hold wherever what they name is mounted.
+    /// Makes `control` and restricting patterns hold wherever their objects are mounted.
     pub(crate) fn of(
         mounts: &'t Mounts<'t>,
         control: &mut Vec<(PathBuf, String)>,
@@ -69,10 +69,10 @@ impl<'t> Mounted<'t> {
         Self { mounts, warnings }
     }
 
-    /// Adds to `grants`, and to the `warnings`.
+    /// Adds to `grants` and `warnings`.
     ///
     /// # Errors
-    /// Where there is no image of the grants.
+    /// Fails if the grants cannot be compiled into an image.
     pub(crate) fn hold(
         self,
         context: &Context,
@@ -84,7 +84,7 @@ impl<'t> Mounted<'t> {
         let (mounts, mut added) = parts.added()?;
         warnings.extend(self.warnings.into_iter().chain(added.warnings));
         grants.append(&mut added.grants);
-        // The run around this one looks at each open already, if there is such a node.
+        // If there is such a node, the outer run judges each open already.
         let is_inner = context.variable(HANDLES.as_ref()).is_some();
         let device = if is_inner { None } else { device_nodes::find(grants) };
         Ok(Unusual { mounts, device, restricted: added.restricted })
@@ -111,7 +111,7 @@ impl Parts<'_> {
     /// Finds the grants to add.
     ///
     /// # Errors
-    /// Where there is no image of them.
+    /// Fails if they cannot be compiled into an image.
     fn added(&self) -> Result<(Vec<KernelMount>, Added), Failure> {
         let kernel = self.mounts.of_kernel();
         let reached: HashSet<&OsStr> = self
@@ -147,8 +147,8 @@ impl Parts<'_> {
         Ok((kernel, added))
     }
 
-    /// Where else that can be reached which is denied, and the grant that denies it; of what is sensitive there is
-    /// none.
+    /// The other reachable places of denied objects, each with the grant that denies it. Sensitive objects have no such
+    /// grant.
     fn denied(&self) -> Vec<(Option<&Grant>, Copy)> {
         let mut found = Vec::new();
         let mut add = |denial, path: &Path| {
@@ -164,7 +164,7 @@ impl Parts<'_> {
     }
 }
 
-/// The canonical `paths`, without most of those that are below another.
+/// The canonical `paths`, without most of those below another.
 fn outermost<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Vec<&'p Path> {
     let mut sorted: Vec<&Path> = paths.map(PathBuf::as_path).collect();
     sorted.sort_unstable_by_key(|path| path.as_os_str());
@@ -172,7 +172,7 @@ fn outermost<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Vec<&'p Path> {
     sorted
 }
 
-/// Whether it may be there to take something away: what the product has ready grants only, but for what it excepts.
+/// Whether it may remove rights. Built-in grants only add rights, except for their exclusions.
 fn may_deny(grant: &Grant) -> bool {
     match grant.kind {
         GrantKind::Tombstone { .. } => true,
@@ -190,7 +190,7 @@ fn is_declared(grant: &Grant) -> bool {
     )
 }
 
-/// The policy as it is without what is added, as far as it is about the places.
+/// The policy without the additions, as far as it concerns these places.
 struct Before<'a> {
     grants: &'a [Grant],
     image: &'a Image<'a>,
@@ -201,7 +201,7 @@ impl Before<'_> {
         decide::lookup(self.image, &Request::canonical(path.as_os_str().as_bytes()))
     }
 
-    /// The capabilities at a path, granted by rules or opened by tiers.
+    /// The capabilities at a path, from rules or tiers.
     fn held(&self, path: &Path) -> Capabilities {
         let found = self.lookup(path);
         found.granted(self.image).union(found.opened(self.image))
@@ -211,12 +211,12 @@ impl Before<'_> {
         self.grants.get(self.lookup(path).rule?.index())
     }
 
-    /// Whether a person granted something at this very place.
+    /// Whether a person granted something at exactly this path.
     fn is_named(&self, path: &Path) -> bool {
         self.winner(path).is_some_and(|grant| grant.anchor == path && is_declared(grant))
     }
 
-    /// Grants at `mount` what is granted at its usual place, as far as it is granted here.
+    /// Grants at `mount` only the rights that its usual place has, as far as they are granted here.
     fn add_kernel(&self, mount: &KernelMount, added: &mut Added) {
         let KernelMount { at, usual, .. } = mount;
         let before = self.held(at);
@@ -238,17 +238,17 @@ impl Before<'_> {
         added.grants.append(&mut grants);
     }
 
-    /// Denies at the copy what is denied at the place of which it is one.
+    /// Denies at the copy what is denied at the original.
     fn add_copy(&self, denial: Option<&Grant>, copy: &Copy, added: &mut Added) {
         let Copy { at, of } = copy;
         let before = self.held(at);
         let lost = match denial {
-            // Nobody granted it where it is, and so not here.
+            // Nobody granted the original, so the copy is not granted either.
             None if self.is_named(at) => Capabilities::NONE,
             None => Capabilities::ALL.difference(self.held(of)),
             Some(denial) => match self.winner(of) {
                 Some(winner) if winner == denial => self.lost_at(denial),
-                // Something deeper decides, in its own turn.
+                // A deeper grant decides. It gets its own turn.
                 _ => return,
             },
         };
@@ -269,7 +269,7 @@ impl Before<'_> {
         added.grants.append(&mut grants);
     }
 
-    /// The capabilities that a grant takes away from those around it.
+    /// The capabilities that a grant removes from those around it.
     fn lost_at(&self, grant: &Grant) -> Capabilities {
         if grant.caps.is_empty() {
             return Capabilities::ALL;
@@ -278,7 +278,7 @@ impl Before<'_> {
         around.difference(grant.caps)
     }
 
-    /// The exclusions below a path from the grant that decides there, relative to the path.
+    /// The exclusions below a path, from the grant that decides there. Relative to the path.
     fn carved_below(&self, path: &Path) -> Vec<String> {
         let Some(grant) = self.winner(path) else { return Vec::new() };
         let Some(way) = canonical::below(&grant.anchor, path) else { return Vec::new() };
@@ -286,7 +286,7 @@ impl Before<'_> {
         grant.carve_outs.iter().filter_map(rest).collect()
     }
 
-    /// The grants below `from`, less what is not granted there, as they have to be below `to`.
+    /// The grants below `from` as needed below `to`, without rights that are not granted there.
     fn repeated_below(&self, from: &Path, to: &Path, why: &str) -> Vec<Grant> {
         let mut repeated = Vec::new();
         for one in self.grants {
@@ -307,7 +307,7 @@ impl Before<'_> {
     }
 }
 
-/// Has nobody change files and directories of the launcher's own by way of another mount.
+/// Protects the launcher's own files and directories on other mounts, too.
 fn repeat_control(mounts: &Mounts<'_>, control: &mut Vec<(PathBuf, String)>) {
     let copies = |(path, why): &(PathBuf, String)| {
         let copies = mounts.copies(path).into_iter();
@@ -317,7 +317,7 @@ fn repeat_control(mounts: &Mounts<'_>, control: &mut Vec<(PathBuf, String)>) {
     control.extend(repeated);
 }
 
-/// Has patterns that restrict match wherever what they name is mounted; what a person should know of that.
+/// Makes restricting patterns match wherever their objects are mounted. Returns warnings.
 fn repeat_patterns(mounts: &Mounts<'_>, tiers: &mut Tiers) -> Vec<String> {
     let copies = |path: &Path| {
         let copies = mounts.copies(path).into_iter();

@@ -1,4 +1,4 @@
-//! The tier layer of a run: what files say of tiers, with what a person approved of that.
+//! Builds the tier layer of a run from files and from a person's approvals.
 
 use jp_confine_policy::approvals::Approval;
 use jp_confine_policy::pattern::Places;
@@ -19,24 +19,24 @@ use crate::prompt::turns::Turns;
 #[derive(Debug)]
 pub(crate) struct TierLayer {
     pub(crate) tiers: Tiers,
-    /// What is sensitive and yet free to all programs, because nothing is declared.
+    /// Sensitive paths that all programs may use, because nothing is declared.
     pub(crate) exposed: Option<Tiers>,
-    /// What a person should know.
+    /// Warnings for the person.
     pub(crate) warnings: Vec<String>,
 }
 
-/// What grants there are, as far as tiers care.
+/// Which grants there are, as far as tiers depend on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Granted {
     /// Rules are declared.
     by_rules: bool,
-    /// Options grant something, or a profile that they name.
+    /// Options, or a profile that they name, grant something.
     by_flags: bool,
 }
 
 impl Granted {
-    /// Where rules are `declared`, maybe `only_mounts`, which are options, and `flags` grant something, or one of the
-    /// `tables` that they name.
+    /// Combines the facts. Rules that are `declared` as `only_mounts` count as options. So do `flags`, and `tables`
+    /// that options name.
     pub(crate) fn of(declared: bool, only_mounts: bool, flags: bool, tables: &[Resolved]) -> Self {
         let by_flags = flags || only_mounts || tables.iter().any(Resolved::is_meant);
         Self { by_rules: declared && !only_mounts, by_flags }
@@ -44,8 +44,8 @@ impl Granted {
 }
 
 impl TierLayer {
-    /// Puts the layer together. For a run a person is asked about what a workspace file would open
-    /// outside; a question about the policy goes by what is approved already.
+    /// Builds the layer. For a run it asks about patterns in a workspace file that would open something outside. A
+    /// query only uses existing approvals.
     pub(crate) fn of(
         asked: &Asked<'_>,
         layers: &Layers,
@@ -56,7 +56,7 @@ impl TierLayer {
         let tool = options.tool.as_deref();
         let places = Places::of(&context.homes, root);
         let about = About { context, root, scopes: &[], log };
-        // Hardly a run has anything to approve.
+        // Opened on demand, because runs rarely have anything to approve.
         let mut means = None;
         let open = || {
             let terminal = match purpose {
@@ -69,7 +69,7 @@ impl TierLayer {
             let (store, terminal) = means.get_or_insert_with(open);
             let approval = wide.approval(store, terminal.as_mut(), &about);
             if approval != Approval::Approved {
-                // Nobody shall have to refuse one after the other.
+                // After one no, nothing else is asked.
                 *terminal = None;
             }
             approval

@@ -1,4 +1,4 @@
-//! The paths that no run may change: what decides about it, and the product's own files.
+//! Lists the paths that no run may change: policy files, and the product's own files.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use jp_confine_policy::control;
 
 use crate::host::context::Context;
 
-/// What the run must never be able to change (spec §8.1), apart from what only exists while it
-/// runs: the files that decide what it may do, and those of the product.
+/// The paths that the run must never be able to change (spec §8.1): the files that decide about its access, and those
+/// of the product. Leaves out paths that only exist during the run.
 pub(crate) fn control(
     context: &Context,
     root: &Root,

@@ -1,4 +1,4 @@
-//! Rules for paths outside of the workspace: mounts, and the approvals of them.
+//! Rules for paths outside the workspace: mounts and their approvals.
 
 pub(crate) mod approvals;
 pub(crate) mod control_paths;

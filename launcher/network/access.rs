@@ -1,4 +1,4 @@
-//! What a run is to have of the network: all of it, nothing, or what rules allow.
+//! Decides a run's network access: all of it, none, or as rules allow.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -14,20 +14,18 @@ use crate::error::Failure;
 use crate::host::machine::{Feature, Machine};
 use crate::plan::filter::Sockets;
 
-// The options about hosts.
-
-/// What a run has of the network.
+/// The network access of a run.
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
-    /// All, because nothing is said.
+    /// Everything, because nothing is declared.
     Free,
-    /// Local sockets alone.
+    /// Local sockets only.
     Nothing(Without),
-    /// What rules allow.
+    /// As rules allow.
     Judged(Judged),
 }
 
-/// What takes the network away from a run.
+/// Why a run has no network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Without {
     /// `--no-net`.
@@ -36,7 +34,7 @@ pub(crate) enum Without {
     Isolated,
     /// The program was started for a tool that is served.
     Service,
-    /// The program is such a tool, and has nothing else either.
+    /// The program is such a tool, which has no other access either.
     Tool,
 }
 
@@ -50,7 +48,7 @@ impl Without {
         }
     }
 
-    /// What it is, for people.
+    /// The reason in words for people.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::NoNet => "--no-net",
@@ -59,7 +57,7 @@ impl Without {
         }
     }
 
-    /// What to do about it.
+    /// How to get access.
     pub(crate) const fn way_out(self) -> &'static str {
         match self {
             Self::NoNet | Self::Isolated => {
@@ -73,7 +71,7 @@ impl Without {
     }
 }
 
-/// What connections are judged by.
+/// The rules for connections.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged {
     rules: Net,
@@ -87,15 +85,15 @@ pub(crate) const fn files_count(options: &Options) -> bool {
     options.service || !options.has_no_network()
 }
 
-/// The rules that count for a run: those of files, unless they are taken back, and then those typed.
+/// The rules that count for a run: those of files, unless overridden, and then those typed.
 pub(crate) fn rules(options: &Options, of_files: Vec<NetRule>) -> Vec<NetRule> {
     let of_files = if files_count(options) { of_files } else { Vec::new() };
     of_files.into_iter().chain(options.hosts.net.iter().cloned()).collect()
 }
 
 impl Order {
-    /// What `rules`, all that count for the run, and the options come to. Tools that are served have no
-    /// network of their own; their rules are for what they are served.
+    /// The access that `rules`, all that count for the run, and the options give. Served tools have no network of their
+    /// own. Their rules are for the services.
     pub(crate) fn of(options: &Options, rules: &Net) -> Self {
         if options.service || options.has_no_network() && options.hosts.net.is_empty() {
             return Self::Nothing(Without::of(options));
@@ -111,7 +109,7 @@ impl Order {
         })
     }
 
-    /// The same for a run that is learned from: connections are seen, though nothing is ruled.
+    /// The access of a learning run, which observes connections even without rules.
     pub(crate) fn watched(self, options: &Options) -> Self {
         match self {
             Self::Free => Self::Judged(Judged {
@@ -124,17 +122,17 @@ impl Order {
         }
     }
 
-    /// Fails where a run could not be held to it.
+    /// Fails if the access could not be enforced.
     ///
     /// # Errors
-    /// What is in the way: rules about paths, which connections do not show; `--resolve` where nobody looks
-    /// up names for the run; no supervisor.
+    /// Names the obstacle: rules about paths, which connections do not show, `--resolve` without any lookup for the
+    /// run, or a missing supervisor.
     pub(crate) fn require(&self, options: &Options, machine: Machine) -> Result<(), Failure> {
         let Self::Judged(Judged { rules, has_proxy, .. }) = self else {
             return useless(options);
         };
         if !rules.is_declared() {
-            // Whoever learns says so where there is nobody to watch.
+            // A learning run itself reports that nobody can watch.
             return if options.hosts.net_proxy { useless(options) } else { Ok(()) };
         }
         if let Some(divided) = rules.divided().filter(|_| !has_proxy) {
@@ -154,7 +152,7 @@ impl Order {
         Err(Failure::advised(message, advice))
     }
 
-    /// Which sockets the filter lets through.
+    /// The sockets that the filter allows.
     pub(crate) fn sockets(&self) -> Sockets {
         match self {
             Self::Free => Sockets::All,
@@ -163,7 +161,7 @@ impl Order {
         }
     }
 
-    /// What takes the network away, if anything does.
+    /// Why there is no network, if there is none.
     pub(crate) const fn without(&self) -> Option<Without> {
         match self {
             Self::Nothing(without) => Some(*without),
@@ -176,15 +174,15 @@ impl Order {
         matches!(self, Self::Judged(_))
     }
 
-    /// Whether programs may ask a proxy for documents.
+    /// Whether programs may use a proxy.
     pub(crate) fn has_proxy(&self) -> bool {
         matches!(self, Self::Judged(Judged { has_proxy: true, .. }))
     }
 
-    /// What the supervisor is to judge by, if anything.
+    /// The rules for the supervisor, if any, with the proxy's socket.
     ///
     /// # Errors
-    /// Where there is to be a proxy and can be none.
+    /// Fails if a proxy is wanted and cannot be opened.
     pub(crate) fn judged(&self) -> io::Result<Option<Judged>> {
         let Self::Judged(judged) = self else { return Ok(None) };
         let proxy = judged.has_proxy.then(proxy::open).transpose()?;
@@ -193,21 +191,21 @@ impl Order {
 }
 
 impl Judged {
-    /// Begins to judge; for the process that is to do so.
+    /// Opens the sockets. Called by the process that judges.
     ///
     /// # Errors
-    /// Where there can be no sockets for it.
+    /// Fails if the sockets cannot be opened.
     pub(crate) fn open(self) -> io::Result<Network> {
         Network::open(self.rules, Names::new(self.typed), self.proxy)
     }
 
-    /// Where the proxy is, if there is one.
+    /// The proxy's address, if there is one.
     pub(crate) fn proxy(&self) -> Option<SocketAddr> {
         self.proxy.as_ref()?.local_addr().ok()
     }
 }
 
-/// Fails where options are of no use without rules.
+/// Fails if options are useless without rules.
 fn useless(options: &Options) -> Result<(), Failure> {
     let advice = "allow hosts as well: --net HOST, or [[access.net]] in a policy file";
     let message = match options.hosts.resolve.first() {
@@ -237,7 +235,7 @@ mod tests {
         host::rule(word).expect(word)
     }
 
-    /// The order for a rule of a file, `file.test`, if there is one, and the rules that count.
+    /// The access and the rules that count. With `has_file` a file has the rule `file.test`.
     fn ordered(options: &Options, has_file: bool) -> (Order, Vec<String>) {
         let of_files = if has_file { vec![rule("file.test")] } else { Vec::new() };
         let rules = rules(options, of_files);

@@ -1,15 +1,15 @@
-//! Addresses as system calls have them, and as they are judged.
+//! Converts addresses between the form of system calls and the form in which they are judged.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use jp_confine_policy::net::{self, Host};
 use rustix::io::Errno;
 
-/// The size of `struct sockaddr_in`, and the smallest that the kernel takes for `struct sockaddr_in6`.
+/// The size of `struct sockaddr_in`, and the smallest size that the kernel accepts for `struct sockaddr_in6`.
 const V4_SIZE: usize = 16;
 const V6_SIZE: usize = 24;
 
-/// The family of an address; zero where there is none.
+/// The family of an address, or zero without one.
 pub(crate) fn family(address: &[u8]) -> i32 {
     address.first_chunk().map_or(0, |bytes| u16::from_ne_bytes(*bytes)).into()
 }
@@ -17,7 +17,7 @@ pub(crate) fn family(address: &[u8]) -> i32 {
 /// Reads `struct sockaddr_in` or `sockaddr_in6` (`ip(7)`, `ipv6(7)`).
 ///
 /// # Errors
-/// `EINVAL` for what is too short, `EAFNOSUPPORT` for other families.
+/// Fails with `EINVAL` if it is too short, and with `EAFNOSUPPORT` for other families.
 pub(crate) fn read(address: &[u8]) -> Result<SocketAddr, Errno> {
     let at = |place: usize| address.get(place..).unwrap_or_default();
     let word = |place: usize| at(place).first_chunk::<4>().copied().unwrap_or_default();
@@ -36,7 +36,7 @@ pub(crate) fn read(address: &[u8]) -> Result<SocketAddr, Errno> {
     }
 }
 
-/// The address as a socket of the family `domain` takes it.
+/// The address in the form for a socket of the family `domain`.
 pub(crate) fn write(address: SocketAddr, domain: i32) -> Vec<u8> {
     let family = |number: i32| u16::try_from(number).unwrap_or(0).to_ne_bytes();
     let port = address.port().to_be_bytes();
@@ -55,13 +55,13 @@ pub(crate) fn write(address: SocketAddr, domain: i32) -> Vec<u8> {
     }
 }
 
-/// No address (`AF_UNSPEC`), by which a connection is dissolved.
+/// No address (`AF_UNSPEC`), which dissolves a connection.
 pub(crate) fn nowhere() -> Vec<u8> {
     vec![0; V4_SIZE]
 }
 
-/// The form in which addresses are judged: IPv4 inside IPv6 is IPv4, and the address of no host is that of
-/// this one, as the kernel has it for whoever connects.
+/// The form in which addresses are judged. IPv4 inside IPv6 becomes IPv4. The unspecified address becomes loopback,
+/// because the kernel connects it to this machine.
 pub(crate) fn plain(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip().to_canonical() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
@@ -76,12 +76,12 @@ pub(crate) fn plain(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// How people write an address, and `--net` takes it: without the zone.
+/// An address as people write it and `--net` takes it, without the zone.
 pub(crate) fn shown(address: SocketAddr) -> String {
     SocketAddr::new(address.ip(), address.port()).to_string()
 }
 
-/// The host of [`shown`] text or of a name with or without a port, in the form of rules, and the port.
+/// The host and port in [`shown`] text, or in a name with or without a port. The host is in the form of rules.
 pub(crate) fn parse(text: &str) -> Option<(Host, Option<u16>)> {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !text.ends_with(']') => (host, Some(port.parse().ok()?)),

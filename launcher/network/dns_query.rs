@@ -1,4 +1,4 @@
-//! One query to a name server, and the answer to it (RFC 1035): addresses, for names that may be asked for.
+//! Parses one query to the run's name server and builds the answer (RFC 1035): addresses, for allowed names.
 
 use std::net::IpAddr;
 
@@ -6,30 +6,30 @@ use jp_confine_policy::net::{self, Host};
 use simple_dns::rdata::{A, AAAA, RData};
 use simple_dns::{CLASS, OPCODE, Packet, PacketFlag, QCLASS, QTYPE, RCODE, ResourceRecord, TYPE};
 
-/// The longest answer that every client takes in a datagram.
+/// The longest answer that every client accepts in a datagram.
 const LONGEST: usize = 512;
-/// For how long clients may believe an answer, in seconds.
+/// How long clients may cache an answer, in seconds.
 const LIFETIME: u32 = 30;
 
-/// A query as it came.
+/// A query as received.
 #[derive(Debug)]
 pub(crate) struct Query<'a> {
     packet: Packet<'a>,
 }
 
-/// What is to be said of a name.
+/// The result for a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
     /// It has these addresses.
     Addresses(Vec<IpAddr>),
-    /// It has such addresses alone as it may not stand for: it is told to be unknown.
+    /// It only has addresses that it may not stand for. The answer says that it is unknown.
     Near,
     /// It is unknown.
     Unknown,
 }
 
 impl<'a> Query<'a> {
-    /// Reads a query; `None` for what is none, or asks more than one question.
+    /// Reads a query. `None` for anything else, and for several questions at once.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let packet = Packet::parse(bytes).ok()?;
         let is_query = !packet.has_flags(PacketFlag::RESPONSE)
@@ -38,7 +38,7 @@ impl<'a> Query<'a> {
         is_query.then_some(Self { packet })
     }
 
-    /// The name that is asked about, in the form of rules; `None` for what is no name of a host.
+    /// The name in the query, in the form of rules. `None` if it is no host name.
     pub(crate) fn name(&self) -> Option<String> {
         let labels: Vec<&[u8]> = self.packet.questions.first()?.qname.as_bytes().collect();
         if labels.iter().any(|label| label.contains(&b'.')) {
@@ -50,23 +50,23 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// What people may be shown of the name: its labels as text.
+    /// The name for people: its labels as text.
     pub(crate) fn shown(&self) -> Vec<u8> {
         let question = self.packet.questions.first();
         question.map(|it| it.qname.as_bytes().collect::<Vec<_>>().join(&b'.')).unwrap_or_default()
     }
 
-    /// The number of what is asked for (`A`, `AAAA` …); zero where nothing is.
+    /// The number of the wanted record type (`A`, `AAAA` …), or zero.
     pub(crate) fn kind(&self) -> u16 {
         self.packet.questions.first().map_or(0, |question| question.qtype.into())
     }
 
-    /// Whether addresses are asked for, so that they must be known to answer.
+    /// Whether the query wants addresses, so that answering needs a lookup.
     pub(crate) fn wants_addresses(&self) -> bool {
         self.wants(TYPE::A) || self.wants(TYPE::AAAA)
     }
 
-    /// The answer. Of a name that is known there is nothing but addresses.
+    /// The answer. For a known name it contains only addresses.
     pub(crate) fn answer(&self, finding: &Finding) -> Option<Vec<u8>> {
         let question = self.packet.questions.first()?;
         let mut reply = Packet::new_reply(self.packet.id());

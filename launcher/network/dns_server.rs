@@ -1,6 +1,6 @@
-//! The name server of a run: it knows the names that rules allow, and no others, so that names lead nowhere
-//! else, and neither do questions about them. It stands on loopback, and answers programs of the run only,
-//! which the supervisor connects to it in place of any other name server.
+//! The name server of a run. It only knows the names that rules allow. So no other name leads anywhere, and no query
+//! about one leaves the machine. It listens on loopback. The supervisor connects the run's programs to it instead of
+//! any other name server, and it answers only them.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read as _, Write as _};
@@ -17,28 +17,28 @@ use crate::record::denial::Reason;
 /// The port of name servers.
 pub(crate) const PORT: u16 = 53;
 
-/// The stack of a thread.
+/// The stack size of a thread.
 const STACK: usize = 256 * 1024;
-/// So many questions are answered at the same time; more are not heard, and asked again.
+/// How many queries are answered at the same time. Further ones are dropped, and clients retry.
 const MOST: usize = 64;
-/// A datagram that is longer is no question.
+/// A longer datagram is no query.
 const LONGEST: usize = 4096;
-/// For how long a connection is waited for.
+/// How long to wait on a connection.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long nothing is done about a socket that fails.
+/// How long to leave a failing socket alone.
 const PAUSE: Duration = Duration::from_millis(10);
-/// So many names are remembered to have been asked for, and so many to have been refused.
+/// How many queried names are remembered, and how many denied ones.
 const REMEMBERED: usize = 1024;
 
-/// Who knows what names stand for, and hears of those that are refused.
+/// Resolves names, and receives reports of denied ones.
 pub(crate) trait Book: Send + Sync {
-    /// Who asks from an address, if that is a program of the run.
+    /// The program that asks from an address, if it belongs to the run.
     fn asker(&self, from: SocketAddr) -> Option<Asker>;
-    /// What is to be said of a name.
+    /// The result for a name.
     fn look_up(&self, name: &str) -> Finding;
-    /// Whether the name may be asked for.
+    /// Whether the name may be queried.
     fn admits(&self, name: &str) -> bool;
-    /// A question about a name was refused.
+    /// Reports that a query about a name was denied.
     fn refused(&self, name: &[u8], reason: Reason, asker: &Asker);
 }
 
@@ -47,18 +47,18 @@ pub(crate) trait Book: Send + Sync {
 pub(crate) struct Responder {
     datagrams: Vec<Arc<UdpSocket>>,
     streams: Vec<Arc<TcpListener>>,
-    /// Names that were asked for.
+    /// Names that were queried.
     asked: Mutex<HashSet<Vec<u8>>>,
-    /// What of a name a process asked for first.
+    /// The record type that a process queried first, for each name.
     kinds: Mutex<HashMap<(u32, Vec<u8>), u16>>,
     busy: AtomicUsize,
 }
 
 impl Responder {
-    /// Opens sockets on loopback, of IPv6 too where there is that.
+    /// Opens sockets on loopback, with IPv6 if available.
     ///
     /// # Errors
-    /// Where there can be none.
+    /// Fails if that is impossible.
     pub(crate) fn open() -> io::Result<Self> {
         let [four, six]: [SocketAddr; 2] =
             [(Ipv4Addr::LOCALHOST, 0).into(), (Ipv6Addr::LOCALHOST, 0).into()];
@@ -73,7 +73,7 @@ impl Responder {
         })
     }
 
-    /// Where to connect in place of a name server at `server`.
+    /// The address to connect to instead of a name server at `server`.
     pub(crate) fn instead_of(&self, server: SocketAddr, is_datagram: bool) -> Option<SocketAddr> {
         let datagrams = self.datagrams.iter().filter_map(|socket| socket.local_addr().ok());
         let streams = self.streams.iter().filter_map(|socket| socket.local_addr().ok());
@@ -89,10 +89,10 @@ impl Responder {
         datagrams.chain(streams).flatten().any(|own| own == place)
     }
 
-    /// Answers from now on, on threads of its own.
+    /// Starts answering on separate threads.
     ///
     /// # Errors
-    /// Where there can be none.
+    /// Fails if no thread can be started.
     pub(crate) fn serve(self: &Arc<Self>, book: &Arc<impl Book + 'static>) -> io::Result<()> {
         for socket in &self.datagrams {
             let (responder, book, socket) =
@@ -138,7 +138,7 @@ impl Responder {
         }
     }
 
-    /// Attends to somebody on a thread, if not too many are attended to.
+    /// Runs the work on a thread, unless too many are busy.
     fn attend(self: &Arc<Self>, work: impl FnOnce(&Self) + Send + 'static) {
         if self.busy.fetch_add(1, Ordering::Relaxed) >= MOST {
             self.busy.fetch_sub(1, Ordering::Relaxed);
@@ -154,7 +154,7 @@ impl Responder {
         }
     }
 
-    /// Questions on a stream, each with its length in front.
+    /// Queries on a stream, each preceded by its length.
     fn converse(
         &self,
         mut stream: TcpStream,
@@ -168,7 +168,7 @@ impl Responder {
             stream.read_exact(&mut length)?;
             let mut question = vec![0; u16::from_be_bytes(length).into()];
             stream.read_exact(&mut question)?;
-            // Not before: it is expected when it is told that it is connected.
+            // Not earlier: the asker is only known once its connection is established.
             let Some(asker) = book.asker(from) else { return Ok(()) };
             let Some(answer) = self.answer(&question, &asker, book) else { return Ok(()) };
             let length = u16::try_from(answer.len()).map_err(io::Error::other)?;
@@ -198,8 +198,8 @@ impl Responder {
         query.answer(&finding)
     }
 
-    /// Takes note of a name; whether it was asked for as such. A resolver that finds nothing appends the
-    /// domains that it searches.
+    /// Remembers a name. Returns whether it was asked as such: a resolver that finds nothing appends its search
+    /// domains.
     fn remember(&self, name: &[u8]) -> bool {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let dots = name.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
@@ -211,8 +211,7 @@ impl Responder {
         !is_appended
     }
 
-    /// Whether a question is the first of those that make up a look-up: a resolver asks for addresses of
-    /// each kind.
+    /// Whether a query is the first of a lookup. A resolver asks for each kind of address.
     fn begins(&self, asker: &Asker, name: &[u8], kind: u16) -> bool {
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (asker.pid, name.to_owned());

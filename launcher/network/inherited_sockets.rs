@@ -1,4 +1,5 @@
-//! The sockets that were there before a run, and that it inherits: who had them before may take what comes to them.
+//! Finds the sockets that existed before a run and that it inherits. Their earlier owners may receive data sent to
+//! them.
 
 use std::collections::HashSet;
 use std::{fs, io};
@@ -7,10 +8,10 @@ use rustix::io::Errno;
 use rustix::net::sockopt::socket_cookie;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
-/// What tells the sockets that this process has from all others (`SO_COOKIE`, `socket(7)`).
+/// The cookies of this process's sockets, which tell them from all others (`SO_COOKIE`, `socket(7)`).
 ///
 /// # Errors
-/// Where it cannot be told which these are.
+/// Fails if they cannot be determined.
 pub(crate) fn cookies() -> io::Result<HashSet<u64>> {
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
     let mut cookies = HashSet::new();
@@ -22,7 +23,7 @@ pub(crate) fn cookies() -> io::Result<HashSet<u64>> {
             Err(Errno::BADF) => continue,
             held => held?,
         };
-        // What is no socket has none.
+        // Other files have no cookie.
         cookies.extend(socket_cookie(&held).ok());
     }
     Ok(cookies)

@@ -1,4 +1,4 @@
-//! Which sockets of the run listen on loopback. Who connects to one of them gets nowhere but into the run.
+//! Tracks which sockets of the run listen on loopback. A connection to one of them only leads into the run.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -11,24 +11,24 @@ use rustix::net::{Shutdown, getpeername, shutdown};
 
 use crate::network::inherited_sockets;
 
-/// More sockets are not told apart; then none is of the run.
+/// The most tracked sockets. Beyond that, none counts as the run's.
 const MOST: usize = 1 << 16;
 
-/// A socket that was made to listen.
+/// A listening socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Listener {
-    /// Where it is.
+    /// Its address.
     pub(crate) place: SocketAddr,
-    /// The process that did so, and its descriptor.
+    /// The process that made it listen, and its descriptor there.
     pub(crate) process: i32,
     pub(crate) fd: i32,
-    /// What no other socket has while the system runs (`SO_COOKIE`).
+    /// Unique among sockets while the system runs (`SO_COOKIE`).
     pub(crate) cookie: u64,
-    /// Which time it was, of all sockets that began to listen.
+    /// Its number among all sockets that began to listen.
     turn: u64,
 }
 
-/// The sockets that listen, as far as the supervisor made them.
+/// The listening sockets, as far as the supervisor made them listen.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners(Mutex<State>);
 
@@ -38,25 +38,24 @@ struct State {
     places: HashMap<SocketAddr, Listener>,
     /// Sockets that others may share, or share an address with.
     shared: HashSet<u64>,
-    /// What is about to be connected to a socket.
+    /// Pending connections by target socket.
     awaited: HashMap<u64, Vec<Arc<OwnedFd>>>,
-    /// Sockets that are going to leave their places.
+    /// Sockets that are about to leave their address.
     leaving: Vec<u64>,
     turns: u64,
 }
 
 impl Listeners {
-    /// Those of a run that is going to inherit what this process did: who had these sockets before may take
-    /// what comes to them.
+    /// For a run that inherits this process's sockets. Their earlier owners may receive data sent to them.
     ///
     /// # Errors
-    /// Where it cannot be told which these are.
+    /// Fails if these sockets cannot be determined.
     pub(crate) fn of_heir() -> io::Result<Self> {
         let state = State { shared: inherited_sockets::cookies()?, ..State::default() };
         Ok(Self(Mutex::new(state)))
     }
 
-    /// Takes note of a socket that began to listen at `place`, and is to be found at `name`.
+    /// Notes a socket that began to listen at `place`, to be found under `name`.
     pub(crate) fn begin(
         &self,
         name: SocketAddr,
@@ -73,13 +72,12 @@ impl Listeners {
         }
     }
 
-    /// Takes note that a socket may share its address with others (`SO_REUSEPORT`), or is shared itself, with
-    /// nobody knows whom.
+    /// Notes that a socket may share its address (`SO_REUSEPORT`), or is itself shared, with unknown processes.
     pub(crate) fn share(&self, cookie: u64) {
         self.state().shared.insert(cookie);
     }
 
-    /// What began to listen at `place` last, unless it may share that.
+    /// The last socket that began to listen at `place`, unless it may share that address.
     pub(crate) fn find(&self, place: SocketAddr) -> Option<Listener> {
         let state = self.state();
         let listener = state.places.get(&key(place))?;
@@ -87,7 +85,7 @@ impl Listeners {
         is_alone.then_some(*listener)
     }
 
-    /// It is not there any more.
+    /// Forgets a listener that is gone.
     pub(crate) fn forget(&self, place: SocketAddr, listener: Listener) {
         let mut state = self.state();
         if state.places.get(&key(place)) == Some(&listener) {
@@ -95,11 +93,10 @@ impl Listeners {
         }
     }
 
-    /// `connecting` is going to be connected to the socket. As long as what is returned lives, that stays in its
-    /// place.
+    /// Announces that `connecting` will connect to the socket. While the result lives, the socket stays at its address.
     ///
     /// # Errors
-    /// `ECONNREFUSED` where the socket is about to leave; `EMFILE`.
+    /// `ECONNREFUSED` if the socket is about to leave, or `EMFILE`.
     pub(crate) fn await_at(&self, cookie: u64, connecting: &OwnedFd) -> Result<Awaited<'_>, Errno> {
         let connecting = connecting.try_clone().map_err(|_| Errno::MFILE)?;
         let connecting = Arc::new(connecting);
@@ -111,8 +108,8 @@ impl Listeners {
         Ok(Awaited { listeners: self, cookie, connecting })
     }
 
-    /// The socket is going to leave its place, where others could come to then. Nobody awaits it any more as long as
-    /// what is returned lives.
+    /// Announces that the socket will leave its address, which others could take then. While the result lives, no new
+    /// connection awaits it.
     pub(crate) fn leave(&self, cookie: u64) -> Leaving<'_> {
         self.state().leaving.push(cookie);
         Leaving { listeners: self, cookie }
@@ -123,7 +120,7 @@ impl Listeners {
     }
 }
 
-/// A socket that is going to leave its place.
+/// A socket that is about to leave its address.
 #[derive(Debug)]
 pub(crate) struct Leaving<'l> {
     listeners: &'l Listeners,
@@ -131,13 +128,14 @@ pub(crate) struct Leaving<'l> {
 }
 
 impl Leaving<'_> {
-    /// Whether nobody awaits it. What has no connection to it yet will have none, as it could be to others.
+    /// Whether no connection awaits it. Shuts down those that are not connected yet, because they could reach another
+    /// process.
     pub(crate) fn is_free(&self) -> bool {
         let state = self.listeners.state();
         let Some(awaited) = state.awaited.get(&self.cookie) else { return true };
         for connecting in awaited {
             if !is_connected(connecting) {
-                // Of a connection that comes about it leaves nothing (inet_shutdown in net/ipv4/af_inet.c).
+                // If a connection comes about, this ends it (inet_shutdown in net/ipv4/af_inet.c).
                 let _ = shutdown(connecting, Shutdown::Both);
             }
         }
@@ -154,12 +152,12 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// Whether a socket has a connection.
+/// Whether a socket is connected.
 pub(crate) fn is_connected(socket: &OwnedFd) -> bool {
     matches!(getpeername(socket), Ok(Some(_)))
 }
 
-/// A connection that is to come about.
+/// A pending connection.
 #[derive(Debug)]
 pub(crate) struct Awaited<'l> {
     listeners: &'l Listeners,
@@ -179,7 +177,7 @@ impl Drop for Awaited<'_> {
     }
 }
 
-/// Without zone and flow.
+/// The address without zone and flow.
 fn key(place: SocketAddr) -> SocketAddr {
     SocketAddr::new(place.ip(), place.port())
 }

@@ -1,5 +1,5 @@
-//! The network of a run, where rules are declared (spec §11.1): which hosts it may connect to, and by which
-//! addresses. What is allowed the policy says; here is what a connection shows, which is an address.
+//! Judges the network access of a run with declared rules (spec §11.1): which hosts it may connect to, and at which
+//! addresses. The policy decides what is allowed. This module deals with addresses, all that a connection shows.
 
 pub(crate) mod access;
 pub(crate) mod address;
@@ -25,26 +25,26 @@ use self::dns_server::Responder;
 use self::listeners::Listeners;
 use self::names::Names;
 
-/// What the supervisor judges connections by.
+/// The rules and state by which the supervisor judges connections.
 #[derive(Debug)]
 pub(crate) struct Network {
     rules: Net,
     names: Names,
-    /// What programs ask for names.
+    /// The name server for programs.
     pub(crate) responder: Arc<Responder>,
-    /// What programs may ask for documents.
+    /// The proxy's socket, if there is a proxy.
     pub(crate) proxy: Option<Arc<TcpListener>>,
-    /// Which programs are connected to either.
+    /// The programs connected to either.
     pub(crate) askers: Askers,
-    /// Which sockets of the run listen.
+    /// The run's listening sockets.
     pub(crate) listeners: Listeners,
 }
 
 impl Network {
-    /// Opens the sockets that it takes, for a run that is going to inherit what this process did.
+    /// Opens the sockets, for a run that inherits this process's.
     ///
     /// # Errors
-    /// Where there can be none.
+    /// Fails if that is impossible.
     pub(crate) fn open(
         rules: Net,
         names: Names,
@@ -56,8 +56,8 @@ impl Network {
         Ok(Self { rules, names, responder, proxy, askers, listeners })
     }
 
-    /// Where on loopback a program is to be connected that wants to reach `target`, in its plain form: to
-    /// the run's own proxy, and its name server instead of any other that no rule allows.
+    /// The loopback address to use instead of `target`, which is in plain form. It is the run's own proxy, or its name
+    /// server in place of any other that no rule allows.
     pub(crate) fn own_place(&self, target: SocketAddr, is_datagram: bool) -> Option<SocketAddr> {
         let proxy = self.proxy.as_ref().and_then(|listener| listener.local_addr().ok());
         if proxy == Some(target) && !is_datagram {
@@ -69,25 +69,25 @@ impl Network {
         self.responder.instead_of(target, is_datagram)
     }
 
-    /// From whom a socket, told by its cookie, believes to have what came from `sender`: from the name server
-    /// that it was meant for.
+    /// The sender that a socket, given by its cookie, should see for data from `sender`: the name server that it was
+    /// meant for.
     pub(crate) fn believed(&self, sender: SocketAddr, socket: u64) -> SocketAddr {
         let is_responder = self.responder.is_at(address::plain(sender));
         let server = self.askers.pretended(socket).filter(|_| is_responder);
         server.unwrap_or(sender)
     }
 
-    /// Whether nothing is ruled, and the network is only looked at.
+    /// Whether there are no rules, and the network is only observed.
     pub(crate) fn is_watched_only(&self) -> bool {
         !self.rules.is_declared()
     }
 
-    /// Whether the name may be asked for: whether anything is allowed there.
+    /// Whether the name may be queried, because something is allowed there.
     pub(crate) fn admits(&self, name: &str) -> bool {
         self.is_watched_only() || self.rules.admits(&domain(name))
     }
 
-    /// What is to be said of a name that may be asked for.
+    /// The result for a name that may be queried.
     pub(crate) fn look_up(&self, name: &str) -> Finding {
         let addresses = self.names.current(name);
         if !addresses.is_empty() {
@@ -99,17 +99,17 @@ impl Network {
         }
     }
 
-    /// Whether a document may be had.
+    /// Whether a document may be fetched.
     pub(crate) fn opens(&self, url: &Url) -> bool {
         self.rules.judge(url) == Coverage::Allowed
     }
 
-    /// How much may be had at a host and port.
+    /// How much is allowed at a host and port.
     pub(crate) fn reach(&self, host: &Host, port: u16) -> Reach {
         self.rules.reach(host, port)
     }
 
-    /// Where a host is that may be connected to, but for addresses that rules forbid.
+    /// The addresses of an allowed host, without those that rules deny.
     pub(crate) fn places(&self, host: &Host, port: u16) -> Vec<SocketAddr> {
         let addresses = match host {
             Host::Domain(name) => self.names.current(name),
@@ -124,8 +124,8 @@ impl Network {
         places.filter(is_open).collect()
     }
 
-    /// Whether there may be a connection to an address, in its plain form (see [`address::plain`]): rules
-    /// about the address itself decide, and else those about the names that it stands for.
+    /// Whether a connection to an address in plain form is allowed (see [`address::plain`]). Rules about the address
+    /// itself decide first, then those about its names.
     pub(crate) fn allows(&self, target: SocketAddr) -> bool {
         if self.is_watched_only() {
             return true;
@@ -142,8 +142,8 @@ impl Network {
         self.rules.reach(&host_of(target.ip()), target.port()) != Reach::Uncovered
     }
 
-    /// How a person would name a target that was refused: by a name that was looked up for the run, if there
-    /// is one, and no rule about the address itself refused it.
+    /// A denied target as a person would name it. Uses a name that was looked up for the run, unless a rule about the
+    /// address itself denied it.
     pub(crate) fn shown(&self, target: SocketAddr) -> String {
         match self.names.of(target.ip()).first() {
             Some(name) if !self.is_ruled(target) => format!("{name}:{}", target.port()),
@@ -151,8 +151,8 @@ impl Network {
         }
     }
 
-    /// The targets that rules would have to allow for this one to be reached again: it by all the names that
-    /// were looked up for the run, or, where there is none, by its address; as `--net` takes them.
+    /// The targets that rules would have to allow to reach this one again, as `--net` takes them. They are all its
+    /// names that were looked up for the run, or its address.
     pub(crate) fn names_of(&self, target: SocketAddr) -> Vec<String> {
         let mut names = if self.is_ruled(target) { Vec::new() } else { self.names.of(target.ip()) };
         if !self.is_watched_only() {
@@ -175,7 +175,7 @@ impl Network {
             Host::Domain(name) => Some(name.as_str()),
             _ => None,
         });
-        // The program may have found the address in a file, or in a run before.
+        // The program may have the address from a file, or from an earlier run.
         names.filter(is_allowed).any(|name| self.names.all(name).contains(&target.ip()))
     }
 }

@@ -1,5 +1,4 @@
-//! Which addresses the allowed names stand for, as this process finds out: by `--resolve`, and by what the
-//! system says. What was found once counts for the whole run.
+//! Finds the addresses of allowed names, from `--resolve` and from the system. Every result counts for the whole run.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, ToSocketAddrs as _};
@@ -11,22 +10,22 @@ use jp_confine_policy::net::{is_own, may_stand_for};
 
 use crate::cli::host::Resolution;
 
-/// Sockets of services that look up names for others, and would look up any. Without them the C library asks
-/// a name server.
+/// Sockets of services that look up any name for others. Without them the C library asks a name server.
 const SERVICES: [&str; 2] = ["/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve"];
 
-/// Whether a canonical path is that of a service that looks up names for others.
+/// Whether a canonical path is that of such a service.
 pub(crate) fn is_service(path: &[u8]) -> bool {
     SERVICES.iter().any(|service| service.as_bytes() == path)
 }
 
-/// The system is not asked for one name more often than that when a program asks for it,
+/// The shortest pause before a program's query makes the system look up a name again.
 const PAUSE: Duration = Duration::from_secs(5);
-/// and than that because of an address that nobody knows: each name that it could be of is looked up then.
+/// The same pause for lookups because of an unknown address. Such an address causes a lookup of every name that may
+/// have it.
 const LONG_PAUSE: Duration = Duration::from_secs(60);
-/// The stack on which the system is asked.
+/// The stack size for asking the system.
 const STACK: usize = 2 << 20;
-/// More addresses no name of a run has; the oldest known stay.
+/// The most addresses kept for a name. The oldest stay.
 const MOST: usize = 4096;
 
 /// The names of a run, in ASCII and lower case, without a final dot.
@@ -40,31 +39,30 @@ pub(crate) struct Names {
 struct Known {
     addresses: BTreeSet<IpAddr>,
     current: Vec<IpAddr>,
-    /// It has none but such as it may not stand for.
+    /// It only has addresses that it may not stand for.
     is_near: bool,
     asked: Option<Instant>,
 }
 
 impl Names {
-    /// `typed` comes before what the system says.
+    /// `typed` takes precedence over the system.
     pub(crate) fn new(typed: Vec<Resolution>) -> Self {
         Self { typed, known: Mutex::default() }
     }
 
-    /// The addresses of a name, looked up anew unless that was done just now; nothing where it has none. It
-    /// may take as long as the system's own resolver does.
+    /// The addresses of a name, looked up again unless that was done just now. May be empty, and may take as long as
+    /// the system's resolver.
     pub(crate) fn current(&self, name: &str) -> Vec<IpAddr> {
         self.refresh(name, PAUSE);
         self.known().get(name).map(|known| known.current.clone()).unwrap_or_default()
     }
 
-    /// Whether a name was found, when it was last looked up, to have none but addresses for which it may not
-    /// stand.
+    /// Whether the last lookup of a name found only addresses that it may not stand for.
     pub(crate) fn is_near(&self, name: &str) -> bool {
         self.known().get(name).is_some_and(|known| known.is_near)
     }
 
-    /// All addresses that a name was found to have, the current ones among them; see [`Self::current`].
+    /// All addresses ever found for a name, including the current ones. See [`Self::current`].
     pub(crate) fn all(&self, name: &str) -> BTreeSet<IpAddr> {
         self.refresh(name, LONG_PAUSE);
         self.known().get(name).map(|known| known.addresses.clone()).unwrap_or_default()
@@ -84,7 +82,7 @@ impl Names {
                 .into_iter()
                 .partition(|address| may_stand_for(name, *address, is_own(*address)));
             is_near = found.is_empty() && !near.is_empty();
-            // One for each kind of socket.
+            // The system lists an address once for each socket type.
             found.dedup();
         }
         let mut known = self.known();
@@ -96,7 +94,7 @@ impl Names {
         known.is_near = is_near;
     }
 
-    /// The names that were found to have an address, in order.
+    /// The names that were found to have an address, sorted.
     pub(crate) fn of(&self, address: IpAddr) -> Vec<String> {
         let known = self.known();
         let having = known.iter().filter(|(_, known)| known.addresses.contains(&address));
@@ -110,8 +108,8 @@ impl Names {
     }
 }
 
-/// What the system says of a name. It may load modules for that (`nsswitch.conf(5)`), which need more of a
-/// stack than a call that is answered.
+/// Asks the system about a name. It may load modules for that (`nsswitch.conf(5)`), which need a larger stack than
+/// answering a call.
 fn asked_of_system(name: &str) -> Vec<IpAddr> {
     let ask = || {
         let found = (name, 0).to_socket_addrs().into_iter().flatten();

@@ -1,11 +1,11 @@
-//! Which addresses may be connected to.
+//! Tests which addresses a run may connect to.
 
 use jp_confine_policy::net::NetRule;
 
 use super::*;
 use crate::cli::host::{resolution, rule};
 
-/// Rules as `--net` takes them, `!` in front of those that deny, and resolutions.
+/// A network with rules as `--net` takes them, with `!` before those that deny, and resolutions.
 fn network(rules: &[&str], resolutions: &[&str]) -> Network {
     let rule = |word: &&str| {
         let plain = word.trim_start_matches('!');
@@ -60,6 +60,6 @@ fn a_rule_about_the_address_outweighs_its_names() {
 #[test]
 fn names_of_other_hosts_do_not_help() {
     let network = network(&["a.test:80", "!b.test:80"], &["a.test=10.0.0.2", "b.test=10.0.0.2"]);
-    // The address is that of an allowed name too, and no connection shows which was meant.
+    // An allowed name also has the address, and no connection shows which name was meant.
     assert!(allows(&network, "10.0.0.2:80"));
 }

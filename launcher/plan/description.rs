@@ -1,4 +1,4 @@
-//! The plan for people: what `--dry-run` prints.
+//! Prints the plan for people, as `--dry-run` shows it.
 
 use std::fmt::Write as _;
 
@@ -9,22 +9,22 @@ use crate::plan::filter::Traps;
 use crate::sys::child;
 use crate::text::quote;
 
-/// What is under nobody's control, whatever the plan.
+/// Limits of every plan: no layer controls these.
 const LIMITS: [&str; 2] = [
     "not held: descriptors already open, hard links that were in the workspace before",
     "metadata is free to look at (stat) outside hidden areas",
 ];
 
-/// What programs try and do without, so that it is no news.
+/// Calls that programs try and do without. Their denial is not reported.
 const ABSENT: &str = "not reported: calls that look absent (io_uring, keys, Landlock, flags of files \
      by ioctl, other architectures, calls newer than this program)";
 
-/// What root inside cannot do for want of capabilities.
+/// Calls that root inside the run lacks the capabilities for.
 const WITHHELD: &str = "not reported: what the kernel refuses for want of the dropped capabilities \
      (namespaces by clone, sethostname, trusted. attributes)";
 
 impl Plan {
-    /// What holds each capability, what is trapped, and what to know besides.
+    /// The layers that hold each capability, the trapped calls, and the notes.
     pub(crate) fn describe(&self) -> String {
         let mut text = String::from("plan\n");
         for holder in &self.holders {
@@ -103,7 +103,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// What later versions of Landlock would hold.
+    /// The losses that later versions of Landlock would prevent.
     fn outgrown(&self) -> impl Iterator<Item = String> {
         let version = self.bounds.as_ref().map(|bounds| bounds.version as i32);
         let lacks = move |later: i32| version.is_some_and(|version| version < later);
@@ -113,7 +113,7 @@ impl Plan {
             .map(|(later, loss)| format!("without Landlock {later}: {loss}"))
     }
 
-    /// What the filter, or the lack of a capability, refuses without a word to anybody.
+    /// The denials that nobody reports: those by the filter, or for lack of a capability.
     fn silent(&self) -> impl Iterator<Item = &'static str> {
         let by_filter = match (self.traps.is_some(), self.bounds.is_some()) {
             (true, _) => Some(ABSENT),

@@ -1,5 +1,5 @@
-//! What comes together while the anchors of a policy are gone through: Landlock's rules, and where they say too much
-//! or too little.
+//! Collects Landlock's rules while going through the anchors of a policy, and notes where they allow too much or too
+//! little. Used by `plan`.
 
 use std::path::{Path, PathBuf};
 
@@ -19,29 +19,29 @@ use crate::plan::filter::Traps;
 use crate::sys::child;
 use crate::sys::landlock_bounds::{self, Bounds, Rule};
 
-/// Exclusions of the baseline from `/proc`, and that other layers hold them: Landlock lets nobody look
-/// into processes outside the run, and the program has no capability for the kernel's memory.
+/// Exclusions of the baseline in `/proc` that other layers hold. Landlock keeps programs from looking into processes
+/// outside the run. The program has no capability for the kernel's memory.
 const HELD_IN_PROC: [&str; 6] =
     ["*/mem", "*/environ", "*/task/*/mem", "*/task/*/environ", "kcore", "kmsg"];
 
-/// What comes together while the anchors are gone through.
+/// The plan in the making.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     bounds: Option<Bounds>,
     /// Capabilities for which Landlock is wider or narrower than the policy.
     inexact: Capabilities,
-    /// Whether the list of sensitive paths may have somebody asked.
+    /// Whether the list of sensitive paths may cause a prompt.
     asks: bool,
     /// Whether Landlock forbids listings that the policy allows.
     unlisted: bool,
-    /// What the run may make and read, and Landlock forbids to read.
+    /// Paths that the run may create and read, but that Landlock does not allow to read.
     unread: Vec<PathBuf>,
     absent: Vec<PathBuf>,
     notes: Vec<String>,
 }
 
 impl Draft {
-    /// What the grants of `order` come to.
+    /// The draft for the grants of `order`.
     pub(super) fn of(order: &Order<'_>) -> Self {
         let Some(version) = landlock_bounds::version(order.machine.landlock) else {
             return Self { inexact: Capabilities::ALL, ..Self::default() };
@@ -78,7 +78,7 @@ impl Draft {
         draft
     }
 
-    /// Marks what neither Landlock nor a dropped capability holds in `/proc`.
+    /// Marks exclusions in `/proc` that neither Landlock nor a dropped capability holds.
     fn look_into_proc(&mut self, order: &Order<'_>) {
         for grant in order.grants.iter().filter(|grant| order.is_in_proc(&grant.anchor)) {
             let held = held_in_proc(order, &grant.anchor);
@@ -88,7 +88,7 @@ impl Draft {
         }
     }
 
-    /// Makes Landlock's rules.
+    /// Builds Landlock's rules.
     fn cover(&mut self, order: &Order<'_>, version: ABI, standings: &[Standing<'_>]) {
         let mut cover = Cover::new(order, version, standings);
         for standing in standings {
@@ -105,7 +105,8 @@ impl Draft {
                 continue;
             }
             let unread = !passed_on.contains(Capabilities::READ);
-            // What starts by a rule above does so no more once it is moved away.
+            // A program covered only by a rule above could not start any more after it is moved away. So its own rule
+            // repeats the right to execute.
             let caps = caps.difference(passed_on.intersection(Capabilities::EXECUTE));
             let is_absent = standing.path.symlink_metadata().is_err();
             if unread && standing.may_be_made(is_absent) && order.machine.supervises() {
@@ -153,9 +154,9 @@ impl Draft {
         self.bounds = Some(Bounds { version, rules, judges_network: order.judges_network });
     }
 
-    /// The rule for programs that the run may make and start where nothing is yet, or something else later.
-    /// Landlock lets them start only below what is there, so it is told of the closest directory that stays; which
-    /// of the programs in it may is judged by call.
+    /// The rule for programs that the run may create and start at a path that is missing or may be replaced. Landlock
+    /// rules need an existing path, so the rule names the closest directory that stays. The supervisor judges by call
+    /// which of its programs may start.
     fn await_programs(
         &mut self,
         order: &Order<'_>,
@@ -189,7 +190,7 @@ impl Draft {
         Some(Rule { path: there.to_owned(), rights })
     }
 
-    /// Takes note of what may be moved away with Landlock's leave to start it.
+    /// Notes that programs may be moved away together with Landlock's right to start them.
     fn carry_programs(&mut self, from: &Path, to: &Path, supervised: bool) {
         self.inexact = self.inexact.union(Capabilities::EXECUTE);
         self.notes.push(format!(
@@ -200,7 +201,7 @@ impl Draft {
         ));
     }
 
-    /// Rules for what tiers open where no grant does.
+    /// Rules for paths that tiers open without a grant.
     fn opened(&mut self, order: &Order<'_>, version: ABI) -> Vec<Rule> {
         let mut rules = Vec::new();
         for opening in Opening::of(order.tiers).filter(|opening| opening.counts(order.image)) {
@@ -225,7 +226,7 @@ impl Draft {
         rules
     }
 
-    /// Takes note of a directory that could not be taken apart.
+    /// Notes a directory that could not be split into its entries.
     fn exceed(&mut self, excess: &Excess, supervised: bool) {
         self.inexact = self.inexact.union(excess.caps);
         let why = match excess.obstacle {
@@ -240,14 +241,14 @@ impl Draft {
             .push(format!("{at}: {} judges {caps} by call, because {why}", judge(supervised)));
     }
 
-    /// The plan that it makes.
+    /// The finished plan.
     pub(super) fn plan(mut self, order: &Order<'_>) -> Plan {
         let supervised = order.machine.supervises();
         if order.lists_programs {
             self.inexact = self.inexact.union(Capabilities::EXECUTE);
         }
         if !supervised {
-            // Metadata and sockets are beyond Landlock.
+            // Landlock does not cover metadata and sockets.
             self.inexact = self.inexact.union(Capabilities::UPDATE);
         }
         let bounded = self.bounds.is_some();
@@ -301,7 +302,7 @@ impl Draft {
     }
 }
 
-/// Who judges by call what Landlock cannot say.
+/// The layer that judges by call if Landlock cannot express a rule.
 const fn judge(supervised: bool) -> &'static str {
     if supervised { "the supervisor" } else { "only the library" }
 }
@@ -312,7 +313,7 @@ fn withheld(order: &Order<'_>, bounded: bool) -> CapabilitySet {
     if order.user.is_root() { of_memory | of_network } else { CapabilitySet::empty() }
 }
 
-/// Landlock lets the program connect to no port itself: the supervisor does it.
+/// Landlock allows the program itself no connection. The supervisor connects for it.
 fn network_holder(machine: Machine) -> &'static str {
     if machine.landlock >= landlock_bounds::NETWORK {
         "supervisor, within landlock's bounds"
@@ -321,12 +322,12 @@ fn network_holder(machine: Machine) -> &'static str {
     }
 }
 
-/// Which exclusions of a grant on `anchor`, in `/proc` or another mount of it, other layers hold.
+/// The exclusions that other layers hold, for a grant on `anchor` in `/proc` or another mount of it.
 fn held_in_proc(order: &Order<'_>, anchor: &Path) -> Vec<String> {
     let elsewhere = order.kernel_mounts.iter().find(|mount| mount.at == anchor);
     let usual = elsewhere.map_or(anchor, |mount| &mount.usual);
     let Some(way) = canonical::below(Path::new(PROCESSES), usual) else { return Vec::new() };
-    // Deeper grants of `/proc` itself have no part in it.
+    // Deeper grants in `/proc` itself are not affected.
     if elsewhere.is_none() && !bytes(way).is_empty() {
         return Vec::new();
     }
@@ -334,8 +335,8 @@ fn held_in_proc(order: &Order<'_>, anchor: &Path) -> Vec<String> {
     HELD_IN_PROC.iter().filter_map(behind).collect()
 }
 
-/// What of a place Landlock can say: nothing that a tier denies everywhere in it. Nothing may be changed in `/proc`, where the same name means
-/// another object to each process.
+/// The rights that Landlock can express here. It leaves out those that a tier denies everywhere below. In `/proc` it
+/// grants no changes, because the same name is another object for each process.
 fn sayable(order: &Order<'_>, standing: &Standing<'_>) -> Capabilities {
     let caps = standing.caps.difference(standing.denied);
     if order.is_in_proc(standing.path) {
@@ -344,12 +345,12 @@ fn sayable(order: &Order<'_>, standing: &Standing<'_>) -> Capabilities {
     caps
 }
 
-/// For which capabilities Landlock's rule at this anchor says more or less than the policy, apart
-/// from what is denied below some other anchor for reading and executing: see [`cover`].
+/// The capabilities for which Landlock's rule at this anchor allows more or less than the policy. Leaves out read and
+/// execute denials below other anchors: see [`cover`].
 fn inexact_at(order: &Order<'_>, standing: &Standing<'_>) -> Capabilities {
     let Standing { path, caps, restrained, autorun, by_route, above, .. } = *standing;
     let in_proc = order.is_in_proc(path);
-    // An entry can be made and removed where that is granted for the directory it is in.
+    // A directory's own rights decide whether its entries can be created and deleted.
     let entry = caps.intersection(Capabilities::CREATE.union(Capabilities::DELETE));
     by_route
         .union(standing.lost().intersection(Capabilities::WRITE))
@@ -370,7 +371,7 @@ const fn is_trapped(traps: Traps, capability: Capability) -> bool {
     }
 }
 
-/// Why reads are judged by call.
+/// The note on why reads are judged by call.
 fn unread(paths: &[PathBuf]) -> Option<String> {
     let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     (!paths.is_empty()).then(|| {
@@ -382,7 +383,7 @@ fn unread(paths: &[PathBuf]) -> Option<String> {
     })
 }
 
-/// What the traps cost those who have to pay for them.
+/// The costs of the traps, for people.
 fn costs(traps: Traps) -> impl Iterator<Item = String> {
     let costs = [
         (
@@ -399,7 +400,7 @@ fn costs(traps: Traps) -> impl Iterator<Item = String> {
     costs.into_iter().filter(|(trapped, _)| *trapped).map(|(_, cost)| cost.to_owned())
 }
 
-/// What is weaker than it could be, for want of what.
+/// The line that says what is missing here, and what is weaker because of it.
 fn weaker(machine: Machine) -> Option<String> {
     let missing: Vec<&str> = machine.missing().map(Feature::name).collect();
     let held = match (machine.landlock > 0, machine.supervises()) {

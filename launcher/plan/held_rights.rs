@@ -1,4 +1,4 @@
-//! What the policy holds at each anchor, and what the anchors above it hold.
+//! Computes the rights that the policy grants at each anchor and at the anchors above it. Used by `draft`.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -9,63 +9,62 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::{Capabilities, Capability, autorun};
 use rustix::fs::{Access, access};
 
-/// A place that some grant stands on.
+/// An anchor of one or more grants.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct Standing<'a> {
     pub(super) path: &'a Path,
-    /// What the rules grant here, by whatever route.
+    /// The rights granted here, by any route.
     pub(super) caps: Capabilities,
-    /// A tier may withhold some of it, here or somewhere below.
+    /// A tier may deny some of it, here or below.
     pub(super) restrained: bool,
-    /// The list of sensitive paths may have somebody asked, here or somewhere below.
+    /// The list of sensitive paths may cause a prompt, here or below.
     pub(super) asked: bool,
-    /// The list of auto-run files may have somebody asked about changes below that are granted.
+    /// The list of auto-run files may cause a prompt for granted changes below.
     pub(super) autorun: bool,
-    /// The part of it that a tier denies, here and everywhere below.
+    /// The rights that a tier denies here and everywhere below.
     pub(super) denied: Capabilities,
-    /// The part of it that depends on the route.
+    /// The rights that depend on the route.
     pub(super) by_route: Capabilities,
-    /// What holds at the anchors above, all together: Landlock's rules add up.
+    /// The rights of all anchors above together, because Landlock's rules add up.
     pub(super) above: Capabilities,
-    /// A policy file or an option grants it, and not the product by itself.
+    /// A policy file or an option grants it, not only the product.
     pub(super) declared: bool,
-    /// Nobody else than the product grants it.
+    /// Only the product grants it.
     pub(super) own: bool,
-    /// The run may make it anew by what it grants itself, see [`renews_itself`].
+    /// The run's own rights are enough to create it anew: see [`renews_itself`].
     pub(super) renewed: bool,
-    /// As that, programs in it, see [`renews_programs`].
+    /// As `renewed`, for programs in it: see [`renews_programs`].
     pub(super) renews_programs: bool,
-    /// Programs are started from it, and the run may give it another name: nothing in it has to stay, or it is a file,
-    /// which can be linked.
+    /// Programs may be started from it, and the run may give it another name. It may be moved because nothing in it
+    /// must stay, or it is a file, which can be linked.
     pub(super) programs_may_leave: bool,
-    /// Some of what is in it is kept from what is granted here.
+    /// Some of its content is excluded from the grants here.
     pub(super) excludes_below: bool,
 }
 
 impl Standing<'_> {
-    /// What is granted above and not here.
+    /// The rights granted above but not here.
     pub(super) fn lost(&self) -> Capabilities {
         self.above.difference(self.caps)
     }
 
-    /// Whether the run may make programs here, and start them.
+    /// Whether the run may create programs here and start them.
     pub(super) fn may_have_programs(&self) -> bool {
         self.caps.contains(Capabilities::CREATE.union(Capabilities::EXECUTE))
     }
 
-    /// Whether the run may move away or remove what programs may be started from, which Landlock's rule stands on,
-    /// and have others there, where nothing else lets them start. (To create implies to read, for Landlock, so that
-    /// reading is not exact there in any case.)
+    /// Whether the run may move away or delete the programs that Landlock's rule names, and put others there that
+    /// nothing else lets start. (For Landlock, creating implies reading, so reading is inexact there anyway.)
     pub(super) fn may_be_replaced(&self) -> bool {
         self.caps.contains(Capabilities::EXECUTE.union(Capabilities::DELETE))
             && (self.renews_programs || self.above.contains(Capabilities::CREATE))
             && !self.above.contains(Capabilities::EXECUTE)
     }
 
-    /// Whether the run may move or link what is here to `there`, with Landlock's rule, and there it may not be started.
-    /// That takes all here that is granted there, by which reading is not exact there in any case. Of what the product
-    /// grants by itself only the run's `TMPDIR` is such a place, whose programs are the run's own.
+    /// Whether the run may move or link a program from here to `there`, taking Landlock's rule along, although it may
+    /// not start there. This needs all rights here that are granted there, so reading is inexact there anyway. Among
+    /// the product's own grants only the run's `TMPDIR` could qualify, but its programs are the run's own.
     pub(super) fn may_carry_programs_to(&self, there: &Self) -> bool {
         let starts_all = there.caps.contains(Capabilities::EXECUTE) && !there.excludes_below;
         !self.own
@@ -75,8 +74,9 @@ impl Standing<'_> {
             && !starts_all
     }
 
-    /// Whether the run may make what is to be read here, where nothing is yet, as `is_absent` says, or something else
-    /// is that Landlock's rule stands on. Of what is ready-made the launcher makes the folders before.
+    /// Whether the run may create something readable here. Either nothing exists yet, as `is_absent` says, or the run
+    /// may replace the object that Landlock's rule names. For built-in grants the launcher creates the directories
+    /// before.
     pub(super) fn may_be_made(&self, is_absent: bool) -> bool {
         self.declared
             && self.caps.contains(Capabilities::READ)
@@ -84,8 +84,8 @@ impl Standing<'_> {
     }
 }
 
-/// The anchors of `grants` in the order of their bytes: each directory before what is in it. The list of
-/// sensitive paths restrains only in a `strict` run: else it is no reason to judge every call.
+/// The anchors of `grants` in byte order, so that each directory precedes its content. The list of sensitive paths
+/// counts as a restraint only in a `strict` run. Otherwise it is no reason to judge every call.
 pub(super) fn of<'a>(
     grants: &'a [Grant],
     image: &Image<'_>,
@@ -141,7 +141,7 @@ pub(super) fn of<'a>(
     standings
 }
 
-/// What of `found`, which is at `path`, a tier denies there and everywhere below.
+/// The part of `found` that a tier denies at `path` and everywhere below.
 fn denied_throughout(image: &Image<'_>, path: &Path, found: &decide::Lookup) -> Capabilities {
     let path = path.as_os_str().as_bytes();
     let is_denied = |one: &Capability| !decide::may_be_left(image, path, (*one).into());
@@ -149,7 +149,7 @@ fn denied_throughout(image: &Image<'_>, path: &Path, found: &decide::Lookup) -> 
     withheld.fold(Capabilities::NONE, |all, one| all.union(one.into()))
 }
 
-/// Whether `need` is granted in the directory and everywhere below, as far as Landlock is to say so: see [`of`].
+/// Whether `need` is granted in the directory and everywhere below, as far as Landlock must express it: see [`of`].
 pub(super) fn grants_all(
     image: &Image<'_>,
     directory: &Path,
@@ -167,32 +167,34 @@ const fn is_declared(origin: &Origin) -> bool {
     matches!(origin, Origin::Rule { .. } | Origin::Flag { .. })
 }
 
-/// Whether what is granted at `path` is enough to remove what is there and to make it anew: so build tools do with
-/// what they made. Of the workspace itself, and outside of it, nobody does.
+/// Whether the rights at `path` allow deleting it and creating it anew, as build tools do with their output. Nobody
+/// does that with the workspace itself, or outside of it.
 fn renews_itself(path: &Path, caps: Capabilities, workspace: &Path) -> bool {
     let replaces = Capabilities::CREATE.union(Capabilities::DELETE);
     caps.contains(replaces) && path != workspace && path.starts_with(workspace)
 }
 
-/// Whether what is at `path` may be had under another name, where `caps` hold on it and everywhere below: moved, for
-/// which its user has to be able to change the directory around it, or linked. Looks at the disk.
+/// Whether the object at `path` may get another name, if `caps` hold on it and everywhere below. A move also needs a
+/// user who may change the directory around it. A file can be linked. Looks at the disk.
 fn may_leave(path: &Path, caps: Capabilities) -> bool {
     let may_change = |directory| access(directory, Access::WRITE_OK).is_ok();
     let moves = || caps.contains(Capabilities::DELETE) && path.parent().is_some_and(may_change);
     !path.is_dir() || moves()
 }
 
-/// Whether programs are to start that are made anew at `path`. Landlock's right to start programs in the directory
-/// around it implies to read there: a directory is left where that is not granted anyway, as `reads_around` says,
-/// as all reads would have to be judged for it, the library's too. Looks at the disk.
+/// Whether programs created anew at `path` should be able to start. For Landlock, the right to execute in the directory
+/// around it implies reading there. A directory gets none unless reading is granted anyway, as `reads_around` says.
+/// Otherwise every read would have to be judged, even the library's. Looks at the disk.
 fn renews_programs(path: &Path, caps: Capabilities, reads_around: impl Fn() -> bool) -> bool {
     caps.contains(Capabilities::EXECUTE) && (!path.is_dir() || reads_around())
 }
 
-/// The directory around `path` that Landlock is to let programs start in which are made anew there: the closest one
-/// that stays, which the run may not remove and make anew with all that is in it. Landlock lets start only what it lets
-/// read, so that all from there to `path` is to be read by the policy: else there is none. For a directory it is the
-/// closest one where more than that may be read around it, see [`renews_programs`]. Looks at the disk.
+/// The directory around `path` in which Landlock should let new programs start. It is the closest one that stays: the
+/// run may not delete it and create it anew. Landlock only lets readable programs start, so the policy must grant
+/// reading from there to `path`. Otherwise there is none.
+///
+/// If `path` is a directory and reading is not granted in all of that one, the closest directory around `path` is used:
+/// see [`renews_programs`]. Looks at the disk.
 pub(super) fn around_programs<'p>(
     path: &'p Path,
     image: &Image<'_>,
@@ -210,19 +212,19 @@ pub(super) fn around_programs<'p>(
     if path.is_dir() { staying.filter(grants_reading) } else { staying }.or(Some(closest))
 }
 
-/// Whether all may be read in the directory. A strict run judges reads in any case where files may be sensitive.
+/// Whether everything in the directory may be read. A strict run judges reads of possibly sensitive files anyway.
 fn grants_reading(image: &Image<'_>, directory: &Path, strict: bool) -> bool {
     strict || grants_all(image, directory, Capabilities::READ, false)
 }
 
-/// What stands on `path`, if a grant does.
+/// The standing whose anchor is `path`, if there is one.
 pub(super) fn at<'s, 'a>(standings: &'s [Standing<'a>], path: &Path) -> Option<&'s Standing<'a>> {
     let wanted = spelling(path);
     let found = standings.binary_search_by(|standing| spelling(standing.path).cmp(wanted));
     standings.get(found.ok()?)
 }
 
-/// The bytes of a path that those of all paths below it begin with, followed by a slash.
+/// A path's bytes such that those of all paths below begin with them and a slash.
 fn spelling(path: &Path) -> &[u8] {
     match path.as_os_str().as_bytes() {
         b"/" => b"",
@@ -239,7 +241,8 @@ fn is_below(place: &[u8], known: &[u8]) -> bool {
     place.strip_prefix(known).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
-/// What the evaluator says about the anchor of these grants: by any route, and not by every route.
+/// The rights at the anchor of these grants, according to the evaluator: by any route, and those that not every route
+/// has.
 fn held(
     same: &[(&[u8], &Grant)],
     image: &Image<'_>,

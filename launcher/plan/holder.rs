@@ -1,17 +1,17 @@
-//! Who holds one capability, in a few words.
+//! Names the layers that hold one capability.
 
 use jp_confine_policy::Capability;
 use serde::Serialize;
 
-/// What Landlock does for a capability.
+/// Landlock's part in holding a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kernel {
-    /// Nothing.
+    /// It takes no part.
     Absent,
-    /// It keeps within bounds that are wider or narrower than the policy.
+    /// It limits access, but allows more or less than the policy.
     Bound,
-    /// It holds what the policy says.
+    /// It allows exactly what the policy allows.
     Exact,
 }
 
@@ -19,7 +19,7 @@ pub(crate) enum Kernel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Holder {
     pub(crate) capability: Capability,
-    /// The preload library decides by itself.
+    /// The preload library decides in the process.
     pub(crate) library: bool,
     pub(crate) landlock: Kernel,
     /// The supervisor judges calls that the library did not make.
@@ -27,12 +27,12 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// The preload library holds it, and nobody else.
+    /// Held by the preload library alone.
     pub(crate) const fn library(capability: Capability) -> Self {
         Self { capability, library: true, landlock: Kernel::Absent, supervisor: false }
     }
 
-    /// The layers by name, the one that a call meets first in front.
+    /// The names of the layers, in the order in which a call meets them.
     pub(crate) fn layers(self) -> String {
         let names = [
             (self.library, "shim"),

@@ -1,5 +1,5 @@
-//! Landlock's rules for one anchor. Where something below it is denied, which Landlock cannot say,
-//! the entries that are there get their rights one by one instead of the directory as a whole.
+//! Builds Landlock's rules for one anchor. Used by `draft`. Landlock cannot deny a path below an allowed directory. In
+//! that case each existing entry gets its own rule instead of the directory.
 
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt as _;
@@ -18,13 +18,14 @@ use super::Order;
 use super::held_rights::{self, Standing};
 use crate::sys::landlock_bounds::{self, Rule};
 
-/// Where entries come and go with the processes, so that naming them would hold nothing.
+/// Entries here come and go with processes, so naming them would hold nothing.
 pub(super) const PROCESSES: &str = "/proc";
 
-/// More rules than this would cost more at the start than they save later.
+/// With more rules than this, the start costs more than they save later.
 const LIMIT: usize = 2000;
 
-/// What Landlock can hold exactly by naming less; changes it cannot, because names appear.
+/// The rights that Landlock can hold exactly by naming fewer paths. Changes are not among them, because new names
+/// appear.
 const HELD_BY_NAMING: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
 
 /// Why a directory gets its rights as a whole although something below it is denied.
@@ -34,15 +35,16 @@ pub(super) enum Obstacle {
     Creates,
     /// It has too many entries.
     Large,
-    /// Its entries are not known.
+    /// Its entries cannot be listed.
     Unlisted,
-    /// What holds for its entries depends on the link that is taken.
+    /// The rights of its entries depend on the symlink taken.
     ByRoute,
-    /// A directory below must not be listed, and without a supervisor this one could not be either.
+    /// A directory below must not be listed, so this one could not be either. Without a supervisor nobody else could
+    /// list it.
     Unsupervised,
 }
 
-/// What Landlock will allow beyond the policy below an anchor, and why.
+/// The rights that Landlock allows below an anchor beyond the policy, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Excess {
     pub(super) at: PathBuf,
@@ -54,12 +56,12 @@ pub(super) struct Excess {
 #[derive(Debug)]
 struct Parts {
     rules: Vec<Rule>,
-    /// A directory below must not be listed, so that this one may not be either: the right to list
-    /// would go down to it.
+    /// A directory below must not be listed, so Landlock must not allow listing this one either: the right would extend
+    /// downwards.
     unlisted: bool,
 }
 
-/// The rules so far, and what they depend on.
+/// The rules so far, and the facts they depend on.
 #[derive(Debug)]
 pub(super) struct Cover<'a> {
     order: &'a Order<'a>,
@@ -68,17 +70,17 @@ pub(super) struct Cover<'a> {
     user: Uid,
     supervised: bool,
     standings: &'a [Standing<'a>],
-    /// Directories in which something is denied that is not there.
+    /// Directories that lack a denied entry.
     awaiting: HashSet<PathBuf>,
-    /// Anchors whose entries got their rights one by one, and how many.
+    /// Anchors whose entries got their rights one by one, with the number of rules.
     pub(super) split: Vec<(PathBuf, usize)>,
-    /// Whether directories may be listed that Landlock has to forbid it for.
+    /// Whether Landlock must deny listing some directories that the policy allows to list.
     pub(super) unlisted: bool,
     pub(super) rules: Vec<Rule>,
 }
 
 impl<'a> Cover<'a> {
-    /// Begins with no rules.
+    /// Without rules yet.
     pub(super) fn new(order: &'a Order<'a>, version: ABI, standings: &'a [Standing<'a>]) -> Self {
         Self {
             order,
@@ -94,8 +96,8 @@ impl<'a> Cover<'a> {
         }
     }
 
-    /// Takes note of what is granted above an anchor and not there. Where the run creates, names may
-    /// appear anyway, so that it makes no difference whether one is there.
+    /// Notes rights that are granted above an anchor but not there. If the run may create there, names may appear
+    /// anyway, so it does not matter whether the anchor exists.
     pub(super) fn deny(&mut self, standing: &Standing<'_>) {
         let Standing { path, above, .. } = *standing;
         let held = !standing.lost().intersects(HELD_BY_NAMING);
@@ -111,7 +113,7 @@ impl<'a> Cover<'a> {
         self.split.iter().any(|(dir, _)| path.starts_with(dir))
     }
 
-    /// Adds the rules for an anchor where `caps` hold.
+    /// Adds the rules for an anchor with the rights `caps`.
     pub(super) fn add(&mut self, anchor: &Path, caps: Capabilities) -> Result<(), Excess> {
         match self.parts(anchor, caps) {
             Ok(None) => self.rules.push(self.rule(anchor, caps)),
@@ -128,8 +130,7 @@ impl<'a> Cover<'a> {
         Ok(())
     }
 
-    /// Rules for a directory where `caps` hold that leave out what is denied below; `None` where
-    /// nothing is.
+    /// Rules for a directory with the rights `caps` that leave out denied paths below. `None` if nothing is denied.
     fn parts(&self, directory: &Path, caps: Capabilities) -> Result<Option<Parts>, Excess> {
         let wanted = caps.intersection(HELD_BY_NAMING);
         let denied = self.may_be_denied_below(directory, wanted);
@@ -149,7 +150,7 @@ impl<'a> Cover<'a> {
             Err(error) => return self.unlisted(directory, &error, excess),
         };
         let mut found = self.awaiting.contains(directory);
-        // What is denied and not there yet may turn out to be a directory.
+        // A denied path that does not exist yet may become a directory.
         let mut parts = Parts { rules: Vec::new(), unlisted: found };
         for entry in entries {
             let entry = entry.map_err(|_| excess(Obstacle::Unlisted))?;
@@ -173,8 +174,8 @@ impl<'a> Cover<'a> {
         Ok(found.then_some(parts))
     }
 
-    /// Adds the rules of one entry of a directory, and says whether something is denied there or
-    /// below that is wanted of the `caps` of the directory. More than these it gets by an anchor of its own alone.
+    /// Adds the rules of one entry. Returns whether some of the wanted rights of its directory are denied on it or
+    /// below. It only gets more rights than its directory if it is an anchor itself.
     fn entry(
         &self,
         parts: &mut Parts,
@@ -192,7 +193,7 @@ impl<'a> Cover<'a> {
         parts.unlisted |= denied && is_directory && lost.contains(Capabilities::READ);
         let below = if is_directory { self.parts(path, held) } else { Ok(None) };
         if held_rights::at(self.standings, path).is_some() {
-            // It gets its own rules in its turn; here it only matters what it denies.
+            // The loop over the anchors adds its rules. Here only its denials matter.
             let below = below.as_ref();
             parts.unlisted |= below.is_ok_and(|below| below.as_ref().is_some_and(|it| it.unlisted));
             return Ok(denied || !matches!(below, Ok(None)));
@@ -205,7 +206,7 @@ impl<'a> Cover<'a> {
         Ok(found)
     }
 
-    /// Which of the `wanted` capabilities something below the directory may lack.
+    /// The `wanted` capabilities that something below the directory may lack.
     fn may_be_denied_below(&self, directory: &Path, wanted: Capabilities) -> Capabilities {
         if wanted.is_empty() || self.order.is_in_proc(directory) {
             return Capabilities::NONE;
@@ -230,8 +231,7 @@ impl<'a> Cover<'a> {
         Err(excess(Obstacle::Unlisted))
     }
 
-    /// Whether the user could not do there what is denied, whatever the policy says, and cannot
-    /// change that either.
+    /// Whether the user lacks the denied access there anyway, whatever the policy says, and cannot change that.
     fn is_out_of_reach(&self, path: &Path, lost: Capabilities) -> bool {
         let Ok(meta) = path.symlink_metadata() else { return true };
         if self.user.is_root() || meta.uid() == self.user.as_raw() {

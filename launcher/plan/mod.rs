@@ -1,5 +1,5 @@
-//! The plan of a run: which layer holds what. Landlock holds what it can say exactly; the rest goes
-//! to the supervisor, call by call, within the closest bounds that Landlock can say.
+//! Decides which layer holds which part of the policy in a run. Landlock holds the rules that it can express exactly.
+//! The supervisor judges the rest by call, within the closest bounds that Landlock can express.
 
 mod description;
 mod draft;
@@ -33,42 +33,42 @@ use crate::plan::filter::Traps;
 use crate::sys::landlock_bounds::{Bounds, Rule};
 use crate::sys::mount_table::KernelMount;
 
-/// What a plan is made from.
+/// The input for a plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Order<'a> {
-    /// The policy, and the image of it, by which it is asked.
+    /// The policy, and its compiled image, which answers lookups.
     pub(crate) grants: &'a [Grant],
     pub(crate) image: &'a Image<'a>,
-    /// The tier layer of it.
+    /// The policy's tier layer.
     pub(crate) tiers: &'a Tiers,
-    /// The workspace, which routes are relative to.
+    /// The workspace, the base of relative routes.
     pub(crate) workspace: &'a Path,
-    /// What the product itself needs inside the run.
+    /// The rules that the product itself needs inside the run.
     pub(crate) own: &'a [Rule],
-    /// Who runs the program.
+    /// The user who runs the program.
     pub(crate) user: Uid,
     pub(crate) machine: Machine,
     pub(crate) enforce: Enforce,
     /// Whether there are rules about hosts.
     pub(crate) judges_network: bool,
-    /// Whether only listed programs may be started: Landlock knows no arguments.
+    /// Whether only listed programs may start. Landlock knows nothing of arguments.
     pub(crate) lists_programs: bool,
-    /// Whether there are nodes of devices in granted directories, of which Landlock knows nothing.
+    /// Whether granted directories contain device nodes, of which Landlock knows nothing.
     pub(crate) has_devices: bool,
-    /// The kernel's own file systems at unusual places.
+    /// The kernel's own file systems mounted at unusual places.
     pub(crate) kernel_mounts: &'a [KernelMount],
 }
 
 impl Order<'_> {
-    /// Whether entries come and go with the processes at `path`, so that naming them would hold nothing: in `/proc`,
-    /// and wherever else that is mounted.
+    /// Whether entries at `path` come and go with processes, so that naming them would hold nothing. That is so in
+    /// `/proc`, and wherever else it is mounted.
     pub(crate) fn is_in_proc(&self, path: &Path) -> bool {
         let elsewhere = |mount: &KernelMount| mount.has_processes && path.starts_with(&mount.at);
         path.starts_with(PROCESSES) || self.kernel_mounts.iter().any(elsewhere)
     }
 
-    /// Whether a person lets something be read and not executed. Elsewhere nobody gains by a loader: what may be read is
-    /// the system's, or may be executed.
+    /// Whether a person granted reading something without executing it. Otherwise a loader gains nothing: readable
+    /// files belong to the system, or may be executed.
     fn keeps_from_executing(&self) -> bool {
         let only_reads = |grant: &Grant| {
             let by_person = match grant.origin {
@@ -83,36 +83,36 @@ impl Order<'_> {
     }
 }
 
-/// Which layer holds what.
+/// The plan of a run.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Plan {
-    /// What Landlock allows; `None` where it does not take part.
+    /// The rights that Landlock allows. `None` if it takes no part.
     pub(crate) bounds: Option<Bounds>,
-    /// What the supervisor judges; `None` where there is none.
+    /// The calls that the supervisor judges. `None` without a supervisor.
     pub(crate) traps: Option<Traps>,
-    /// Who holds each capability, in the order of [`Capability::ALL`].
+    /// The layers that hold each capability, in the order of [`Capability::ALL`].
     pub(crate) holders: [Holder; 5],
-    /// Whether the library leaves opens of files that only read to Landlock, which holds them exactly, and asks
-    /// nobody.
+    /// Whether the library passes opens for reading without judging them. Landlock holds those exactly, and no prompt
+    /// is possible.
     pub(crate) leaves_reads: bool,
-    /// The same of directories that are listed.
+    /// Whether the library passes listings without judging them.
     pub(crate) leaves_listings: bool,
-    /// Anchors that do not exist: what is granted there comes by way of the library and the
-    /// supervisor only, because Landlock's rules stand on what exists.
+    /// Anchors that do not exist. Landlock's rules need existing paths, so only the library and the supervisor grant
+    /// access there.
     pub(crate) absent: Vec<PathBuf>,
-    /// Capabilities that the program must do without if its user is root: those by which root reads memory
-    /// of the kernel and of processes outside, and goes around rules about hosts.
+    /// Capabilities that the program must lack if its user is root. With them root could read the memory of the kernel
+    /// and of processes outside, or bypass rules about hosts.
     pub(crate) withholds: CapabilitySet,
-    /// Whether no files are made of the memory of what crashes: the kernel asks nobody where it writes them.
+    /// Whether crashes write no core files. The kernel asks nobody where it writes them.
     pub(crate) withholds_cores: bool,
-    /// Who judges connections, if anybody does.
+    /// The layer that judges connections, if any.
     pub(crate) network: Option<&'static str>,
-    /// What is missing and what that means, in one line; it is to be said at the start.
+    /// One line on what is missing and what that means, for the start of a run. `None` if nothing is missing.
     pub(crate) weaker: Option<String>,
     /// Whether programs load the library.
     pub(crate) loads_library: bool,
-    /// What was chosen where there was a choice, and what it costs.
+    /// The choices that were made, and their costs.
     pub(crate) notes: Vec<String>,
 }
 
@@ -120,7 +120,7 @@ impl Plan {
     /// The plan for `order`.
     ///
     /// # Errors
-    /// Where `strict` is ordered and a layer is missing.
+    /// Fails if `strict` is ordered and a layer is missing.
     pub(crate) fn of(order: &Order<'_>) -> Result<Self, Failure> {
         if order.enforce == Enforce::Strict {
             require_all(order.machine)?;
@@ -131,7 +131,7 @@ impl Plan {
         Ok(Draft::of(order).plan(order))
     }
 
-    /// The library alone.
+    /// A plan with the library alone.
     fn cooperative(machine: Machine) -> Self {
         Self {
             bounds: None,
@@ -149,7 +149,7 @@ impl Plan {
         }
     }
 
-    /// Has programs run without the library, `why` being a clause.
+    /// Makes programs run without the library. `why` is a clause.
     pub(crate) fn leave_out_library(&mut self, why: &str) {
         self.loads_library = false;
         for holder in &mut self.holders {
@@ -160,9 +160,9 @@ impl Plan {
         self.weaker = Some(lines.join("; "));
     }
 
-    /// Whether programs may run that the library is not loaded into: somebody else judges their calls. Landlock
-    /// alone never suffices, whatever the policy: it has no right for metadata, extended attributes and
-    /// connecting to sockets (`docs/decisions/0026`).
+    /// Whether programs may run that cannot load the library. Then the supervisor must judge their calls. Landlock
+    /// alone never suffices: it has no right for metadata, extended attributes and connecting to sockets
+    /// (`docs/decisions/0026`).
     pub(crate) fn static_programs_allowed(&self) -> bool {
         self.traps.is_some()
     }

@@ -1,4 +1,4 @@
-//! Landlock's rules for what patterns of tiers open where no grant does. Used by `draft`.
+//! Builds Landlock's rules for paths that tier patterns open without a grant. Used by `draft`.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,24 +13,24 @@ use landlock::{ABI, AccessFs};
 
 use crate::sys::landlock_bounds::{self, Rule};
 
-/// One pattern looks at no more entries than this: the supervisor serves the rest.
+/// The most entries that one pattern looks at. The supervisor serves the rest.
 const LIMIT: usize = 2000;
 
 /// A name that stands for every name in a directory.
 const ANY: &str = "jp-confine-any-name";
 
-/// One pattern that opens something, or the default.
+/// One pattern that opens something, or the default tier.
 #[derive(Debug)]
 pub(super) struct Opening<'a> {
     pub(super) tier: Tier,
     /// The directory below which it matches, or the one path.
     pub(super) stem: PathBuf,
-    /// The components behind the stem, as globs.
+    /// The components after the stem, as globs.
     rest: &'a str,
 }
 
 impl<'a> Opening<'a> {
-    /// What `tiers` open.
+    /// Everything that `tiers` open.
     pub(super) fn of(tiers: &'a Tiers) -> impl Iterator<Item = Self> {
         let patterns = tiers.opening().map(|(tier, pattern)| {
             let (stem, rest) = (pattern.stem(), pattern.below_stem());
@@ -46,15 +46,15 @@ impl<'a> Opening<'a> {
         lookup(image, &self.stem).is_beyond_rules(image)
     }
 
-    /// Whether it names all below its stem, or the stem alone.
+    /// Whether it names everything below its stem, or the stem alone.
     pub(super) fn is_plain(&self) -> bool {
         matches!(self.rest, "" | "**")
     }
 
-    /// Rules for what is there of it, on the disk. Where its places are too many to name there are none: the
-    /// supervisor serves those, and nothing starts there.
+    /// Rules for the paths on the disk that it matches. If they are too many to name, there are none: the supervisor
+    /// serves those paths, and nothing starts there.
     pub(super) fn rules(&self, image: &Image<'_>, version: ABI) -> Vec<Rule> {
-        // Whoever consents does so to one call, which the supervisor makes then.
+        // Consent is for one call, which the supervisor makes.
         if self.tier == Tier::Prompt {
             return Vec::new();
         }
@@ -66,7 +66,7 @@ impl<'a> Opening<'a> {
         places(&self.stem, names).into_iter().filter_map(rule).collect()
     }
 
-    /// The rule for a place that may be meant: the evaluator says whether it is.
+    /// The rule for a path that may match. The evaluator decides whether it does.
     fn rule(&self, image: &Image<'_>, version: ABI, path: PathBuf, is_tree: bool) -> Option<Rule> {
         let is_directory = path.symlink_metadata().ok()?.is_dir();
         let found = if is_tree { lookup(image, &path.join(ANY)) } else { lookup(image, &path) };
@@ -79,16 +79,16 @@ impl<'a> Opening<'a> {
             rights.remove(AccessFs::ReadDir);
         }
         if is_directory && !is_tree {
-            // What is in it is not opened by that.
+            // The content of the directory is not opened by that.
             rights &= AccessFs::ReadDir;
         }
         (!rights.is_empty()).then_some(Rule { path, rights })
     }
 }
 
-/// What is there below `stem` that globs of components may mean; nothing where they take too long to find.
+/// The existing paths below `stem` that globs of components may match. Empty if the search takes too long.
 fn places(stem: &Path, names: &str) -> Vec<PathBuf> {
-    // Alternatives and classes may hold separators, two stars stand for any number of them.
+    // Alternatives and classes may contain separators, and two stars match any number of them.
     let is_known = !names.contains("**") && !names.contains(['{', '}']);
     let mut found = if is_known { vec![stem.to_owned()] } else { Vec::new() };
     let mut looked_at = 0;

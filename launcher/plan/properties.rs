@@ -1,4 +1,4 @@
-//! Landlock's bounds against the policy, on policies and trees that are made up from numbers.
+//! Tests Landlock's bounds against the policy, with generated policies and trees.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -21,7 +21,7 @@ use super::tests::NEW;
 use super::*;
 use crate::compile::image;
 
-/// So many policies are tried, a tree for each.
+/// How many policies are tried, each with its own tree.
 const ROUNDS: u64 = 150;
 
 const DIRECTORIES: [&str; 12] = [
@@ -40,7 +40,7 @@ const DIRECTORIES: [&str; 12] = [
 ];
 const FILES: [&str; 4] = ["file", "key", "tool", "page.md"];
 
-/// Capabilities that rules are mostly written with, and odd ones.
+/// Capabilities as rules usually have them, and some odd ones.
 const SETS: [Capabilities; 8] = [
     Capabilities::NONE,
     Capabilities::READ,
@@ -52,7 +52,7 @@ const SETS: [Capabilities; 8] = [
     Capabilities::UPDATE.union(Capabilities::DELETE),
 ];
 
-/// What of patterns follows the root of the tree; a `~` in front stands for all of the disk.
+/// The part of each pattern after the root of the tree. A leading `~` makes it match on the whole disk.
 const PATTERNS: [&str; 12] = [
     "/home/notes",
     "/home/notes/**",
@@ -68,7 +68,7 @@ const PATTERNS: [&str; 12] = [
     "/ws/**",
 ];
 
-/// Numbers that look random, the same each time (xorshift, Marsaglia 2003).
+/// Reproducible pseudo-random numbers (xorshift, Marsaglia 2003).
 struct Numbers(u64);
 
 impl Numbers {
@@ -88,7 +88,7 @@ impl Numbers {
     }
 }
 
-/// A tree, a policy for it, and who runs.
+/// A tree, a policy for it, and the user.
 struct World {
     _tree: tempfile::TempDir,
     root: PathBuf,
@@ -140,7 +140,7 @@ impl World {
         .expect("a plan")
     }
 
-    /// What is there: of the tree, around it, and elsewhere.
+    /// Existing paths: in the tree, around it, and elsewhere.
     fn paths(&self) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = self.root.ancestors().map(Path::to_owned).collect();
         found.extend(["/etc/passwd", "/usr/bin"].map(PathBuf::from));
@@ -179,7 +179,7 @@ fn plant(root: &Path, numbers: &mut Numbers) {
             if numbers.one_in(2) {
                 let path = root.join(directory).join(file);
                 fs::write(&path, file).expect("a file");
-                // What nobody can start is no reason for anything.
+                // A file that nobody can start would not influence the plan.
                 fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
             }
         }
@@ -230,7 +230,7 @@ fn tiers(root: &Path, numbers: &mut Numbers) -> Tiers {
     Tiers::new(&policy, None, Places::without_home(&root.join("ws"))).expect("patterns")
 }
 
-/// What Landlock and the policy say of paths.
+/// Compares Landlock and the policy.
 struct Both<'a> {
     world: &'a World,
     image: &'a Image<'a>,
@@ -239,20 +239,20 @@ struct Both<'a> {
 }
 
 impl Both<'_> {
-    /// Whether Landlock allows all or some of the rights on the object.
+    /// The rights among these that Landlock allows on the object.
     fn held(&self, path: &Path, rights: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
         let around = self.rules.iter().filter(|rule| path.starts_with(&rule.path));
         around.fold(BitFlags::empty(), |all, rule| all | rule.rights) & rights
     }
 
-    /// Whether the policy allows it there, be it that a person is asked.
+    /// Whether the policy allows any of it there, possibly after a prompt.
     fn allows(&self, path: &Path, caps: Capabilities) -> bool {
         let found = decide::lookup(self.image, &Request::canonical(path.as_os_str().as_bytes()));
         found.caps.union(found.asks).intersects(caps)
     }
 
-    /// Whether it allows any of it there, on a directory above, or on all that is in one; or a rule does on a
-    /// directory above, and tiers leave some of that.
+    /// Whether the policy allows any of it on the path, on a directory above, or on everything in one of these. A rule
+    /// on a directory above also counts if tiers leave some of its rights.
     fn allows_around(&self, path: &Path, caps: Capabilities) -> bool {
         let in_all = |above: &Path| self.allows(&above.join("any/any/any"), caps);
         let in_part = |above: &Path| {
@@ -264,7 +264,8 @@ impl Both<'_> {
         path.ancestors().any(|above| self.allows(above, caps) || in_all(above) || in_part(above))
     }
 
-    /// What Landlock may let start besides: what may be read beside a place where the run may make programs.
+    /// Whether Landlock may let it start as a side effect: it is readable, and beside a place where the run may create
+    /// programs.
     fn starts_beside(&self, path: &Path) -> bool {
         let beside = |workshop: PathBuf| {
             let mut around = workshop.ancestors().skip(1).filter(|dir| dir.is_dir());
@@ -281,12 +282,13 @@ impl Both<'_> {
         granted.chain(opened).filter(makes).any(beside)
     }
 
-    /// What Landlock allows that it must not, of a file and in words.
+    /// The first access to a file that Landlock allows but must not, in words.
     fn excess_of_file(&self, path: &Path) -> Option<&'static str> {
         let held = |rights| !self.held(path, rights).is_empty();
         let starts = make_bitflags!(AccessFs::{Execute | ReadFile});
         let made = Capabilities::CREATE;
-        // Who makes a file reads and writes it, and the kernel reads what it starts (docs/enforcement.md).
+        // A program that creates a file may read and write it, and the kernel reads a program that it starts
+        // (docs/enforcement.md).
         let read = Capabilities::READ.union(Capabilities::EXECUTE).union(made);
         let written = Capabilities::UPDATE.union(made);
         if held(AccessFs::ReadFile.into()) && !self.allows_around(path, read) {
@@ -302,7 +304,7 @@ impl Both<'_> {
         (is_started && !may_start).then_some("execute")
     }
 
-    /// The same of a directory.
+    /// As `excess_of_file`, for a directory.
     fn excess_of_directory(&self, path: &Path) -> Option<&'static str> {
         let held = |rights| !self.held(path, rights).is_empty();
         let entries = || self.paths.iter().filter(|entry| entry.parent() == Some(path));
@@ -321,7 +323,7 @@ impl Both<'_> {
         (held(removes) && !on_entries(Capabilities::DELETE)).then_some("delete")
     }
 
-    /// What it allows there that the policy does not, where it is said to hold that exactly.
+    /// A capability that Landlock allows there and the policy does not, although the plan says that Landlock is exact.
     fn inexact(&self, path: &Path, plan: &Plan) -> Option<Capability> {
         let of = |capability| match capability {
             Capability::Read if path.is_dir() => AccessFs::ReadDir.into(),
@@ -340,8 +342,8 @@ impl Both<'_> {
     }
 }
 
-/// Whatever Landlock allows on what exists the policy allows there or on a directory above, which Landlock cannot say
-/// less of. It may start beside what it lets read what the run could make there as well.
+/// On every existing path, the policy must allow all that Landlock allows, there or on a directory above. Landlock
+/// cannot express less. Readable programs beside a place where the run may create some may start as well.
 #[test]
 fn bounds_never_exceed_the_policy() {
     let (mut allowing, mut beside) = (0, 0);

@@ -1,4 +1,4 @@
-//! Plans for policies on real trees, and what the kernel makes of them.
+//! Tests plans for policies on real trees, and their effect in the kernel.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -65,7 +65,7 @@ impl Scene {
         self
     }
 
-    /// With a pattern of this tier for a folder.
+    /// Adds a pattern of this tier for a directory.
     fn tier(mut self, tier: Tier, folder: &str) -> Self {
         let root = self.root();
         let mut policy = FilePolicy::default();
@@ -101,7 +101,7 @@ impl Scene {
         })
     }
 
-    /// Whether reading `path` is allowed by the policy, and by Landlock to whoever is held to it.
+    /// Whether the policy allows reading each path, and whether Landlock does.
     fn answers(&self, plan: &Plan, paths: &[&str]) -> Vec<(bool, bool)> {
         let paths: Vec<PathBuf> = paths.iter().map(|path| self.root().join(path)).collect();
         let image = self.image().expect("an image");
@@ -129,7 +129,7 @@ impl Scene {
         self.plan_on(NEW, Enforce::Layered).expect("a plan")
     }
 
-    /// The rights on a path of the tree, if a rule stands there.
+    /// The rights of the rule on a path of the tree, if there is one.
     fn rights(&self, plan: &Plan, path: &str) -> Option<landlock::BitFlags<AccessFs>> {
         let path: PathBuf = self.root().join(path).components().collect();
         let bounds = plan.bounds.as_ref().expect("Landlock takes part");
@@ -140,12 +140,12 @@ impl Scene {
     }
 }
 
-/// What is trapped for the policy's sake.
+/// The calls trapped because of the policy.
 fn traps(plan: &Plan) -> Traps {
     Traps { namespaces: false, ..plan.traps.expect("a supervisor") }
 }
 
-/// Where it cannot be loaded others hold what it held, and the start says so in one line.
+/// If the library cannot be loaded, other layers hold its part, and the start says so in one line.
 #[test]
 fn the_library_can_be_left_out() {
     let mut plan = Scene::new(&[]).plan();
@@ -177,7 +177,7 @@ fn memory_stays_readable_where_the_supervisor_needs_leave_to_read_it() {
     assert!(hiding(false) && !hiding(true));
 }
 
-/// No call asks for the file that a crash makes.
+/// No call creates the file of a crash.
 #[test]
 fn nothing_is_made_of_crashes_where_the_kernel_would() {
     for (writes_cores, enforce) in
@@ -233,7 +233,7 @@ fn where_landlock_is_exact_it_answers_as_the_policy_does() {
             assert_eq!(policy, held, "{path} of {:?}", scene.grants);
         }
         for (path, (policy, held)) in directories.iter().zip(scene.answers(&plan, &directories)) {
-            // Listings that Landlock cannot allow are the supervisor's.
+            // The supervisor allows the listings that Landlock cannot allow.
             let agree = policy == held || policy && traps(&plan).listings;
             assert!(agree, "listing of {path} of {:?}", scene.grants);
         }
@@ -249,7 +249,7 @@ fn changes_are_trapped_where_an_entry_belongs_to_the_directory_above() {
     assert!(rights.contains(AccessFs::MakeReg) && rights.contains(AccessFs::RemoveFile));
 }
 
-/// Landlock knows nothing of sensitive paths, about which a person is asked.
+/// Landlock knows nothing of sensitive paths, which need a prompt.
 #[test]
 fn reads_are_left_to_landlock_where_nobody_is_asked() {
     let mut scene = Scene::new(&["a/.env"]).grant("a", READ, &[]);
@@ -309,14 +309,14 @@ fn a_denial_that_is_not_there_yet_is_held_too() {
         &[],
     );
     let plan = scene.plan();
-    // It may be a directory then, whose names are no more to be seen than what is in it.
+    // It may become a directory then. Its names must be hidden like its content.
     assert_eq!(traps(&plan), Traps { listings: true, ..Traps::default() });
     assert!(scene.rights(&plan, "a/b/file").is_some());
     assert_eq!(scene.rights(&plan, "a/b"), None);
 }
 
-/// Programs that the run may make and start need a right on the directory that is there, which goes down to what
-/// is in it: so there is none where that may not be read.
+/// Programs that the run may create and start need a right on the existing directory, which extends to its content. So
+/// there is no such right if that content may not be read.
 #[test]
 fn programs_to_come_open_nothing_beside_them() {
     for around in [Capabilities::NONE, Capabilities::CREATE, Capabilities::EXECUTE] {
@@ -334,7 +334,7 @@ fn programs_to_come_open_nothing_beside_them() {
     }
 }
 
-/// A name that is missing gives away nothing of the directory that it is missing in.
+/// A missing name opens nothing in the directory around it.
 #[test]
 fn what_is_missing_opens_nothing_around_it() {
     for caps in [READ, RUN, Capabilities::ALL.difference(Capabilities::EXECUTE), Capabilities::ALL]
@@ -349,7 +349,7 @@ fn what_is_missing_opens_nothing_around_it() {
     }
 }
 
-/// Of a pattern that names some of what is in a directory there are rules for these alone.
+/// If a pattern matches only some entries of a directory, there are rules for those alone.
 #[test]
 fn a_pattern_opens_nothing_beside_what_it_matches() {
     let bounds = |pattern: &str| {
@@ -372,7 +372,7 @@ fn a_pattern_opens_nothing_beside_what_it_matches() {
     assert!(bounds("home/**/*.md").is_empty() && bounds("home/{a,b}.md").is_empty());
 }
 
-/// Landlock's rule stands on what is there: it goes away with it, or moves with it.
+/// Landlock's rule is tied to an existing object: it vanishes or moves with it.
 #[test]
 fn programs_that_may_be_made_anew_are_judged_by_call() {
     let scene = Scene::new(&["a/target/p"])
@@ -394,7 +394,7 @@ fn programs_that_may_be_made_anew_are_judged_by_call() {
     assert!(kept.plan().traps.is_some_and(|traps| !traps.executes));
 }
 
-/// Landlock's rule goes along with what it stands on, so that there is none where one above it does.
+/// A moved object keeps its Landlock rule. So it gets none if a rule above it suffices.
 #[test]
 fn programs_that_may_be_moved_are_judged_by_call() {
     let data = Capabilities::ALL.difference(Capabilities::EXECUTE);
@@ -417,7 +417,7 @@ fn programs_that_may_be_moved_are_judged_by_call() {
     }
 }
 
-/// The library leaves reads to Landlock still, which is no wider than the policy.
+/// The library still leaves reads to Landlock, which allows no more than the policy.
 #[test]
 fn reads_of_what_the_run_makes_are_judged_by_call() {
     let typed = |caps| {
@@ -437,7 +437,7 @@ fn reads_of_what_the_run_makes_are_judged_by_call() {
     assert!(!traps(&around.plan()).reads, "it may be read where it is made");
 }
 
-/// Only where a person keeps something from being executed that may be read.
+/// Only if a person granted reading a file but not executing it.
 #[test]
 fn starts_are_trapped_for_loaders() {
     let mut scene = Scene::new(&["a/file"]).grant("a", READ, &[]);

@@ -1,20 +1,20 @@
-//! Runs without a supervisor: nobody judges what programs do that the library cannot be in.
+//! Explains why a run has no supervisor. Then nobody judges programs that cannot load the library.
 
 use crate::cli::Enforce;
 
-/// Why a run has none.
+/// Why a run has no supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsupervised {
-    /// The library alone was ordered.
+    /// The user ordered the library alone.
     Ordered,
-    /// There is a run around this one (`docs/decisions/0016`).
+    /// It runs inside another run (`docs/decisions/0016`).
     Inside,
-    /// The machine lacks what one needs.
+    /// The machine lacks something that a supervisor needs.
     Missing,
 }
 
 impl Unsupervised {
-    /// Why a run has none, if it has none, that is ordered to be held so and may be `inside` another.
+    /// The reason for a run without a supervisor, given its order and whether it is `inside` another.
     pub(crate) const fn of(enforce: Option<Enforce>, inside: bool) -> Self {
         match enforce {
             _ if inside => Self::Inside,
@@ -23,7 +23,7 @@ impl Unsupervised {
         }
     }
 
-    /// The way to a question.
+    /// How to get prompts.
     pub(crate) const fn way_to_ask(self) -> &'static str {
         match self {
             Self::Ordered => "nobody is asked without a supervisor; allow: --enforce layered",
@@ -32,7 +32,7 @@ impl Unsupervised {
         }
     }
 
-    /// The way to a supervisor.
+    /// How to get a supervisor.
     pub(crate) const fn way_out(self) -> &'static str {
         match self {
             Self::Ordered => "allow: --enforce layered",

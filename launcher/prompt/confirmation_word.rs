@@ -1,23 +1,24 @@
-//! A word that only the screen has, which a yes carries where another may read what is typed, or where it may have
-//! been typed before the question was seen (decision 0018): what is left of a no, or of anything, is never one.
+//! A random word, shown only on the screen, that a yes must end with (decision 0018). It is used if another process may
+//! read the input, or if the input may be older than the prompt. Remains of a no, or of any other input, then never
+//! count as a yes.
 
 use std::io;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Letters that are read and typed easily: as many as leave no remainder of a byte.
+/// Letters that are easy to read and type. 16 divide the values of a byte evenly.
 const LETTERS: &[u8; 16] = b"bcdfghjkmnpqtvwx";
 
-/// Why there is one.
+/// Why a word is needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Why {
-    /// Others read there.
+    /// Other processes read the terminal, too.
     Shared,
-    /// Something was typed when the question came.
+    /// Something was typed when the prompt came.
     Typed,
 }
 
-/// The word of one question.
+/// The word of one prompt.
 #[derive(Debug)]
 pub(crate) struct Countersign {
     word: String,
@@ -25,14 +26,14 @@ pub(crate) struct Countersign {
 }
 
 impl Countersign {
-    /// What is said of one at most.
+    /// The longest text that announces a word.
     pub(crate) const LONGEST: &'static str =
         "jp-confine: a program may take what is typed here: end a yes with the word xxxx";
 
-    /// One that nobody knows yet.
+    /// A word that nobody knows yet.
     ///
     /// # Errors
-    /// Where nothing is random.
+    /// Fails if the kernel has no random bytes.
     pub(crate) fn new(why: Why) -> io::Result<Self> {
         let mut bytes = [0; 4];
         getrandom(&mut bytes, GetRandomFlags::empty())?;
@@ -40,7 +41,7 @@ impl Countersign {
         Ok(Self { word: letters.map(|letter| char::from(*letter)).collect(), why })
     }
 
-    /// What is said of it with the question: one line.
+    /// The line that announces the word above the prompt.
     pub(crate) fn words(&self) -> String {
         let why = match self.why {
             Why::Shared => "a program may take what is typed here",
@@ -49,7 +50,7 @@ impl Countersign {
         format!("jp-confine: {why}: end a yes with the word {}\n", self.word)
     }
 
-    /// The answer that stands before the word in `line`; nothing, which is a no, where that does not end with it.
+    /// The answer before the word in `line`. Empty, which means no, if the line does not end with the word.
     pub(crate) fn of<'line>(&self, line: &'line str) -> &'line str {
         let answer = line.trim_end().strip_suffix(&self.word);
         answer.filter(|answer| answer.ends_with(' ')).unwrap_or_default()

@@ -1,8 +1,8 @@
-//! A terminal that reads lines in a known way for as long as a question stands (decision 0018).
+//! Makes a terminal read lines in a known way while a prompt is shown (decision 0018).
 //!
-//! Programs may have it read them in other ways: with a key that reprints or erases the line set to a letter, what is
-//! typed, or what a terminal says of itself when it is asked (`ESC [ row ; column R`), comes to another line than was
-//! typed. So every setting that has a part in that is known here.
+//! Programs may have changed how the terminal reads. If a letter reprints or erases the line, it becomes another line
+//! than was typed. The same can happen to a terminal's report about itself (`ESC [ row ; column R`). So every setting
+//! that matters here is set to a known value.
 
 use std::fs::File;
 use std::io;
@@ -16,8 +16,8 @@ use rustix::termios::{
 
 use crate::sys::terminals::show_again;
 
-/// Keys that remain what a person has made them where no text has them, and what they are otherwise. None of them is
-/// made of what another one usually is: who wants to end or erase a line with that would do something else.
+/// Keys that keep the person's setting unless text contains them, and their defaults. A key is also reset if it is the
+/// default of another key. Otherwise a person who means that other key would do something else.
 const OWN_KEYS: [(SpecialCodeIndex, u8); 5] = [
     (SpecialCodeIndex::VINTR, 3),
     (SpecialCodeIndex::VQUIT, 28),
@@ -26,7 +26,7 @@ const OWN_KEYS: [(SpecialCodeIndex, u8); 5] = [
     (SpecialCodeIndex::VERASE, 127),
 ];
 
-/// What the other keys are, as after `stty sane`; 0 where there is none.
+/// The values of the other keys, as after `stty sane`. 0 disables a key.
 const KEYS: [(SpecialCodeIndex, u8); 10] = [
     (SpecialCodeIndex::VKILL, 21),
     (SpecialCodeIndex::VWERASE, 23),
@@ -40,7 +40,7 @@ const KEYS: [(SpecialCodeIndex, u8); 10] = [
     (SpecialCodeIndex::VSWTC, 0),
 ];
 
-/// The terminal while lines are read, of which it is as it was when this is dropped.
+/// The terminal while lines are read. Dropping this restores it.
 #[derive(Debug)]
 pub(crate) struct Lines {
     terminal: File,
@@ -49,10 +49,10 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Has the terminal read lines. What was typed before, and read in another way, is discarded.
+    /// Makes the terminal read lines. Discards input from before, which was read in another way.
     ///
     /// # Errors
-    /// Where the terminal is gone, and where its settings cannot be changed (`ioctl_tty(2)`, "locking").
+    /// Fails if the terminal is gone, or if its settings cannot be changed (`ioctl_tty(2)`, "locking").
     pub(crate) fn read_by(terminal: &File) -> io::Result<Self> {
         let terminal = terminal.try_clone()?;
         let before = tcgetattr(&terminal)?;
@@ -60,21 +60,22 @@ impl Lines {
         show_again(&terminal);
         tcsetattr(&terminal, OptionalActions::Now, &during)?;
         let lines = Self { terminal, before, during };
-        // Not before: what comes between the two would be read in the way that was.
+        // Not earlier: input between the two steps would be read in the old way.
         tcflush(&lines.terminal, QueueSelector::IFlush)?;
         let is_done = is_alike(&tcgetattr(&lines.terminal)?, &lines.during);
         if is_done { Ok(lines) } else { Err(Errno::PERM.into()) }
     }
 
-    /// How the terminal was.
+    /// The modes before.
     pub(crate) const fn before(&self) -> &Termios {
         &self.before
     }
 
-    /// Whether a line was begun, of which the kernel says nothing before its end. Who reads lines may be handed it.
+    /// Whether a line was begun. The kernel reports nothing of it before its end. A thread that reads may receive the
+    /// unfinished line.
     ///
     /// # Errors
-    /// Where the terminal is gone.
+    /// Fails if the terminal is gone.
     pub(crate) fn is_any_begun(&self) -> io::Result<bool> {
         if !self.are_known() {
             return Ok(true);
@@ -89,7 +90,7 @@ impl Lines {
         Ok(count? > 0)
     }
 
-    /// Whether keys come to this process's group, and lines are still read in the known way.
+    /// Whether this process's group receives the keys, and lines are still read in the known way.
     pub(crate) fn are_known(&self) -> bool {
         tcgetpgrp(&self.terminal).is_ok_and(|group| group == getpgrp())
             && tcgetattr(&self.terminal).is_ok_and(|now| is_alike(&now, &self.during))
@@ -98,15 +99,15 @@ impl Lines {
 
 impl Drop for Lines {
     fn drop(&mut self) {
-        // Who has changed it meanwhile has made it as it shall be.
+        // If another process changed the modes meanwhile, they stay as that process set them.
         if self.are_known() {
             let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
         }
     }
 }
 
-/// A terminal in which lines are typed, and keys are signals: who looks at the modes meanwhile, to make them so
-/// again later, sees what a terminal can be left in.
+/// The modes in which lines are typed and keys send signals. A program may save these modes now and restore them later,
+/// so they must be fit to be left in.
 fn for_lines(before: &Termios) -> Termios {
     let mut modes = before.clone();
     modes.input_modes |= InputModes::ICRNL;
@@ -145,17 +146,17 @@ fn for_lines(before: &Termios) -> Termios {
     modes
 }
 
-/// Whether a key is neither part of a text nor of what terminals say, and ends no line.
+/// Whether a key is neither text nor part of a terminal's report, and ends no line.
 const fn is_of_no_text(key: u8) -> bool {
     matches!(key, 1..=31 | 127) && !matches!(key, b'\t' | b'\n' | b'\r' | 0x1b)
 }
 
-/// Whether a key is one that people know for something.
+/// Whether a key has a well-known meaning.
 fn is_usual(key: u8) -> bool {
     OWN_KEYS.iter().chain(&KEYS).any(|(_, usual)| *usual == key)
 }
 
-/// Whether lines are read alike.
+/// Whether both read lines in the same way.
 fn is_alike(now: &Termios, then: &Termios) -> bool {
     let mut keys = OWN_KEYS.iter().chain(&KEYS);
     now.input_modes == then.input_modes

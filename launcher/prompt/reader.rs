@@ -1,12 +1,12 @@
-//! What is typed at a terminal, for one reader alone (decision 0018).
+//! Reads input at a terminal as its only reader (decision 0018).
 //!
-//! A terminal lets one read after the other (`atomic_read_lock` in the kernel's `n_tty.c`): while one waits for a line,
-//! who begins to read waits for that, or hears that there is nothing (`EAGAIN`). So a thread reads from before a question
-//! is put until it is answered, and its line is the whole of what was typed, if nobody else was reading by then.
-//! Whether somebody was is told by where the kernel has the thread wait.
+//! A terminal serves one reader after the other (`atomic_read_lock` in the kernel's `n_tty.c`). While one waits for a
+//! line, later readers wait for it, or get `EAGAIN`. So a thread reads from before the prompt is shown until it is
+//! answered. If nobody else was reading by then, its line is all that was typed. The place where the kernel makes the
+//! thread wait tells whether somebody was.
 //!
-//! A hand that is typing does not stop when a question comes, and the end of a word may be an answer. So it is listened
-//! for a moment before.
+//! A typing hand does not stop when a prompt comes, and the end of a word may look like an answer. So the thread
+//! listens for a moment first.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,21 +22,21 @@ use crate::prompt::confirmation_word::{Countersign, Why};
 use crate::prompt::line_mode::Lines;
 use crate::sys::signals::Interrupting;
 
-/// The kernel hands out no longer lines.
+/// The longest line that the kernel hands out.
 const LONGEST: usize = 4096;
 
-/// How often, and after how long, it is looked where the thread is.
+/// How many times to look where the thread is, and how long to wait between the looks.
 const LOOKS: u32 = 30;
 const LOOK: Duration = Duration::from_millis(1);
 
-/// For so long nothing is typed before a question is put: longer than between two keys of one word.
+/// How long nothing may be typed before a prompt: longer than between two keys of one word.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// Where the kernel has those wait for keys whose turn it is to read (`proc_pid_wchan(5)`); the others wait in the
-/// function that reads itself.
+/// Where the kernel makes the next reader wait for keys (`proc_pid_wchan(5)`). All others wait in the read function
+/// itself.
 const AT_THE_KEYS: &str = "wait_woken";
 
-/// A line that is being typed; who types it is let alone when this is dropped.
+/// A line that is being typed. Dropping this stops reading.
 #[derive(Debug)]
 pub(crate) struct Typing {
     terminal: File,
@@ -48,20 +48,20 @@ pub(crate) struct Typing {
 }
 
 impl Typing {
-    /// What is typed at the terminal from now on, which has to read lines.
+    /// Reads all input from now on. The terminal must be in line mode.
     ///
     /// # Errors
-    /// Where it cannot be read, and where there can be no thread.
+    /// Fails if the terminal cannot be read, or if no thread can be started.
     pub(crate) fn at(terminal: &File) -> io::Result<Self> {
         loop {
             let mut typing = Self::begin(terminal)?;
             typing.comes_to_the_keys();
-            // What was typed before, and not read.
+            // Input from before that nobody has read.
             tcflush(terminal, QueueSelector::IFlush)?;
             typing.is_alone = typing.comes_to_the_keys();
             match typing.lines.try_recv() {
                 Err(TryRecvError::Empty) => return Ok(typing),
-                // What was typed before, and read.
+                // Input from before that was read.
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => return Err(error),
                 Err(TryRecvError::Disconnected) => return Err(Errno::IO.into()),
@@ -77,7 +77,7 @@ impl Typing {
         let (tell_line, lines) = channel();
         let read = move || {
             Interrupting::let_through();
-            // Nobody is there to hear it who does not want to know any more.
+            // The receiver may be gone. Then nobody waits for the result.
             let _ = tell_thread.send(gettid().as_raw_nonzero().get());
             let _ = tell_line.send(line_of(&read_from));
         };
@@ -87,16 +87,16 @@ impl Typing {
         Ok(Self { terminal, lines, is_alone, reader, thread, _interrupting: interrupting })
     }
 
-    /// Whether nobody else reads there until the line is ended.
+    /// Whether nobody else reads there until the line ends.
     pub(crate) const fn is_alone(&self) -> bool {
         self.is_alone
     }
 
-    /// What a yes has to end with, which is another for each question: one that was typed may be known by now. Nothing
-    /// where this [`Self::is_alone`] and hears no key for a moment; what it hears is no answer.
+    /// The word that a yes must end with. Each prompt gets a new one, since a typed word may be known. `None` if this
+    /// [`Self::is_alone`] and no key is pressed for a moment. Input in that moment is discarded.
     ///
     /// # Errors
-    /// Where nothing is random, and those of [`Self::at`].
+    /// Fails if the kernel has no random bytes, and as [`Self::at`] does.
     pub(crate) fn countersign(&mut self, lines: &Lines) -> io::Result<Option<Countersign>> {
         if !self.is_alone {
             return Countersign::new(Why::Shared).map(Some);
@@ -113,22 +113,21 @@ impl Typing {
         Ok(matches!(heard, Err(RecvTimeoutError::Timeout)) && self.is_untouched(lines)?)
     }
 
-    /// Whether nothing was typed until now. What was is no line of its own after this.
+    /// Whether nothing was typed until now. After this, earlier input no longer forms a line of its own.
     ///
     /// # Errors
-    /// Where the terminal is gone.
+    /// Fails if the terminal is gone.
     pub(crate) fn is_untouched(&self, lines: &Lines) -> io::Result<bool> {
-        // What was begun may have been read when it showed itself.
+        // A line that was begun may have been read when it became visible.
         Ok(!lines.is_any_begun()?
             && self.comes_to_the_keys()
             && matches!(self.lines.try_recv(), Err(TryRecvError::Empty)))
     }
 
-    /// The line, with its end, if it is there by now, or within `patience`; without one where it was not ended by a
-    /// key for that, as ^D.
+    /// The line with its end, if it comes within `patience`. It has no line end if another key ended it, such as ^D.
     ///
     /// # Errors
-    /// Where the terminal cannot be read any more.
+    /// Fails if the terminal cannot be read any more.
     pub(crate) fn line_within(&self, patience: Duration) -> io::Result<Option<String>> {
         match self.lines.recv_timeout(patience) {
             Ok(line) => line.map(Some),
@@ -137,7 +136,7 @@ impl Typing {
         }
     }
 
-    /// Whether the thread waits for keys within a moment, with nobody before it.
+    /// Whether the thread soon waits for keys as the next reader.
     fn comes_to_the_keys(&self) -> bool {
         let place = format!("/proc/self/task/{}/wchan", self.thread);
         let is_there = || fs::read_to_string(&place).is_ok_and(|place| place == AT_THE_KEYS);
@@ -158,7 +157,7 @@ impl Typing {
 impl Drop for Typing {
     fn drop(&mut self) {
         let Some(reader) = self.reader.take() else { return };
-        // It may be about to wait.
+        // The thread may not wait yet.
         while !reader.is_finished() {
             Interrupting::interrupt(self.thread);
             thread::sleep(LOOK);

@@ -1,9 +1,9 @@
-//! What a person types in answer to a question.
+//! Parses the reply that a person types at a prompt.
 
 use crate::prompt::confirmation_word::Countersign;
 
-/// An answer. The whole line counts, so that the beginning of a command is none, nor the end of what a terminal says
-/// of itself when a program asks it (`ESC [ row ; column R`).
+/// A reply. The whole line counts, so the beginning of a command is none. The end of a terminal's report about itself
+/// is none either (`ESC [ row ; column R`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     /// `y` or `yes`.
@@ -17,8 +17,8 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// What `line` says where it has to end with a countersign, if there is one. `None` where the terminal reported in it
-    /// what became of the mouse or of the focus: nobody answers by that, nor by what stands around it.
+    /// Parses `line`, which must end with the confirmation word if there is one. `None` if it contains a report on the
+    /// mouse or the focus. Neither that report nor the text around it is an answer.
     pub(crate) fn to(countersign: Option<&Countersign>, line: &str) -> Option<Self> {
         if is_reported_in(line) {
             return None;
@@ -26,7 +26,7 @@ impl Reply {
         Some(Self::of(countersign.map_or(line, |sign| sign.of(line))))
     }
 
-    /// What `line` says, in capitals or not.
+    /// Parses `line`, ignoring case.
     fn of(line: &str) -> Self {
         if line.chars().any(char::is_control) {
             return Self::No;
@@ -40,8 +40,8 @@ impl Reply {
     }
 }
 
-/// Whether there are reports on the mouse or on the focus in `line`, as programs have terminals make them, and no other
-/// control characters.
+/// Whether `line` contains reports on the mouse or the focus, which programs can enable, and no other control
+/// characters.
 fn is_reported_in(line: &str) -> bool {
     let (mut rest, mut is_any) = (line, false);
     while let Some(at) = rest.find(char::is_control) {
@@ -51,11 +51,11 @@ fn is_reported_in(line: &str) -> bool {
     is_any
 }
 
-/// What follows a report that `text` begins with (`ctlseqs` of xterm, "Mouse Tracking").
+/// The rest after a report at the start of `text` (`ctlseqs` of xterm, "Mouse Tracking").
 fn behind_report(text: &str) -> Option<&str> {
     let text = text.strip_prefix("\u{1b}[")?;
     if let Some(characters) = text.strip_prefix('M') {
-        // Three, of which the terminal may have taken one for the key that erases.
+        // Three characters. The terminal may have taken one of them for the erase key.
         let mut characters = characters.chars();
         characters.by_ref().take(3).for_each(drop);
         return Some(characters.as_str());
@@ -66,7 +66,7 @@ fn behind_report(text: &str) -> Option<&str> {
     })
 }
 
-/// What follows three numbers.
+/// The rest after three numbers.
 fn behind_three(text: &str) -> Option<&str> {
     let end = text.find(|one: char| !one.is_ascii_digit() && one != ';')?;
     let (numbers, rest) = text.split_at(end);

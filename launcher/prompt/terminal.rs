@@ -1,4 +1,4 @@
-//! The terminal that controls this process, to ask a person (spec §8.2).
+//! Asks a person at the terminal that controls this process (spec §8.2).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -19,10 +19,10 @@ use crate::prompt::turns::{Turn, Turns};
 use crate::prompt::visibility::{Sight, Size, size_of};
 use crate::sys::signals::{ENDING, Held, Signals, stop_by};
 
-/// How often it is looked whether a question is over.
+/// How often to check whether a prompt is over.
 const TICK: Duration = Duration::from_millis(100);
 
-/// ^Z, and what ends every stop.
+/// ^Z, and the signal that ends every stop.
 const STOPS: [i32; 2] = [libc::SIGTSTP, libc::SIGCONT];
 
 /// The controlling terminal, wherever the standard streams lead.
@@ -30,11 +30,11 @@ const STOPS: [i32; 2] = [libc::SIGTSTP, libc::SIGCONT];
 pub(crate) struct Terminal {
     file: File,
     turns: Turns,
-    /// The question that waits for its answer; over before the turn is.
+    /// The prompt that waits for its answer. It ends before the turn does.
     standing: Option<Standing>,
-    /// Kept between questions: they are read together, and who asks next finds what came of all of them.
+    /// Kept between prompts: they are read together, and the next asker sees the outcome of all.
     own_turn: Option<OwnTurn>,
-    /// The one that did before this process was stopped.
+    /// The prompt that waited when this process was stopped.
     interrupted: Option<Words>,
 }
 
@@ -42,35 +42,36 @@ pub(crate) struct Terminal {
 #[derive(Debug)]
 struct OwnTurn {
     _turn: Turn,
-    /// Else a stop would keep the turn, and nobody see that the question has to be put again.
+    /// Without this, a stopped process would keep the turn, and nobody would notice that the prompt must be shown
+    /// again.
     stops: Held,
 }
 
-/// What is asked.
+/// The text of a prompt.
 #[derive(Debug)]
 struct Words {
     text: String,
-    /// A yes to it has to be a person's.
+    /// Only a person may say yes to it.
     is_consent: bool,
-    /// Others of this shell's jobs may write over it, and a tool that asks.
+    /// Other jobs of this shell may write over it, as may a tool that asks.
     sight: Sight,
-    /// Before it was shown again.
+    /// Before the prompt was shown again.
     was_any_typed: bool,
 }
 
-/// A question, and the terminal as it has to be for its answer.
+/// A prompt, and the terminal in the state that its answer needs.
 #[derive(Debug)]
 struct Standing {
     words: Words,
-    /// What a yes has to end with.
+    /// The word that a yes must end with.
     sign: Option<Countersign>,
     typing: Typing,
     lines: Lines,
-    /// The last to be dropped: else a key that ends this process would leave the terminal so.
+    /// Dropped last: otherwise a key that ends this process would leave the terminal in this state.
     _ending: Held,
 }
 
-/// What was typed in answer.
+/// The line typed as an answer.
 #[derive(Debug)]
 struct Line {
     text: String,
@@ -78,29 +79,29 @@ struct Line {
 }
 
 impl Terminal {
-    /// Opens it. `None` where nobody could answer: with `--non-interactive`, without a controlling
-    /// terminal, and in the background of one, where reading would stop this process.
+    /// Opens it. `None` if nobody could answer: with `--non-interactive`, without a controlling terminal, and in the
+    /// background, where a read would stop this process.
     pub(crate) fn open(turns: &Turns, non_interactive: bool) -> Option<Self> {
         let terminal = Self::controlling(turns, non_interactive)?;
         if terminal.is_ours().ok()? {
             return Some(terminal);
         }
-        // While another question stands it is not known whom the terminal goes back to.
+        // While another prompt is shown, the next owner of the terminal is unknown.
         let _turn = turns.next();
         terminal.is_ours().ok()?.then_some(terminal)
     }
 
-    /// Opens it once it is this process's turn to ask. In the background this process is stopped until then, as
-    /// by reading; `None` where nobody could answer, and where nobody would continue it.
+    /// Opens it once it is this process's turn to ask. In the background this process stops until then, as a read
+    /// would. `None` if nobody could answer, or nobody would continue the process.
     pub(crate) fn wait_for(turns: &Turns, non_interactive: bool) -> Option<Self> {
         let mut terminal = Self::controlling(turns, non_interactive)?;
         terminal.take_turn().ok()?;
         Some(terminal)
     }
 
-    /// Whether somebody could answer, be it after another question.
+    /// Whether somebody could answer, now or after another prompt.
     pub(crate) fn is_there(turns: &Turns, non_interactive: bool) -> bool {
-        // It may end between the looks.
+        // The other prompt may end between the checks.
         let is_there =
             |it: Self| Ok::<_, Errno>(it.is_ours()? || turns.is_taken() || it.is_ours()?);
         Self::controlling(turns, non_interactive).is_some_and(|it| is_there(it).unwrap_or(false))
@@ -114,7 +115,7 @@ impl Terminal {
         Some(Self { file, turns: turns.clone(), own_turn: None, standing: None, interrupted: None })
     }
 
-    /// How many rows and columns it has, if it says.
+    /// Its rows and columns, if known.
     pub(crate) fn size(&self) -> Option<Size> {
         size_of(&self.file)
     }
@@ -122,29 +123,29 @@ impl Terminal {
     /// Whether this process is in the foreground.
     ///
     /// # Errors
-    /// Where the terminal has gone.
+    /// Fails if the terminal is gone.
     fn is_ours(&self) -> Result<bool, Errno> {
         match termios::tcgetpgrp(&self.file) {
             Ok(group) => Ok(group == process::getpgrp()),
-            // A group that cannot be named here, of another namespace for instance.
+            // The group has no name here, for instance because it is in another namespace.
             Err(Errno::OPNOTSUPP) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Writes `question`, as it is, and reads what is typed after it, for as long as nobody says that it is `over`;
-    /// `None` then. What was typed before the question is no answer to it. Where a program may take what is typed, a
-    /// yes has to carry a countersign, which is said before the question.
+    /// Writes `question` as it is, and reads the reply. Returns `None` once the prompt is `over`. Input from before the
+    /// prompt is no answer. If a program may take the input, a yes must end with a confirmation word, announced above
+    /// the prompt.
     ///
     /// # Errors
-    /// Where the terminal cannot be used any more.
+    /// Fails if the terminal cannot be used any more.
     pub(crate) fn ask_unless(
         &mut self,
         question: &str,
         over: &mut dyn FnMut() -> bool,
     ) -> io::Result<Option<Reply>> {
         self.take_turn()?;
-        // While others asked, for instance.
+        // Others may have asked meanwhile.
         if over() {
             return Ok(None);
         }
@@ -162,10 +163,10 @@ impl Terminal {
         Ok(None)
     }
 
-    /// Writes `question`, as it is, once no other stands; what was typed before it is no answer to it.
+    /// Writes `question` as it is, after any other prompt has ended. Input from before is no answer to it.
     ///
     /// # Errors
-    /// Where the terminal cannot be used any more.
+    /// Fails if the terminal cannot be used any more.
     pub(crate) fn put(&mut self, question: &str) -> io::Result<()> {
         self.stand(Words::new(question, false))
     }
@@ -184,12 +185,12 @@ impl Terminal {
         Ok(())
     }
 
-    /// Waits until this process may ask, if it may not yet.
+    /// Waits for this process's turn to ask, unless it has it.
     fn take_turn(&mut self) -> io::Result<()> {
         if self.own_turn.is_some() && self.is_ours()? {
             return Ok(());
         }
-        // What is left of it has to be over before the next.
+        // The old turn must end before the next begins.
         self.own_turn = None;
         let turn = self.next_turn()?;
         self.own_turn = Some(OwnTurn { _turn: turn, stops: Signals::of(&STOPS).hold() });
@@ -203,19 +204,19 @@ impl Terminal {
                 return Ok(turn);
             }
             drop(turn);
-            // To read nothing takes the foreground, too: the terminal stops whoever does it in the background
-            // (`SIGTTIN`), and it fails where nobody would continue them.
+            // Reading zero bytes also needs the foreground. In the background the terminal stops the reader
+            // (`SIGTTIN`). The read fails if nobody would continue it.
             rustix::io::read(&self.file, &mut [0; 0])?;
             thread::sleep(TICK);
         }
     }
 
-    /// The line that was typed by now, or is within `patience`, without its end. After a stop the question is put
-    /// again by the next call: it may not be seen any more, and what was typed meanwhile was typed to others, who may
-    /// have had it answered.
+    /// The line typed by now or within `patience`, without its end. After a stop the next call shows the prompt again,
+    /// since it may be out of sight. Input from during the stop went to other programs, which may have read an answer
+    /// from it.
     ///
     /// # Errors
-    /// As of [`Self::put`].
+    /// Fails as [`Self::put`] does.
     pub(crate) fn answer(&mut self, patience: Duration) -> io::Result<Option<String>> {
         Ok(self.line(patience)?.map(|line| line.text))
     }
@@ -226,7 +227,7 @@ impl Terminal {
         }
         let line = self.standing.as_ref().map(|standing| standing.typing.line_within(patience));
         if Signals::of(&ENDING).is_any_waiting() {
-            // It ends this process, unless somebody waits for it or it is ignored.
+            // The signal ends this process unless it is ignored or waited for.
             self.interrupt();
         }
         if self.was_stopped()? || !self.is_ours()? {
@@ -247,7 +248,7 @@ impl Terminal {
             Err(error) => return Err(error),
         };
         let Some(standing) = self.standing.take_if(|standing| standing.lines.are_known()) else {
-            // It was read in another way than it was typed.
+            // The line was read in another mode than it was typed in.
             self.interrupt();
             return Ok(None);
         };
@@ -255,15 +256,15 @@ impl Terminal {
         if let Some(line) = text.strip_suffix('\n') {
             return Ok(Some(Line { text: line.to_owned(), sign }));
         }
-        // The line that is on the screen was not ended.
+        // The line on the screen has no end yet.
         self.file.write_all(b"\n")?;
         Ok(Some(Line { text, sign }))
     }
 
-    /// Has the question put again that others have moved out of sight.
+    /// Shows a prompt again that other output moved out of sight.
     fn look(&mut self) -> io::Result<()> {
         let Some(Standing { words, typing, lines, .. }) = &mut self.standing else { return Ok(()) };
-        // Who types an answer in words of their own is not to lose them.
+        // A person who types a free-text answer must not lose it.
         if words.is_consent && words.sight.is_lost(size_of(&self.file)) {
             words.was_any_typed = !typing.is_untouched(lines)?;
             self.interrupt();
@@ -272,14 +273,14 @@ impl Terminal {
         Ok(())
     }
 
-    /// Leaves the terminal as it was; the question is put again.
+    /// Restores the terminal. The prompt is shown again later.
     fn interrupt(&mut self) {
         if let Some(standing) = self.standing.take() {
             self.interrupted = Some(standing.words);
         }
     }
 
-    /// Whether this process was stopped since the question was put; of ^Z it stops here, and others may ask.
+    /// Whether this process was stopped since the prompt was shown. On ^Z it stops here, and others may ask.
     fn was_stopped(&mut self) -> io::Result<bool> {
         let signals = Signals::of(&STOPS);
         let Some(arrival) = signals.wait(Some(Duration::ZERO))? else { return Ok(false) };
@@ -287,13 +288,13 @@ impl Terminal {
         let _stops = self.own_turn.take().map(|own| own.stops);
         if arrival.signal == libc::SIGTSTP {
             stop_by(libc::SIGTSTP);
-            // What ended the stop.
+            // The signal that ended the stop.
             signals.wait(Some(Duration::ZERO))?;
         }
         Ok(true)
     }
 
-    /// Asks for a yes; everything else is a no, and so is a terminal that has gone. `None` where it is `known` by
+    /// Asks for a yes. Everything else means no, including a terminal that is gone. `None` if the answer is `known` by
     /// then.
     pub(crate) fn confirm_unless(
         &mut self,
@@ -310,7 +311,7 @@ impl Words {
         Self { text: text.to_owned(), is_consent, sight: Sight::new(), was_any_typed: false }
     }
 
-    /// What a yes has to end with, as of [`Typing::countersign`], also where what was typed before is discarded.
+    /// The word that a yes must end with, as in [`Typing::countersign`]. Also required if earlier input was discarded.
     fn countersign(&self, typing: &mut Typing, lines: &Lines) -> io::Result<Option<Countersign>> {
         if !self.is_consent {
             return Ok(None);
@@ -322,17 +323,17 @@ impl Words {
     }
 }
 
-/// Opens the terminal that controls this process, also where a program wanted to keep it to itself (`TIOCEXCL`).
+/// Opens the terminal that controls this process, even if a program reserved it (`TIOCEXCL`).
 ///
 /// # Errors
-/// Where there is none.
+/// Fails if there is none.
 pub(crate) fn controlling() -> io::Result<File> {
     let flags = libc::O_NOCTTY | libc::O_CLOEXEC;
     let open = || OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty");
     match open() {
         Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
             for stream in [stdin(), stdout(), stderr()] {
-                // It may lead elsewhere.
+                // The stream may lead elsewhere.
                 let _ = ioctl_tiocnxcl(stream);
             }
             open()

@@ -1,8 +1,8 @@
-//! Questions at one terminal come one after the other, whichever of the user's runs puts them.
+//! Orders the prompts of all runs of one user at one terminal, one after the other.
 //!
-//! The turn is the lock of a file in the user's own folder. The kernel gives it up however its holder ends. The
-//! file may be written only: programs of a run may read that folder where a rule grants it, and never write there,
-//! so that none but root's can open the file to keep the lock.
+//! A turn is the lock on a file in the user's own directory. The kernel releases it however its holder ends. The file
+//! is write-only. A run's programs may read that directory if a rule grants it, but they never write there. So only
+//! root's programs can open the file and keep the lock.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -13,27 +13,28 @@ use crate::host::context::Context;
 use crate::host::data_dirs;
 use crate::sys::proc::descendants;
 
-/// Where turns at the terminal that controls this process are taken.
+/// The place where turns at this process's terminal are taken.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
-    /// `None` where the user has no folder, or this process no terminal: then nobody waits for others.
+    /// `None` without a user directory or without a terminal. Then nobody waits for others.
     file: Option<PathBuf>,
 }
 
-/// The right to put a question now, until it is dropped.
+/// The right to ask now, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
     _lock: Option<File>,
 }
 
-/// No question is put at the terminal until this is dropped.
+/// While this exists, no prompt is shown at the terminal.
 #[derive(Debug)]
 pub(crate) struct Pause {
     _lock: Option<File>,
 }
 
 impl Turns {
-    /// At the terminal of this process, which is told from those of other machines that share the folder.
+    /// For the terminal of this process. The host name tells it from terminals of other machines that share the
+    /// directory.
     pub(crate) fn of(context: &Context) -> Self {
         let folder = context.homes.data.as_ref().map(|home| home.join("jp-confine/terminals"));
         let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -42,49 +43,49 @@ impl Turns {
         Self { file: folder.zip(name).map(|(folder, name)| folder.join(name)) }
     }
 
-    /// At the terminal of the run that `options` describe: a tool has its host's, and no home of its own.
+    /// For the terminal of the run that `options` describe. A tool uses its host's, since it has no home of its own.
     pub(crate) fn of_run(context: &Context, options: &Options) -> Self {
         options.turns.clone().map_or_else(|| Self::of(context), |file| Self { file: Some(file) })
     }
 
-    /// The file by which they are taken, if there is one.
+    /// The lock file, if there is one.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// Waits until no other question stands.
+    /// Waits until no other prompt is shown.
     pub(crate) fn next(&self) -> Turn {
         let lock = open(self.file.as_deref(), true);
-        // Where files have no locks nobody waits.
+        // On a file system without locks, nobody waits.
         let _ = lock.as_ref().map(File::lock);
         Turn { _lock: lock }
     }
 
-    /// The turn, unless another question stands.
+    /// The turn, or `None` if another prompt is shown.
     pub(crate) fn next_at_once(&self) -> Option<Turn> {
         let lock = open(self.file.as_deref(), true);
         let is_taken = |file: &File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         (!lock.as_ref().is_some_and(is_taken)).then_some(Turn { _lock: lock })
     }
 
-    /// Whether a question stands.
+    /// Whether a prompt is shown.
     pub(crate) fn is_taken(&self) -> bool {
         open(self.file.as_deref(), false).is_some_and(|file| is_locked(&file))
     }
 
-    /// Has the next question wait, unless one stands. Who does this again and again has to leave time for one.
+    /// Holds back the next prompt. `None` if one is shown. A caller that repeats this must leave time for prompts.
     pub(crate) fn pause(&self) -> Option<Pause> {
         let lock = open(self.file.as_deref(), true);
         (!lock.as_ref().is_some_and(is_locked)).then_some(Pause { _lock: lock })
     }
 }
 
-/// Whether somebody has the turn. Else nobody gets it as long as the file is open.
+/// Whether somebody has the turn. If not, nobody gets it while the file is open.
 fn is_locked(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// Opens a file that is locked, which is made where it is missing, if `make` says so.
+/// Opens the lock file. Creates it if it is missing and `make` is set.
 fn open(file: Option<&Path>, make: bool) -> Option<File> {
     let file = file?;
     if make {
@@ -93,8 +94,8 @@ fn open(file: Option<&Path>, make: bool) -> Option<File> {
     files::open_lock(file, make).ok()
 }
 
-/// The number of the terminal that controls this process: `tty_nr` of `proc_pid_stat(5)`, which has a device's
-/// numbers where `stat(2)` has them.
+/// The number of the terminal that controls this process: `tty_nr` of `proc_pid_stat(5)`. Its device numbers are
+/// encoded as in `stat(2)`.
 pub(crate) fn own_terminal() -> Option<u64> {
     let stat = descendants::status_of(Path::new("/proc/self"))?;
     let number: i32 = descendants::fields(&stat)?.nth(4)?.parse().ok()?;

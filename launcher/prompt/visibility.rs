@@ -1,8 +1,9 @@
-//! Whether a question is still in sight: others go on while it stands, and what they write moves it off the screen, as
-//! does a terminal that becomes smaller.
+//! Tells whether a prompt is still visible. Other programs go on meanwhile, and their output moves it off the screen,
+//! as a smaller terminal does.
 //!
-//! When somebody writes to a terminal, the kernel sets the time of its file (`tty_update_time` in `tty_io.c`), unless that
-//! is within the same eight seconds; to show what is typed leaves it as it is. So that time is set back, and looked at.
+//! When a program writes to a terminal, the kernel updates the time of its file (`tty_update_time` in `tty_io.c`). It
+//! skips updates within the same eight seconds. Echoed input leaves the time as it is. So the time is set back and
+//! checked.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -13,34 +14,35 @@ use rustix::termios::tcgetwinsize;
 
 use crate::prompt::turns::own_terminal;
 
-/// For so long nobody writes before a question is shown again.
+/// How long nobody may write before a prompt is shown again.
 const QUIET: Duration = Duration::from_secs(1);
-/// For so long it stands at first, and at most, before that: each time twice as long, since who types the answer is not
-/// to be disturbed again and again. So long it is waited for who writes all the time, too.
+/// The shortest and longest time that a prompt stays before it is shown again. The time doubles, so that a person
+/// typing the answer is not disturbed again and again. A program that writes all the time is waited for no longer than
+/// that.
 const SHORTEST: Duration = Duration::from_secs(2);
 const LONGEST: Duration = Duration::from_secs(16);
-/// So many seconds the time is set back: by more than the kernel overlooks.
+/// How many seconds the time is set back: more than the kernel skips.
 const BACK: i64 = 16;
 
-/// A question on the screen.
+/// A prompt on the screen.
 #[derive(Debug)]
 pub(crate) struct Sight {
-    /// The file of the terminal itself, since `/dev/tty` is that of all; `None` where no standard stream leads to it.
+    /// The terminal's own file, since `/dev/tty` is shared by all. `None` if no standard stream leads to it.
     file: Option<BorrowedFd<'static>>,
-    /// What the time was set to; `None` where that may not be, as in a terminal of another user's.
+    /// The time that was set. `None` if it may not be set, as on another user's terminal.
     mark: Option<Timespec>,
     shown: Instant,
-    /// When it was seen last that somebody had written since.
+    /// When other output was last seen.
     written: Option<Instant>,
     patience: Duration,
-    /// Of what size the terminal was when it was shown, and when that was looked at last.
+    /// The terminal's size when the prompt was shown, and at the last check.
     sizes: [Option<Size>; 2],
 }
 
 /// The rows and columns of a terminal.
 pub(crate) type Size = (u16, u16);
 
-/// Those of `terminal`, if it says.
+/// The size of `terminal`, if known.
 pub(crate) fn size_of(terminal: impl AsFd) -> Option<Size> {
     tcgetwinsize(terminal).ok().map(|size| (size.ws_row, size.ws_col))
 }
@@ -56,7 +58,7 @@ impl Sight {
         Self { file, mark: None, shown, written: None, patience, sizes: [None; 2] }
     }
 
-    /// The question was shown just now, at a terminal of this size.
+    /// The prompt was just shown, at a terminal of this size.
     pub(crate) fn begin(&mut self, size: Option<Size>) {
         self.sizes = [size; 2];
         self.shown = Instant::now();
@@ -64,12 +66,12 @@ impl Sight {
         self.mark = self.set_back();
     }
 
-    /// Whether it is to be shown again, where the terminal has this `size` now.
+    /// Whether to show it again, now that the terminal has this `size`.
     pub(crate) fn is_lost(&mut self, size: Option<Size>) -> bool {
         self.is_moved(size) || self.is_written_over()
     }
 
-    /// Whether the size is another one, and has come to rest.
+    /// Whether the size has changed and is stable again.
     fn is_moved(&mut self, size: Option<Size>) -> bool {
         let [shown, last] = self.sizes;
         self.sizes = [shown, size];
@@ -95,7 +97,7 @@ impl Sight {
         Some(Timespec { tv_sec: status.st_mtime, tv_nsec: status.st_mtime_nsec.try_into().ok()? })
     }
 
-    /// What the time was set back to.
+    /// Sets the time back, and returns it.
     fn set_back(&self) -> Option<Timespec> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
         let tv_sec = i64::try_from(now.as_secs()).ok()?.checked_sub(BACK)?;

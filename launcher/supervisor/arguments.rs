@@ -1,17 +1,17 @@
-//! The words that a program is to be started with, copied once.
+//! Reads the words that a program will be started with, copied once.
 
 use rustix::io::Errno;
 
 use super::caller::Caller;
 
-/// The longest word that the kernel takes (`MAX_ARG_STRLEN`, `execve(2)`).
+/// The longest word that the kernel accepts (`MAX_ARG_STRLEN`, `execve(2)`).
 const LONGEST: usize = 128 * 1024;
-/// More than the kernel takes of all, with their pointers (`ARG_MAX` is 6 MiB at most).
+/// More than the kernel accepts for all words and their pointers (`ARG_MAX` is 6 MiB at most).
 const MOST: usize = 8 * 1024 * 1024;
 const PAGE: usize = 4096;
 const POINTER: usize = size_of::<u64>();
 
-/// The words at `address`, an `argv` of the caller's. No list is an empty one, as the kernel has it.
+/// The words at `address`, an `argv` of the caller's. A null pointer counts as an empty list, as in the kernel.
 ///
 /// # Errors
 /// `EFAULT`, `E2BIG`.
@@ -21,7 +21,7 @@ pub(super) fn read(caller: &Caller<'_>, address: u64) -> Result<Vec<Vec<u8>>, Er
         return Ok(words);
     }
     let mut room = MOST;
-    // Each walks through memory by itself.
+    // Each moves through memory independently.
     let (mut list, mut texts) = (Window::new(caller), Window::new(caller));
     loop {
         let pointer = list.pointer(address.wrapping_add((words.len() * POINTER) as u64))?;
@@ -34,7 +34,7 @@ pub(super) fn read(caller: &Caller<'_>, address: u64) -> Result<Vec<Vec<u8>>, Er
     }
 }
 
-/// A page of the caller's memory, read once while what is looked at stays on it.
+/// A page of the caller's memory. It is read once for all accesses on it.
 struct Window<'c> {
     caller: &'c Caller<'c>,
     start: u64,
@@ -46,11 +46,11 @@ impl<'c> Window<'c> {
         Self { caller, start: 0, bytes: Vec::new() }
     }
 
-    /// What stands at `address`, up to the end of the page.
+    /// The bytes from `address` to the end of its page.
     fn from(&mut self, address: u64) -> Result<&[u8], Errno> {
         let start = address & !(PAGE as u64 - 1);
         if self.bytes.is_empty() || start != self.start {
-            // The kernel protects memory by pages.
+            // Read by pages, because the kernel protects memory by pages.
             self.bytes = self.caller.bytes(start, PAGE)?;
             self.start = start;
         }

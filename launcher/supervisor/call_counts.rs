@@ -1,4 +1,4 @@
-//! How often which program made which trapped call, for whoever wants to know what that costs.
+//! Counts the trapped calls of each program, to show what they cost.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ pub(crate) struct Count {
     pub(crate) program: Vec<u8>,
 }
 
-/// All of them.
+/// The counts of all programs.
 #[derive(Debug, Default)]
 pub(crate) struct Counts(Mutex<BTreeMap<(Vec<u8>, &'static str), u64>>);
 
@@ -25,7 +25,7 @@ impl Counts {
         *counts.entry((program, call)).or_default() += 1;
     }
 
-    /// The most frequent first.
+    /// All counts, the most frequent first.
     pub(crate) fn sorted(&self) -> Vec<Count> {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<Count> = counts

@@ -1,10 +1,10 @@
-//! The thread that waits for an answer: what it passed, and what `/proc` says of it.
+//! The thread that waits for an answer: its arguments, and its state in `/proc`.
 //!
-//! Everything that is read of it counts only once [`Caller::confirm`] found that it still waits:
-//! else its number might belong to another thread by now.
+//! All data read about it counts only once [`Caller::confirm`] found that it still waits. Otherwise its number might
+//! belong to another thread by now.
 //!
-//! Its memory is read before anybody acts as the caller. What `/proc` has of it is found at any time, with the
-//! supervisor's own right to look: where its root is may be asked only once a link leads there.
+//! Its memory is read before the supervisor acts as the caller. The supervisor uses its own right to look for entries
+//! in `/proc`, so those can be read at any time. The root is only needed once a link leads there.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -22,14 +22,14 @@ use crate::sys::proc::{Proc, unreadable};
 
 /// The length of the longest path, with the NUL (`path_resolution(7)`).
 const PATH_MAX: usize = 4096;
-/// Most paths are shorter, and what is not needed need not be copied.
+/// Most paths are shorter, so this saves copying.
 const PATH_USUAL: usize = 256;
 
 /// The flag of `pidfd_open(2)` for a thread that does not lead its process (Linux 6.9).
 const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::PIDFD_THREAD);
 
-/// A thread that waits for an answer. What cannot be told of it is refused, but for want of room here: then that is said
-/// (`EMFILE`, `ENFILE`, `ENOMEM`).
+/// A thread that waits for an answer. If a fact about it is unavailable, the call is denied. A lack of resources here
+/// is reported as such (`EMFILE`, `ENFILE`, `ENOMEM`).
 #[derive(Clone, Copy)]
 pub(crate) struct Caller<'a> {
     listener: &'a Listener,
@@ -52,7 +52,7 @@ impl<'a> Caller<'a> {
         self.id
     }
 
-    /// Where in its memory the instruction is that made the call.
+    /// The address of the instruction that made the call.
     pub(crate) fn instruction(&self) -> u64 {
         self.instruction
     }
@@ -66,7 +66,7 @@ impl<'a> Caller<'a> {
         if self.listener.is_waiting(self.id) { Ok(()) } else { Err(Errno::SRCH) }
     }
 
-    /// A string of the caller's, as the kernel would take it for a path.
+    /// A string of the caller's, read as the kernel reads a path.
     ///
     /// # Errors
     /// `EFAULT`, `ENAMETOOLONG`.
@@ -106,7 +106,7 @@ impl<'a> Caller<'a> {
         Ok(std::array::from_fn(|at| words.get(at).map_or(0, |&word| u64::from_ne_bytes(word))))
     }
 
-    /// Writes into the caller's memory, as the kernel would what a call yields.
+    /// Writes into the caller's memory, as the kernel writes a call's results.
     ///
     /// # Errors
     /// `EFAULT`.
@@ -118,9 +118,9 @@ impl<'a> Caller<'a> {
         })
     }
 
-    /// Whether nothing of its memory may be read.
+    /// Whether its memory must not be read at all.
     pub(crate) fn hides_memory(&self) -> bool {
-        // Nothing is mapped there, which is not told to whoever may not look.
+        // Address 0 is not mapped. A reader without permission gets `EPERM` instead of that error.
         memory::read(self.tid, 0, &mut [0]) == Err(Errno::PERM)
     }
 
@@ -134,7 +134,7 @@ impl<'a> Caller<'a> {
     /// Its root directory.
     ///
     /// # Errors
-    /// `EACCES` where it is not that of the supervisor: paths would mean something else.
+    /// `EACCES` if it is not the supervisor's root, because paths would mean something else.
     pub(crate) fn root(&self) -> Result<OwnedFd, Errno> {
         let root = self.entry("root", OFlags::DIRECTORY).map_err(unreadable)?;
         if self.proc.is_root(&root)? { Ok(root) } else { Err(Errno::ACCESS) }
@@ -143,15 +143,15 @@ impl<'a> Caller<'a> {
     /// Its working directory.
     ///
     /// # Errors
-    /// `EACCES` where it cannot be told.
+    /// `EACCES` if it is unknown.
     pub(crate) fn working_directory(&self) -> Result<OwnedFd, Errno> {
         self.entry("cwd", OFlags::DIRECTORY).map_err(unreadable)
     }
 
-    /// What its paths relative to `dirfd` start from, as in `openat(2)`.
+    /// The directory from which its paths relative to `dirfd` start, as in `openat(2)`.
     ///
     /// # Errors
-    /// `EBADF`, or `EACCES` where it cannot be told.
+    /// `EBADF`, or `EACCES` if it is unknown.
     pub(crate) fn object_at(&self, dirfd: i32) -> Result<OwnedFd, Errno> {
         if dirfd == libc::AT_FDCWD { self.working_directory() } else { self.object(dirfd) }
     }
@@ -159,7 +159,7 @@ impl<'a> Caller<'a> {
     /// The object of one of its descriptors, pinned.
     ///
     /// # Errors
-    /// `EBADF`, or `EACCES` where it cannot be told.
+    /// `EBADF`, or `EACCES` if it is unknown.
     pub(crate) fn object(&self, fd: i32) -> Result<OwnedFd, Errno> {
         if fd < 0 {
             return Err(Errno::BADF);
@@ -173,15 +173,15 @@ impl<'a> Caller<'a> {
     /// The object of a descriptor of another thread of its process, pinned.
     ///
     /// # Errors
-    /// `EACCES` where there is none such.
+    /// `EACCES` if there is none.
     pub(crate) fn object_of(&self, tid: i32, fd: i32) -> Result<OwnedFd, Errno> {
         self.entry(&format!("task/{tid}/fd/{fd}"), OFlags::empty()).map_err(unreadable)
     }
 
-    /// One of its descriptors, shared.
+    /// A duplicate of one of its descriptors.
     ///
     /// # Errors
-    /// `EBADF`, or `EACCES` where it cannot be had.
+    /// `EBADF`, or `EACCES` if it cannot be duplicated.
     pub(crate) fn descriptor(&self, fd: i32) -> Result<OwnedFd, Errno> {
         if fd < 0 {
             return Err(Errno::BADF);
@@ -207,10 +207,10 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// What `/proc` says of it, read anew.
+    /// Its status in `/proc`, read anew.
     ///
     /// # Errors
-    /// `EACCES` where it cannot be told.
+    /// `EACCES` if it is unknown.
     pub(crate) fn status(&self) -> Result<Status, Errno> {
         let status = Status::read(self.proc, self.tid)?;
         self.confirm()?;

@@ -1,20 +1,20 @@
-//! The memory for what the supervisor copies of its callers' to send it: many may send much at the same time, and wait
-//! for whoever is to receive it. What they wait for may be another sender: so nobody waits for memory.
+//! Limits the memory for the supervisor's copies of data to send. Many callers may send much at the same time and wait
+//! for receivers. A receiver may itself be a sender, so nobody waits for memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// So much anybody may copy: by as many calls as can wait it is not more than what the others have together.
+/// How much any call may copy. The total of all calls that can wait is no more than the budget for larger copies.
 const SMALL: usize = 32 << 10;
-/// So much all have together that copy more.
+/// The budget that all larger copies share.
 const MOST: usize = 64 << 20;
 
-/// What is left for large copies.
+/// The remaining budget for larger copies.
 #[derive(Debug)]
 pub(super) struct Copies {
     left: AtomicUsize,
 }
 
-/// Room for a copy.
+/// Memory reserved for a copy.
 #[derive(Debug)]
 pub(crate) struct Room<'c> {
     of: &'c Copies,
@@ -27,7 +27,7 @@ impl Copies {
         Self { left: AtomicUsize::new(MOST) }
     }
 
-    /// Room for so many bytes; where there is not that much, for fewer.
+    /// Reserves this many bytes, or fewer if not so many are left.
     pub(super) fn take(&self, length: usize) -> Room<'_> {
         if length <= SMALL {
             return Room { of: self, taken: 0, length };
@@ -40,7 +40,7 @@ impl Copies {
 }
 
 impl Room<'_> {
-    /// For how many bytes.
+    /// The number of reserved bytes.
     pub(crate) fn length(&self) -> usize {
         self.length
     }

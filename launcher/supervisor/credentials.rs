@@ -1,5 +1,5 @@
-//! As whom an answering thread acts. Where the supervisor has privileges that its caller lacks, it
-//! puts them down for the time of a call: what it makes belongs to the caller.
+//! The identity that an answering thread acts with. If the supervisor has privileges that its caller lacks, the thread
+//! drops them during a call. So new files belong to the caller.
 
 use std::cell::Cell;
 
@@ -10,30 +10,30 @@ use crate::sys::child;
 use crate::sys::identity::{self, Brief, Identity};
 use crate::sys::proc::status::Status;
 
-/// `CAP_CHOWN` to `CAP_FSETID`: with these nothing depends on groups.
+/// `CAP_CHOWN` to `CAP_FSETID`: with these, groups make no difference.
 const OVERRIDING: u64 = 0x1f;
 
-/// One answering thread's identity and mask.
+/// The identity and mask of one answering thread.
 pub(crate) struct Hands {
     own: Identity,
-    /// What the run does not have either.
+    /// Capabilities that the run lacks, too.
     withheld: u64,
     mask: Cell<Option<u32>>,
-    /// The thread could not return to what it was.
+    /// The thread could not restore its own identity.
     lost: Cell<bool>,
 }
 
-/// While it lasts the thread acts as the caller.
+/// While this exists, the thread acts as the caller.
 pub(crate) struct Acting<'h> {
     hands: &'h Hands,
     changed: bool,
 }
 
 impl Hands {
-    /// Prepares the calling thread.
+    /// Prepares the current thread.
     ///
     /// # Errors
-    /// Where it cannot have a mask and a working directory of its own.
+    /// Fails if the thread cannot have its own mask and working directory.
     pub(crate) fn prepare(own: &Status, judges_network: bool) -> Result<Self, Errno> {
         identity::own_directory_and_mask().map_err(|_| Errno::PERM)?;
         let of_network = if judges_network { child::NETWORK } else { CapabilitySet::empty() };
@@ -47,12 +47,12 @@ impl Hands {
         Ok(hands)
     }
 
-    /// Whether the supervisor may do more than an ordinary user, so that it must know its callers.
+    /// Whether the supervisor may do more than an ordinary user, so that it must know its callers' identities.
     pub(crate) fn are_privileged(&self) -> bool {
         self.own.capabilities != 0
     }
 
-    /// Whether somebody is whom the supervisor is, and so mighty that groups make no difference.
+    /// Whether a process has the supervisor's identity, with capabilities that make groups irrelevant.
     pub(crate) fn are_those_of(&self, who: &Brief) -> bool {
         who.capabilities & OVERRIDING == OVERRIDING
             && who.capabilities & !self.withheld == self.own.capabilities
@@ -60,22 +60,22 @@ impl Hands {
             && who.group == self.own.group
     }
 
-    /// Whether the thread acts as it should and may be used on.
+    /// Whether the thread has its own identity, so that it can be used again.
     pub(crate) fn are_sound(&self) -> bool {
         !self.lost.get()
     }
 
-    /// Files are made with this mask from now on.
+    /// Sets the mask for files created from now on.
     pub(crate) fn use_mask(&self, mask: u32) {
         if self.mask.replace(Some(mask)) != Some(mask) {
             identity::set_mask(mask);
         }
     }
 
-    /// Acts as somebody else, or not at all.
+    /// Acts with another identity, or fails.
     ///
     /// # Errors
-    /// `EPERM` where that cannot be.
+    /// `EPERM` if that is impossible.
     pub(crate) fn act_as(&self, who: &Identity) -> Result<Acting<'_>, Errno> {
         let who = Identity { capabilities: who.capabilities & !self.withheld, ..who.clone() };
         if who == self.own {
@@ -85,7 +85,7 @@ impl Hands {
             let same = who.user == self.own.user
                 && who.group == self.own.group
                 && who.groups == self.own.groups;
-            // Capabilities that the supervisor lacks are those of a namespace of the caller's.
+            // Capabilities that the supervisor lacks belong to the caller's own namespace.
             return if same { Ok(self.act()) } else { Err(Errno::PERM) };
         }
         let acting = Acting { hands: self, changed: true };
@@ -93,7 +93,7 @@ impl Hands {
         Ok(acting)
     }
 
-    /// Acts as itself.
+    /// Acts with its own identity.
     pub(crate) fn act(&self) -> Acting<'_> {
         Acting { hands: self, changed: false }
     }

@@ -1,5 +1,5 @@
-//! The supervisor's own descriptors, and who may have some: so few calls are answered at the same time that none
-//! fails for want of them. A caller would take that for its own shortage, or for a refusal.
+//! Shares out the supervisor's own descriptors. It limits the calls answered at the same time, so that none fails for
+//! lack of descriptors. The caller would take such a failure for its own shortage, or for a denial.
 
 use std::cell::Cell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,18 +10,19 @@ use rustix::process::{Resource, getrlimit};
 
 use super::copy_budget::Copies;
 
-/// How many descriptors a call takes, if it takes many: what two paths start from, lead through and to, and what
-/// is looked up meanwhile.
+/// The most descriptors that an ordinary call needs: two paths' starts, intermediate directories and objects, and
+/// lookups on the way.
 const CALL: usize = 10;
-/// How many a call holds while it waits for others.
+/// How many a call keeps while it waits for others.
 const HELD: usize = 4;
-/// How many the supervisor has for itself, with some to spare.
+/// How many the supervisor itself needs, with some to spare.
 const OWN: usize = 22;
 
-/// For how long a call waits for what it carries: others are answered sooner, unless they wait for whoever made it.
+/// How long a call waits for descriptors to carry. Other calls are answered sooner, unless they wait for the same
+/// caller.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is to be shared out.
+/// The descriptors and memory that calls share.
 #[derive(Debug)]
 pub(crate) struct Shares {
     most: usize,
@@ -32,13 +33,13 @@ pub(crate) struct Shares {
 
 #[derive(Debug)]
 struct State {
-    /// Less than nothing where calls went on that had waited.
+    /// Negative if calls went on after they had waited.
     left: isize,
-    /// What those have that wait for others.
+    /// The descriptors of calls that wait for others.
     waiting: usize,
 }
 
-/// What one call has of them, until it is answered.
+/// One call's part of the descriptors, until it is answered.
 #[derive(Debug)]
 pub(crate) struct Share<'s> {
     of: &'s Shares,
@@ -48,7 +49,7 @@ pub(crate) struct Share<'s> {
 }
 
 impl Shares {
-    /// All that the limit of this process leaves to calls; enough for one in any case.
+    /// All descriptors that this process's limit leaves for calls, and at least enough for one call.
     pub(crate) fn new() -> Self {
         Self::of(descriptors().saturating_sub(OWN).max(CALL))
     }
@@ -59,7 +60,7 @@ impl Shares {
         Self { most, state, grown: Condvar::new(), copies: Copies::new() }
     }
 
-    /// Waits until there is enough for a call.
+    /// Waits until there are enough for a call.
     pub(crate) fn take(&self) -> Share<'_> {
         let short = |state: &mut State| state.left < CALL.cast_signed();
         let state = self.grown.wait_while(self.state(), short);
@@ -78,17 +79,16 @@ impl Shares {
 }
 
 impl<'s> Share<'s> {
-    /// The memory that all calls share.
+    /// The memory budget that all calls share.
     pub(super) fn copies(&self) -> &'s Copies {
         &self.of.copies
     }
 
-    /// Waits until there is enough for a call that carries `count` descriptors besides. To be called while it holds
-    /// none: whoever held some and waited for more might wait for ever.
+    /// Waits until there are enough for a call that also carries `count` descriptors. The call must hold none: if it
+    /// held some and waited for more, it might wait for ever.
     ///
     /// # Errors
-    /// `ETOOMANYREFS`, as for too many in flight (`unix(7)`), where there are never that many, or those that wait
-    /// for others keep them.
+    /// `ETOOMANYREFS`, as for too many in flight (`unix(7)`), if there are never that many, or waiting calls keep them.
     pub(crate) fn carry(&self, count: usize) -> Result<(), Errno> {
         let size = CALL + count;
         if HELD + size > self.of.most {
@@ -105,11 +105,11 @@ impl<'s> Share<'s> {
         if end.timed_out() { Err(Errno::TOOMANYREFS) } else { Ok(()) }
     }
 
-    /// Makes a call that may wait, while others have what it does not need. Afterwards it goes on at once: whoever
-    /// held some and waited for more might wait for ever.
+    /// Makes a call that may wait, and lends its unneeded descriptors meanwhile. Afterwards it goes on at once: if it
+    /// held some and waited for more, it might wait for ever.
     ///
     /// # Errors
-    /// Those of the call; `ENOMEM` where those that wait leave too few for others.
+    /// Those of the call, and `ENOMEM` if waiting calls leave too few for others.
     pub(crate) fn lend<T>(&self, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
         let held = HELD + self.carried.get();
         let lent = self.size.get().saturating_sub(held);
@@ -135,7 +135,7 @@ impl Drop for Share<'_> {
     }
 }
 
-/// How many descriptors this process may have, once it made use of its limits (`supervise::stand_apart`).
+/// How many descriptors this process may have once it uses its hard limit (`supervise::stand_apart`).
 fn descriptors() -> usize {
     let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     usize::try_from(limit).unwrap_or(usize::MAX)

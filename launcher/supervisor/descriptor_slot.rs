@@ -1,17 +1,18 @@
-//! Room for one more descriptor. The kernel takes a place for it before it opens anything (`open(2)`, EMFILE);
-//! here it is handed over last, so that what makes or empties a file must be sure of one before.
+//! Checks that the caller has room for one more descriptor. The kernel reserves a number before it opens anything
+//! (`open(2)`, EMFILE). The supervisor hands the descriptor over last. So a call that creates or truncates a file must
+//! check before.
 
 use rustix::io::Errno;
 
 use super::caller::Caller;
 use crate::sys::proc::{limits, unreadable};
 
-/// To be called before anything is done that ends in a descriptor for the caller. Another of its threads may
-/// still be faster.
+/// Must be called before anything that ends in a descriptor for the caller. Another thread of the caller may still take
+/// the last number.
 ///
 /// # Errors
-/// `EMFILE` where all numbers below its limit are taken; `EACCES` where that cannot be told, or what this process
-/// lacks for that.
+/// `EMFILE` if all numbers below its limit are taken, and `EACCES` if that is unknown. Also this process's own
+/// shortages.
 pub(crate) fn expect(caller: &Caller<'_>) -> Result<(), Errno> {
     let (proc, tid) = (caller.proc(), caller.tid());
     let limit = limits::open_files(proc, tid)?;
@@ -19,7 +20,7 @@ pub(crate) fn expect(caller: &Caller<'_>) -> Result<(), Errno> {
     if (1..limit).contains(&count) {
         return Ok(());
     }
-    // Numbers above a limit that was lowered later take nobody's place.
+    // Numbers above a limit that was lowered later do not count.
     let numbers = proc.descriptors_of(tid).map_err(unreadable)?;
     let taken = numbers.into_iter().filter(|&number| number < limit).count();
     if u64::try_from(taken).is_ok_and(|taken| taken < limit) { Ok(()) } else { Err(Errno::MFILE) }

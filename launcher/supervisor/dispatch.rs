@@ -1,4 +1,4 @@
-//! Which trapped call is which: the table of numbers, with how each takes its arguments.
+//! Maps the numbers of trapped calls to handlers, with the arguments that each takes.
 
 use jp_confine_policy::telling;
 use libc::AT_FDCWD;
@@ -17,7 +17,7 @@ use crate::plan::filter;
 use crate::sys::notification::{Answer, Notification};
 use crate::syscalls::{self, About, RefusedCall};
 
-/// The arguments of a call, each as wide as the kernel takes it.
+/// The arguments of a call. Each is as wide as in the kernel.
 #[derive(Clone, Copy)]
 struct Arguments([u64; 6]);
 
@@ -44,10 +44,10 @@ impl Arguments {
     }
 }
 
-/// Pairs numbers with names and what answers them.
+/// Pairs call numbers with names and handlers.
 macro_rules! table {
     ($task:ident, $a:ident: $($number:pat => $name:literal, $answer:expr;)*) => {
-        /// The name of a call, if it is one that is answered.
+        /// The name of a call, if it has a handler.
         pub(super) fn name(number: i64) -> Option<&'static str> {
             match number {
                 $($number => Some($name),)*
@@ -65,7 +65,7 @@ macro_rules! table {
     };
 }
 
-/// Numbers that the `libc` crate does not have yet.
+/// Numbers that the `libc` crate lacks so far.
 mod recent {
     pub(super) const FCHMODAT2: i64 = 452;
     pub(super) const SETXATTRAT: i64 = 463;
@@ -74,7 +74,7 @@ mod recent {
     pub(super) const FILE_SETATTR: i64 = 469;
 }
 
-/// The calls that every processor has.
+/// The calls of all architectures.
 mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
@@ -154,7 +154,7 @@ mod common {
         REMOVEXATTRAT => "removexattrat", xattrs::remove(
             task, At { dirfd: a.int(0), path: a.word(1), flags: a.int(2) }, a.word(3),
         );
-        // To the caller the kernel is an older one, as the preload library has it.
+        // The caller sees an older kernel, as with the preload library.
         FILE_SETATTR => "file_setattr", Err(Errno::NOSYS);
 
         telling::CALL => "report of a refusal from the library", library_reports::take(task, a.word(0), a.word(1));
@@ -180,7 +180,7 @@ mod common {
         libc::SYS_sendmmsg => "sendmmsg", send::send_messages(
             task, a.int(0), a.word(1), a.unsigned(2), a.int(3),
         );
-        // Of the options one alone is trapped.
+        // Only one option is trapped.
         libc::SYS_setsockopt => "setsockopt", loopback::share_port(task, a.int(0), a.word(3), a.unsigned(4));
         libc::SYS_prlimit64 => "prlimit64", processes::one(task, a.int(0));
         libc::SYS_setpgid => "setpgid", processes::join(task, a.int(0), a.int(1));
@@ -205,10 +205,10 @@ mod common {
             task, a.int(0), a.word(1), a.unsigned(2),
         );
 
-        // Where namespaces are asked for that take a capability, and the run's root has none.
+        // Trapped if the namespaces need a capability that the run's root lacks.
         libc::SYS_unshare => "unshare", refused::namespaces(task);
         libc::SYS_setns => "setns", refused::namespaces(task);
-        // Of the commands only some of those that terminals get are trapped.
+        // Only some terminal commands are trapped.
         libc::SYS_ioctl => "ioctl", terminals::command(
             task, a.int(0), a.unsigned(1), a.word(2),
         );
@@ -220,7 +220,7 @@ mod common {
     }
 }
 
-/// The older forms that only some processors have.
+/// The older forms, which only some architectures have.
 #[cfg(target_arch = "x86_64")]
 mod legacy {
     use super::{AT_FDCWD, How, Unit, attributes, directories, entries, links, open, renames};
@@ -266,7 +266,7 @@ mod legacy {
     }
 }
 
-/// There are none here.
+/// There are none on this architecture.
 #[cfg(target_arch = "aarch64")]
 mod legacy {
     pub(super) fn name(_: i64) -> Option<&'static str> {
@@ -282,7 +282,7 @@ mod legacy {
     }
 }
 
-/// The name of a call that is answered.
+/// The name of a call with a handler.
 pub(super) fn name(number: i64) -> Option<&'static str> {
     let refused = || syscalls::of_number(number).map(|call| call.name);
     common::name(number).or_else(|| legacy::name(number)).or_else(refused)
@@ -291,7 +291,7 @@ pub(super) fn name(number: i64) -> Option<&'static str> {
 /// Answers a call.
 ///
 /// # Errors
-/// What the caller shall see; `EACCES` for a call that nobody meant to be trapped.
+/// The caller's errno. `EACCES` for a call that should not be trapped.
 pub(super) fn answer(task: &Task<'_>, from: &Notification) -> Result<Answer, Errno> {
     let arguments = Arguments(from.arguments);
     task.settle_start(matches!(from.number, libc::SYS_execve | libc::SYS_execveat));
@@ -302,7 +302,7 @@ pub(super) fn answer(task: &Task<'_>, from: &Notification) -> Result<Answer, Err
         .unwrap_or(Err(Errno::ACCESS))
 }
 
-/// Refuses a call that nobody may make.
+/// Denies a call that no program may make.
 fn refuse(task: &Task<'_>, call: &RefusedCall, a: Arguments) -> Result<Answer, Errno> {
     match call.about {
         About::Path(path) => refused::at(task, AT_FDCWD, a.word(path)),

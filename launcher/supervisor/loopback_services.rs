@@ -1,5 +1,5 @@
-//! What stands on loopback for the run, where rules about hosts are declared: a name server, and a proxy if
-//! one is wanted. Both ask the policy, and tell of what they refuse.
+//! Serves the run on loopback if rules about hosts are declared: with a name server, and a proxy if one is wanted. Both
+//! ask the policy and report denials.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,10 +15,10 @@ use crate::network::dns_server::Book;
 use crate::network::proxy::{self, Gate};
 use crate::record::denial::{Denial, Reason};
 
-/// Begins to serve, if there are rules.
+/// Starts to serve, if there are rules.
 ///
 /// # Errors
-/// Where there can be no threads.
+/// Fails if no thread can be started.
 pub(super) fn serve(policy: &Arc<Policy>) -> io::Result<()> {
     let Some(network) = &policy.network else { return Ok(()) };
     network.responder.serve(policy)?;

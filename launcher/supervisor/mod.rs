@@ -1,16 +1,21 @@
 //! The supervisor: answers the calls of the run that the filter traps, as the preload library would.
 //!
-//! A call arrives as numbers (`sys::notification`). Its arguments are copied once (`caller`), what
-//! they lead to is held (`resolve`), where that is gets judged (`task`, by `policy::decide`), and then
-//! the supervisor itself does to what it holds what the caller wanted (`calls`). The caller gets the
-//! result or a descriptor, and never goes on with a call whose meaning it could still change; but for
-//! `execve`, which nobody can do for it.
+//! A call arrives as numbers (`sys::notification`) and passes these steps:
+//! * `caller` copies its arguments once.
+//! * `resolve` pins the objects that they lead to.
+//! * `task` judges where those are, with `policy::decide`.
+//! * `calls` acts on the pinned objects for the caller.
 //!
-//! Invariants: nothing that a caller passes makes a thread panic; what fails inside is refused.
+//! The caller gets the result or a descriptor. It never continues a call whose meaning it could still change. The only
+//! exception is `execve`, which nobody can do for it.
 //!
-//! What cannot work through it: a write to `uid_map` and its like of a user namespace, which the
-//! kernel grants to the opener; acquiring a controlling terminal by opening it; another root directory
-//! than the supervisor's.
+//! Invariants: no argument of a caller makes a thread panic. An internal failure denies the call.
+//!
+//! Some things cannot work through the supervisor:
+//! * A write to `uid_map` and similar files of a user namespace. The kernel grants it to the process that opened the
+//!   file.
+//! * Acquiring a controlling terminal by opening it.
+//! * A root directory other than the supervisor's.
 
 mod arguments;
 pub(crate) mod call_counts;
@@ -51,13 +56,13 @@ use policy::Policy;
 use waiting::Waiting;
 use workers::Workers;
 
-/// Whether calls of that number are known.
+/// Whether calls with that number have a handler.
 #[cfg(test)]
 pub(crate) fn answers(number: i64) -> bool {
     dispatch::name(number).is_some()
 }
 
-/// What answers the trapped calls of one run.
+/// Answers the trapped calls of one run.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     policy: Arc<Policy>,
@@ -66,15 +71,19 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    /// To be made in the process that is to answer: what it opens is its own.
+    /// Must be created in the process that will answer, because it opens its own files.
     ///
-    /// `image` is the compiled policy, `record` the record of denials, open for appending, `page` the
-    /// page by which the processes of the run tell each other of directories that moved, `consent` who
-    /// is asked. `learner`, who is told of what was allowed, makes every call a little slower. `network` is what
-    /// connections are judged by, if they are; `starts` is where Landlock lets programs start; `proc` is its own view.
+    /// * `image` is the compiled policy.
+    /// * `record` is the record of denials, open for appending.
+    /// * `page` is the page by which processes of the run report moved directories to each other.
+    /// * `consent` asks the person.
+    /// * `learner` records allowed accesses. It makes every call a little slower.
+    /// * `network` has the rules for connections, if they are judged.
+    /// * `starts` are the places where Landlock lets programs start.
+    /// * `proc` is the supervisor's own view.
     ///
     /// # Errors
-    /// Where the image is damaged.
+    /// Fails if the image is damaged.
     pub(crate) fn new(
         image: Vec<u8>,
         record: File,
@@ -90,23 +99,23 @@ impl Supervisor {
         Ok(Self { policy: Arc::new(policy), proc: Arc::new(proc), counts: None })
     }
 
-    /// The same, which counts the calls if that is `wanted`: it makes every one a little slower.
+    /// Counts the calls if `wanted`. That makes every call a little slower.
     pub(crate) fn counting(self, wanted: bool) -> Self {
         Self { counts: wanted.then(Arc::default), ..self }
     }
 
-    /// Begins to answer what the run asks on the network, on threads of its own.
+    /// Starts the run's name server and proxy on separate threads.
     ///
     /// # Errors
-    /// Where there can be none.
+    /// Fails if no thread can be started.
     pub(crate) fn serve_network(&self) -> io::Result<()> {
         loopback_services::serve(&self.policy)
     }
 
-    /// Answers the calls that `listener` passes on, on this thread and as many more as it takes.
+    /// Answers the calls from `listener`, on this thread and as many more as needed.
     ///
     /// # Errors
-    /// Where waiting calls could not be ended.
+    /// Fails if waiting calls could not be interrupted.
     pub(crate) fn serve(&self, listener: OwnedFd) -> io::Result<()> {
         interruption::prepare()?;
         let listener = Arc::new(Listener::new(listener));
@@ -124,20 +133,19 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Has whoever learns know all.
+    /// Completes the record of a learning run.
     pub(crate) fn conclude(&self) {
         if let Some(learner) = &self.policy.learner {
             learner.conclude();
         }
     }
 
-    /// How many denials had no room on record.
+    /// How many denials did not fit in the record.
     pub(crate) fn unrecorded(&self) -> u64 {
         self.policy.unrecorded()
     }
 
-    /// How often which program made which trapped call, the most frequent first; nothing unless they
-    /// were counted.
+    /// How often each program made each trapped call, the most frequent first. Empty unless calls were counted.
     pub(crate) fn counts(&self) -> Vec<Count> {
         self.counts.as_ref().map(|counts| counts.sorted()).unwrap_or_default()
     }

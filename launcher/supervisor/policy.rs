@@ -1,4 +1,4 @@
-//! The policy of the run, and the record of what it refuses.
+//! The policy of the run, and the record of its denials.
 
 use std::collections::HashSet;
 use std::ffi::CStr;
@@ -20,37 +20,37 @@ use crate::supervisor::vetted_remotes::Vetting;
 use crate::sys::landlock_bounds::StartPlace;
 use crate::sys::memory::Generation;
 
-/// What the supervisor judges by.
+/// The facts by which the supervisor judges.
 #[derive(Debug)]
 pub(crate) struct Policy {
     pub(crate) image: Image<'static>,
     record: File,
-    /// How many denials had no room there.
+    /// How many denials did not fit in the record.
     unrecorded: AtomicU64,
-    /// Who is asked, and what was answered.
+    /// Asks the person, and remembers the answers.
     pub(crate) consent: Arc<Consent>,
     pub(crate) generation: Generation,
     /// The page that the generation is on.
     page: OwnedFd,
-    /// What connections are judged by, if they are.
+    /// The rules for connections, if they are judged.
     pub(crate) network: Option<Network>,
-    /// The cookies of sockets that were handed to the run when it began, if these are known: they are not its own.
+    /// The cookies of sockets handed to the run at its start, if known. They do not count as the run's own.
     pub(crate) handed: Option<HashSet<u64>>,
-    /// Who learns what the run uses, if anybody does.
+    /// Records accesses in a learning run.
     pub(crate) learner: Option<Recorder>,
-    /// Where Landlock lets programs start; `None` where it takes no part.
+    /// Where Landlock lets programs start. `None` if it takes no part.
     pub(crate) starts: Option<Vec<StartPlace>>,
-    /// Whether the program that was typed has been started: before that nothing of the run's own runs.
+    /// Whether the typed program has been started. Before that, only the launcher's code runs.
     pub(crate) begun: AtomicBool,
-    /// Whose turn it is to have a configuration of git vetted.
+    /// Orders the vetting of Git configurations.
     pub(crate) vetting: Vetting,
 }
 
 impl Policy {
-    /// The image lives as long as the process: it is that of its one run.
+    /// Leaks the image, which lives as long as the process and its one run.
     ///
     /// # Errors
-    /// Where the image is damaged.
+    /// Fails if the image is damaged.
     pub(crate) fn new(
         image: Vec<u8>,
         record: File,
@@ -80,14 +80,14 @@ impl Policy {
         })
     }
 
-    /// The page that the processes of the run share, if that is what `path` names: a process whose
-    /// parent closed it asks for it so, and Landlock keeps it from the front's descriptors.
+    /// The page that the processes of the run share, if `path` names it. A process opens this path if its parent closed
+    /// the page. Landlock keeps it from using the front's descriptors.
     pub(crate) fn shared_page(&self, path: &CStr) -> Option<OwnedFd> {
         let asked = path.to_bytes() == self.image.text(Text::SharedPage);
         asked.then(|| self.page.try_clone().ok()).flatten()
     }
 
-    /// Appends to the record, or counts what has no room there. A full disk must not change an answer.
+    /// Appends to the record, or counts the denial if it does not fit. A full disk must not change an answer.
     pub(crate) fn record(&self, denial: &denial::Denial) {
         let has_room = self.record.metadata().is_ok_and(|metadata| metadata.len() <= FULL);
         let recorded = has_room && (&self.record).write_all(&denial.encode()).is_ok();
@@ -96,7 +96,7 @@ impl Policy {
         }
     }
 
-    /// How many denials are not on record.
+    /// How many denials are not in the record.
     pub(crate) fn unrecorded(&self) -> u64 {
         self.unrecorded.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! One trapped call being answered: who made it, what the policy says, and what it is told.
+//! Answers one trapped call: holds its caller, gets the verdict, and chooses the answer.
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -37,7 +37,7 @@ pub(crate) struct Task<'a> {
     waiting: &'a Waiting,
     share: &'a Share<'a>,
     mask: Cell<Option<u32>>,
-    /// What a person consented to in this call that is looked for once more.
+    /// The prompts that a person allowed in this call, which is now judged again.
     consented: RefCell<Vec<Question>>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The same, on record as another call.
+    /// The same call, recorded under another name.
     pub(crate) fn called(&self, call: &'static str) -> Self {
         Self { call, mask: self.mask.clone(), consented: self.consented.clone(), ..*self }
     }
@@ -75,11 +75,11 @@ impl<'a> Task<'a> {
         Argument::read(self.caller, dirfd, address)
     }
 
-    /// To be called when everything was read of the caller that needs the supervisor's own rights,
-    /// and before anything is resolved or done.
+    /// Must be called after all reads about the caller that need the supervisor's own rights, and before anything is
+    /// resolved or done.
     ///
     /// # Errors
-    /// `EPERM` where it cannot act as the caller.
+    /// `EPERM` if the supervisor cannot act as the caller.
     pub(crate) fn begin(&self) -> Result<Acting<'a>, Errno> {
         if !self.hands.are_privileged() || self.is_as_mighty() {
             self.caller.confirm()?;
@@ -91,10 +91,10 @@ impl<'a> Task<'a> {
         self.hands.act_as(&status.identity)
     }
 
-    /// Who the caller is to others here: capabilities mean nothing outside of a namespace of its own making.
+    /// The caller's identity as others here see it. Capabilities in a namespace of its own mean nothing outside.
     ///
     /// # Errors
-    /// `EACCES` where that cannot be told.
+    /// `EACCES` if it is unknown.
     pub(crate) fn status(&self) -> Result<Status, Errno> {
         let mut status = self.caller.status()?;
         if status.identity.capabilities != 0 && !self.shares_namespace() {
@@ -103,16 +103,16 @@ impl<'a> Task<'a> {
         Ok(status)
     }
 
-    /// To be called before anything is made: it shall have the caller's mask.
+    /// Must be called before anything is created, so that it gets the caller's mask.
     ///
     /// # Errors
-    /// `EPERM` where the caller is not whom the supervisor acts as.
+    /// `EPERM` if the supervisor does not act with the caller's identity.
     pub(crate) fn prepare_to_make(&self) -> Result<(), Errno> {
         let mask = if let Some(mask) = self.mask.get() {
             mask
         } else {
             let status = self.caller.status()?;
-            // Without privileges nothing changes, and nothing is to be undone.
+            // Without privileges nothing changes, so there is nothing to undo.
             drop(self.hands.act_as(&status.identity)?);
             status.mask
         };
@@ -120,7 +120,7 @@ impl<'a> Task<'a> {
         Ok(())
     }
 
-    /// Makes a call that may wait for others. It ends when the caller is gone, or is sent a signal.
+    /// Makes a call that may wait for others. It ends when the caller is gone, or receives a signal.
     ///
     /// # Errors
     /// Those of [`Waiting::during`].
@@ -128,11 +128,12 @@ impl<'a> Task<'a> {
         self.waiting.during(&self.caller, || self.share.lend(call))
     }
 
-    /// As [`Self::wait`], on a socket. Where that has a timeout for such calls, a signal ends them for good (`signal(7)`;
-    /// `sock_intr_errno` in `include/net/sock.h`): begun again, they would wait for all of it anew.
+    /// As [`Self::wait`], on a socket. If the socket has a timeout for such calls, a signal ends them for good
+    /// (`signal(7)`, and `sock_intr_errno` in `include/net/sock.h`). A call that began again would wait for the whole
+    /// timeout once more.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::wait`].
     pub(crate) fn wait_for_peer<T>(
         &self,
         socket: &OwnedFd,
@@ -145,15 +146,15 @@ impl<'a> Task<'a> {
         })
     }
 
-    /// connect(2) of a socket of the caller's, to an address of whatever family.
+    /// connect(2) of a socket of the caller's, to an address of any family.
     ///
     /// # Errors
-    /// As there, and those of [`Self::wait_for_peer`].
+    /// Those of connect(2), and those of [`Self::wait_for_peer`].
     pub(crate) fn connect(&self, socket: &OwnedFd, address: &[u8]) -> Result<(), Errno> {
         self.wait_for_peer(socket, Timeout::Send, || actions::connect(socket, address))
     }
 
-    /// Has room for so many descriptors besides those that every call has. To be called while none is held.
+    /// Reserves this many descriptors beyond those of every call. The call must hold none.
     ///
     /// # Errors
     /// Those of [`Share::carry`].
@@ -161,15 +162,16 @@ impl<'a> Task<'a> {
         self.share.carry(count)
     }
 
-    /// Has room for a copy of so many bytes, or as many as there is room for, until what is returned is dropped.
+    /// Reserves memory for a copy of this many bytes, or fewer if not so many are left. Dropping the result releases
+    /// it.
     pub(crate) fn room_to_copy(&self, length: usize) -> Room<'a> {
         self.share.copies().take(length)
     }
 
-    /// Holds what a path leads to, if the policy grants `need` on it.
+    /// Pins the target of a path, if the policy grants `need` on it.
     ///
     /// # Errors
-    /// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
+    /// The kernel's, and `EACCES` or `ENOENT` if the policy denies it.
     pub(crate) fn object(
         &self,
         argument: &Argument<'_>,
@@ -183,7 +185,7 @@ impl<'a> Task<'a> {
     /// As [`Self::object`], judged by `judge`.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::object`].
     pub(crate) fn object_judged(
         &self,
         argument: &Argument<'_>,
@@ -203,7 +205,7 @@ impl<'a> Task<'a> {
         Ok(found)
     }
 
-    /// The path to judge an object by; none for what the caller has already.
+    /// The path by which an object is judged. `None` for an object that the caller already has.
     ///
     /// # Errors
     /// `EACCES` for an object of another process.
@@ -215,8 +217,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// A path that leads nowhere gets the verdict of its spelling, so that a refusal tells nothing
-    /// about what exists.
+    /// Judges a path that leads nowhere by its spelling, so that a denial does not reveal what exists.
     pub(crate) fn nowhere(
         &self,
         argument: &Argument<'_>,
@@ -229,7 +230,7 @@ impl<'a> Task<'a> {
         };
         let subject = Subject::by_route(&path, &route);
         match judge(self.image(), &subject.request()) {
-            // Nobody is asked about what is not there.
+            // A missing path needs no prompt.
             Verdict::Deny(denial) if !denial.ask => self.denied(denial, subject),
             _ => {
                 self.learn_judged(subject, judge);
@@ -238,7 +239,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Where a path that leads nowhere would lead, as far as everybody may see that, and how that is spelled.
+    /// The place that a path which leads nowhere would have, as far as everybody may see it, and its spelling.
     ///
     /// # Errors
     /// As [`Argument::lexical`].
@@ -252,7 +253,7 @@ impl<'a> Task<'a> {
         Ok((place.unwrap_or_else(|| spelled.clone()), spelled))
     }
 
-    /// The path as it reads, with links that were known when the policy was compiled replaced.
+    /// The path as written, with links replaced that were known when the policy was compiled.
     ///
     /// # Errors
     /// As [`Argument::lexical`].
@@ -264,10 +265,10 @@ impl<'a> Task<'a> {
         })
     }
 
-    /// Turns a verdict into the call's result: reports a denial, or asks where a person may lift it.
+    /// Turns a verdict into the call's result. Reports a denial, or asks a person who may lift it.
     ///
     /// # Errors
-    /// `EACCES`, or `ENOENT` in a hidden area; what interrupted the wait for an answer.
+    /// `EACCES`, or `ENOENT` in a hidden area, or the interruption of a prompt.
     pub(crate) fn settle(&self, verdict: Verdict, subject: Subject<'_>) -> Result<(), Errno> {
         match verdict {
             Verdict::Allow => Ok(()),
@@ -275,11 +276,10 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// As [`Self::settle`], for opening: what `judge` says of the subject, with its denial already dealt
-    /// with.
+    /// As [`Self::settle`], for opening. Returns the verdict of `judge`, after handling its denial.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::settle`].
     pub(crate) fn settle_open(
         &self,
         judge: impl Fn(&Image<'_>, &Request<'_>) -> OpenVerdict,
@@ -307,10 +307,10 @@ impl<'a> Task<'a> {
         Err(if answer == Answer::Interrupt { Errno::INTR } else { errno_of(denial) })
     }
 
-    /// What a person says about what the program wants; a consent is put on record.
+    /// Asks a person, and records consent.
     ///
     /// # Errors
-    /// What interrupted the wait for an answer.
+    /// The interruption of the prompt.
     pub(crate) fn ask(
         &self,
         asker: Asker,
@@ -344,12 +344,12 @@ impl<'a> Task<'a> {
         Ok(answer)
     }
 
-    /// How many times a person consented in this call, which is looked at once more for that.
+    /// How many prompts a person allowed in this call. After each one the call is judged again.
     pub(crate) fn consents(&self) -> usize {
         self.consented.borrow().len()
     }
 
-    /// The caller now makes a start to which a person consented, and that ends in executing `image`.
+    /// Notes that the caller makes a start that a person allowed, and that ends in executing `image`.
     pub(crate) fn begin_start(&self, image: &Object) {
         let questions = self.consented.borrow();
         if !questions.is_empty() {
@@ -358,19 +358,19 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// By now a start that a person consented to has come about, or has failed.
+    /// Checks whether a start that a person allowed has succeeded or failed by now.
     pub(crate) fn settle_start(&self, executes: bool) {
         let consent = &self.policy.consent;
         if !consent.is_any_starting() {
             return;
         }
-        // Who is gone executes nothing.
+        // A caller that is gone executes nothing.
         if let Ok(status) = self.caller.status() {
             consent.settle_start((status.process.unsigned_abs(), self.caller.tid()), executes);
         }
     }
 
-    /// A start is asked about together with reading what is started: an interpreter reads its script.
+    /// Adds reading to a prompt about a start, because an interpreter reads its script.
     fn with_reading(&self, denial: Denial, subject: Subject<'_>) -> Denial {
         if !denial.missing.contains(Capabilities::EXECUTE) {
             return denial;
@@ -383,14 +383,14 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Reports a denial; what the caller gets to see.
+    /// Reports a denial. Returns the errno for the caller.
     pub(crate) fn denied(&self, denial: Denial, subject: Subject<'_>) -> Errno {
         self.record(Some(Denial { ask: false, ..denial }), Reason::Rule, subject);
         errno_of(denial)
     }
 
-    /// Tells of a call that failed with `errno` for want of leave to read the caller's memory: its program may be
-    /// executed only (`ptrace(2)`, "dumpable").
+    /// Reports a call that failed with `errno` because the caller's memory may not be read. Its program may only be
+    /// executed (`ptrace(2)`, "dumpable").
     pub(crate) fn tell_if_unreadable(&self, errno: Errno) {
         if errno == Errno::ACCESS && self.caller.hides_memory() && self.caller.confirm().is_ok() {
             let program = program_of(&self.caller);
@@ -398,7 +398,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Reports a refusal that no rule decided.
+    /// Reports a denial that no rule decided.
     pub(crate) fn refused(&self, reason: Reason, subject: Subject<'_>) -> Errno {
         self.record(None, reason, subject);
         Errno::ACCESS
@@ -428,20 +428,20 @@ impl<'a> Task<'a> {
         });
     }
 
-    /// Puts a denial on record, as one of the process that made the call.
+    /// Records a denial under the process that made the call.
     pub(crate) fn tell(&self, denial: denial::Denial) {
         let process = self.caller.status().map_or(self.caller.tid(), |status| status.process);
         self.policy.record(&denial::Denial { pid: process.unsigned_abs(), ..denial });
     }
 
-    /// Whether the caller may do all that the supervisor may: whether it is root as that is. Told at
-    /// less cost than who else it is.
+    /// Whether the caller may do all that the supervisor may, because it is root with the same rights. This costs less
+    /// than reading its full identity.
     fn is_as_mighty(&self) -> bool {
         let brief = Brief::of(self.caller.tid());
         brief.is_ok_and(|brief| self.hands.are_those_of(&brief)) && self.shares_namespace()
     }
 
-    /// Whether capabilities of the caller's are of the supervisor's own user namespace.
+    /// Whether the caller's capabilities belong to the supervisor's own user namespace.
     fn shares_namespace(&self) -> bool {
         self.caller.proc().is_own_user_namespace(self.caller.tid())
     }
@@ -451,7 +451,7 @@ const fn errno_of(denial: Denial) -> Errno {
     if denial.hidden { Errno::NOENT } else { Errno::ACCESS }
 }
 
-/// Whether everything that everybody may see of a path is absent, so that this is no secret.
+/// Whether all of a path that everybody may see is missing, so that its absence is no secret.
 pub(crate) fn is_absent(denial: Denial, path: &[u8], errno: Errno) -> bool {
     if errno != Errno::NOENT || denial.visible == 0 {
         return false;
@@ -462,8 +462,7 @@ pub(crate) fn is_absent(denial: Denial, path: &[u8], errno: Errno) -> bool {
     found.err() == Some(Errno::NOENT)
 }
 
-/// The program that a thread runs, or what it calls itself where it hides that; nothing where that cannot be told
-/// either.
+/// The program that a thread runs. If that is hidden, the name that it gives itself. Empty if both are unknown.
 pub(crate) fn program_of(caller: &Caller<'_>) -> Vec<u8> {
     let link = format!("{}/exe", caller.tid());
     let own_name = || caller.proc().text(caller.tid(), "comm").unwrap_or_default();

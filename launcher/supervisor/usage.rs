@@ -1,4 +1,4 @@
-//! What a learner is told of the calls that the policy allowed.
+//! Records the allowed calls of a learning run.
 
 use std::ffi::CStr;
 use std::time::SystemTime;
@@ -17,17 +17,17 @@ use crate::record::generated_names;
 use crate::record::usage::{self, How, Recorder, Use};
 
 impl Task<'_> {
-    /// Whether anybody learns.
+    /// Whether this is a learning run.
     pub(crate) fn is_lesson(&self) -> bool {
         self.policy.learner.is_some()
     }
 
-    /// Has the learner know what a call took that was allowed.
+    /// Records the rights that an allowed call used.
     pub(crate) fn learn(&self, how: How, path: &[u8], caps: Capabilities) {
         self.learn_pair(how, path, &[], caps);
     }
 
-    /// As [`Self::learn`], of a use of what `judge` asks for.
+    /// As [`Self::learn`], with the rights that `judge` asks for.
     pub(crate) fn learn_judged(
         &self,
         subject: Subject<'_>,
@@ -36,7 +36,7 @@ impl Task<'_> {
         self.learn(How::Used, subject.path, self.taken(subject, judge));
     }
 
-    /// As [`Self::learn_judged`], of a call that was to make an entry, or remove it, by how it ended.
+    /// As [`Self::learn_judged`], for a call to create or delete an entry, with its outcome.
     pub(crate) fn learn_change(
         &self,
         outcome: Result<(), Errno>,
@@ -54,7 +54,7 @@ impl Task<'_> {
         self.learn(how, subject.path, caps);
     }
 
-    /// What a policy without any rule would lack for what `judge` asks for; nothing where nobody learns.
+    /// The rights that `judge` asks for, found with a policy without rules. Empty if this is no learning run.
     fn taken(
         &self,
         subject: Subject<'_>,
@@ -67,8 +67,7 @@ impl Task<'_> {
         }
     }
 
-    /// Has the learner know of an entry where a symbolic link stands now: a rule of its name would be about what
-    /// that leads to.
+    /// Records an entry where a symlink is now. A rule with its name would apply to the link's target.
     pub(crate) fn learn_link(&self, entry: &Entry) {
         let Some(learner) = &self.policy.learner else { return };
         let follows_none = AtFlags::SYMLINK_NOFOLLOW;
@@ -79,19 +78,19 @@ impl Task<'_> {
         }
     }
 
-    /// Has the learner know of a directory whose entries a program read.
+    /// Records a directory whose entries a program read.
     pub(crate) fn learn_listing(&self, path: &[u8]) {
         let Some(learner) = &self.policy.learner else { return };
         learner.add(self.bare_use(How::Listed, path));
     }
 
-    /// Has the learner know of a host, or of what no rule about hosts could allow.
+    /// Records a host, or something that no rule about hosts could allow.
     pub(crate) fn learn_host(&self, how: How, host: &str) {
         let Some(learner) = &self.policy.learner else { return };
         learner.add(self.bare_use(how, host.as_bytes()));
     }
 
-    /// As [`Self::learn`], of a call with two paths.
+    /// As [`Self::learn`], for a call with two paths.
     pub(crate) fn learn_pair(&self, how: How, path: &[u8], other: &[u8], caps: Capabilities) {
         let Some(learner) = &self.policy.learner else { return };
         if !caps.is_empty() {
@@ -105,19 +104,19 @@ impl Task<'_> {
         }
     }
 
-    /// A use of the caller's that takes nothing.
+    /// A use by the caller that needs no rights.
     fn bare_use(&self, how: How, path: &[u8]) -> Use {
         let (path, program) = (path.to_vec(), program_of(&self.caller));
         Use { path, other: Vec::new(), how, bits: 0, drawn: false, program }
     }
 
-    /// Whether the name of what is made at `path` is another each time for what is told in it: by whom, or when.
+    /// Whether the new name at `path` differs each time, because it contains a process number or a time.
     fn is_of_now(&self, path: &[u8]) -> bool {
         self.is_numbered(path) || generated_names::tells_time(usage::name(path), SystemTime::now())
     }
 
-    /// Whether the name of what is made at `path` has the number of the caller's process in it, or of one that
-    /// started it, as a shell's `$$`: any other number is one that people give.
+    /// Whether the new name at `path` contains the number of the caller's process, or of one that started it, as with a
+    /// shell's `$$`. Any other number may be one that people chose.
     fn is_numbered(&self, path: &[u8]) -> bool {
         let own = || self.caller.status().ok().map(|status| status.process);
         let started = |number: u32| {
@@ -127,14 +126,14 @@ impl Task<'_> {
         generated_names::numbers(usage::name(path)).any(started)
     }
 
-    /// Whether what is made at `path` is its owner's alone, under a name that may be drawn.
+    /// Whether the new object at `path` is only for its owner, under a name that may be random.
     fn may_be_drawn(&self, path: &[u8]) -> bool {
         let calls = [PRIVATE, PRIVATE_DIRECTORY].map(CStr::to_bytes);
         calls.contains(&self.call.as_bytes())
             && generated_names::may_be_drawn_for_oneself(usage::name(path))
     }
 
-    /// The process that started another, where that can be told.
+    /// The process that started another, if known.
     fn parent_of(&self, process: i32) -> Option<i32> {
         let status = self.caller.proc().text(process, "status").ok()?;
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
@@ -142,8 +141,8 @@ impl Task<'_> {
     }
 }
 
-/// Whether what was to be removed or moved is there and stays: other things are in it or in its way, it is of another
-/// kind, or the system keeps it.
+/// Whether the entry to delete or move exists and stays. It may not be empty, something may be in its way, its kind may
+/// be wrong, or the system may protect it.
 pub(crate) const fn is_kept(errno: Errno) -> bool {
     matches!(
         errno,

@@ -1,12 +1,12 @@
-//! What vetted writes of git's configuration share.
+//! Shares state between vetted writes of Git's configuration.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Remotes that vetted writes of this run added, each with the file.
+/// The remotes that vetted writes of this run added, each with its file.
 pub(crate) type Added = HashSet<(Vec<u8>, Vec<u8>)>;
 
-/// What vetted writes share. They follow one another: each is held against what the last put in place.
+/// The shared state. Vetted writes run one after the other, because each is compared with the result of the last.
 #[derive(Debug, Default)]
 pub(crate) struct Vetting(Mutex<Added>);
 

@@ -1,6 +1,5 @@
-//! Calls that wait for others: the other end of a fifo, a modem, a peer. A caller that dies or is
-//! sent a signal meanwhile must not leave its thread of the supervisor's waiting for ever, and however
-//! many wait, a thread remains that does not.
+//! Manages calls that wait for others: the other end of a fifo, a modem, a peer. If the caller dies or receives a
+//! signal, its supervisor thread must not wait for ever. However many calls wait, one thread must remain that does not.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,53 +17,53 @@ use crate::sys::notification::Listener;
 use crate::sys::proc::Proc;
 use crate::sys::proc::status::Status;
 
-/// How long a signal to a waiting caller may take to get through.
+/// How long a signal to a waiting caller may take to have effect.
 const TICK: Duration = Duration::from_millis(20);
-/// What looking at one waiting caller may take of that time: with many it takes longer.
+/// The share of that time for one waiting caller. With many callers a round takes longer.
 const LOOK: Duration = Duration::from_micros(100);
 
-/// Nobody needs that many calls that wait at the same time.
+/// More than any run needs at the same time.
 const MOST: usize = 2048;
 
-/// How the kernel is told to make the caller begin its call again after a signal (`ERESTARTSYS`).
+/// Makes the kernel begin the caller's call again after a signal (`ERESTARTSYS`).
 const BEGIN_AGAIN: Errno = Errno::from_raw_os_error(512);
 
-/// The same, whatever the signal's action says of calls (`ERESTARTNOINTR`).
+/// The same, whatever the signal's action says about calls (`ERESTARTNOINTR`).
 const BEGIN_AGAIN_ALWAYS: Errno = Errno::from_raw_os_error(513);
 
-/// Whether a call ended because its caller is not to wait any longer.
+/// Whether a call ended because its caller must not wait any longer.
 pub(crate) fn is_interruption(errno: Errno) -> bool {
     matches!(errno, Errno::INTR | BEGIN_AGAIN | BEGIN_AGAIN_ALWAYS)
 }
 
-/// Who waits for whom: a thread of the supervisor's, and the caller it acts for.
+/// The supervisor's waiting threads, each with the caller it acts for.
 type Waiters = HashMap<Pid, For>;
 
 #[derive(Clone, Copy, Debug)]
 struct For {
     id: u64,
     tid: i32,
-    /// What the caller is told, should the call have been interrupted.
+    /// The errno for the caller if the call was interrupted.
     told: Errno,
-    /// It waits for a person.
+    /// It waits for a person's answer.
     is_asking: bool,
 }
 
-/// All calls that wait at present, and how many threads there are to make some.
+/// All calls that wait now, and the number of answering threads.
 pub(crate) struct Waiting {
     waiters: Mutex<Waiters>,
     changed: Condvar,
     threads: AtomicUsize,
-    /// Somebody looks after those that wait.
+    /// Whether the watching thread runs.
     watched: AtomicBool,
-    /// If no thread answers any more, calls must fail: nothing here keeps the listener.
+    /// Weak, so that nothing here keeps the listener alive: if no thread answers any more, calls must fail.
     listener: Weak<Listener>,
     proc: Arc<Proc>,
     consent: Arc<Consent>,
 }
 
 impl Waiting {
-    /// Nobody waits yet for what `listener` passes on, nor for what `consent` asks.
+    /// For the calls from `listener` and the prompts of `consent`. Nobody waits yet.
     pub(crate) fn new(listener: &Arc<Listener>, proc: Arc<Proc>, consent: Arc<Consent>) -> Self {
         Self {
             waiters: Mutex::default(),
@@ -77,17 +76,17 @@ impl Waiting {
         }
     }
 
-    /// There is one more thread that answers.
+    /// Counts one more answering thread.
     pub(crate) fn join(&self) {
         self.threads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// There is one less.
+    /// Counts one answering thread less.
     pub(crate) fn leave(&self) {
         self.threads.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// How many threads answer.
+    /// The number of answering threads.
     pub(crate) fn threads(&self) -> usize {
         self.threads.load(Ordering::Relaxed)
     }
@@ -95,8 +94,8 @@ impl Waiting {
     /// Makes a call that may wait.
     ///
     /// # Errors
-    /// Those of the call; `ENOMEM` where too many wait already; what makes the caller begin again
-    /// where it was sent a signal.
+    /// Those of the call, and `ENOMEM` if too many wait already. After a signal, the errno that makes the caller begin
+    /// again.
     pub(crate) fn during<T>(
         &self,
         caller: &Caller<'_>,
@@ -105,12 +104,12 @@ impl Waiting {
         self.during_for(caller, false, call)
     }
 
-    /// As [`Self::during`], for an answer of a person: the call does not end by a signal, as it would not without
-    /// the question. That its process is stopped for the question is no reason for the caller to go: it could not
-    /// come back before the question is gone.
+    /// As [`Self::during`], for a person's answer. A signal does not end the call, as it would not without the prompt.
+    /// A stop of its process for the prompt is no reason to interrupt it: it could not return before the prompt is
+    /// gone.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::during`].
     pub(crate) fn during_question<T>(
         &self,
         caller: &Caller<'_>,
@@ -147,8 +146,8 @@ impl Waiting {
         Ok(())
     }
 
-    /// Starts the thread that ends what need not be waited for any more, if that was not done: many a run
-    /// has no call to answer. Not while the calling thread acts for somebody, as it would, too.
+    /// Starts the thread that ends waits which are no longer needed, unless it runs. Many runs need none. Must not be
+    /// called while the current thread acts as a caller, because the new thread would do so, too.
     pub(crate) fn watch(self: &Arc<Self>) {
         if self.watched.swap(true, Ordering::AcqRel) {
             return;
@@ -171,8 +170,8 @@ impl Waiting {
         self.watched.store(thread.is_ok(), Ordering::Release);
     }
 
-    /// Waits until there are waiters and time has passed, and looks at each: what to tell it if it
-    /// shall not wait any longer.
+    /// Waits until there are waiters and time has passed. Then looks at each: `condition` returns the errno for a
+    /// caller that must not wait any longer.
     fn interrupt_where(&self, condition: impl Fn(&For) -> Option<Errno>) {
         let waiters = self.waiters();
         let waiters = self.changed.wait_while(waiters, |waiters| waiters.is_empty());
@@ -184,7 +183,7 @@ impl Waiting {
         }
     }
 
-    /// Under the lock: no thread is interrupted in anything but the waiting that was looked at.
+    /// Holds the lock, so that a thread is only interrupted in the wait that was examined.
     fn interrupt(&self, thread: Pid, told: Errno, seen: &[(Pid, For)]) {
         let mut waiters = self.waiters();
         let Some(waiter) = waiters.get_mut(&thread) else { return };
@@ -194,13 +193,13 @@ impl Waiting {
         }
     }
 
-    /// What to tell a waiting thread that was interrupted, by a signal, by a tracer, or because its process
-    /// stops; `None` where it was not.
+    /// The errno for a thread whose wait was interrupted by a signal, by a tracer, or because its process stops. `None`
+    /// if it was not interrupted.
     ///
-    /// A thread begins its call again only if the kernel interrupted it: told so without that, its program would
-    /// see a number that is no errno. Who waits for an answer sleeps lightly at first. An interruption wakes it,
-    /// and as its call was taken by then it falls asleep again, for deadly signals only
-    /// (`seccomp_do_user_notification` in kernel/seccomp.c): that shows.
+    /// A thread begins its call again only if the kernel interrupted it. If it got that errno without an interruption,
+    /// its program would see a number that is no errno. A thread that waits for an answer first sleeps lightly. An
+    /// interruption wakes it. Because the supervisor has taken its call by then, it sleeps again, and only deadly
+    /// signals wake it (`seccomp_do_user_notification` in kernel/seccomp.c). Its status shows that.
     fn answer_to_interruption(&self, caller: &For) -> Option<Errno> {
         let status = Status::read(&self.proc, caller.tid).ok()?;
         let consent = &self.consent;
@@ -217,5 +216,5 @@ impl Waiting {
     }
 }
 
-/// The stack of a thread: paths are on the heap.
+/// The stack size of a thread. Paths are on the heap.
 pub(crate) const STACK: usize = 256 * 1024;

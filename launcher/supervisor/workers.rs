@@ -1,5 +1,5 @@
-//! The threads that answer. One more is made whenever all are busy, so that no call waits for
-//! another that waits for a third.
+//! The threads that answer calls. If all are busy, another is started. So no call waits for another that waits for a
+//! third.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,14 +21,13 @@ use crate::sys::notification::{Answer, Listener, Notification};
 use crate::sys::proc::Proc;
 use crate::sys::proc::status::Status;
 
-/// Beyond this many, those that have nothing to do end.
+/// Threads beyond this number end when they have nothing to do.
 const IDLE: usize = 4;
-/// How many threads there can be. A program that makes that many calls that wait for something that
-/// the supervisor cannot tell beforehand, such as a page of memory that the program itself provides,
-/// has kept only itself from being answered.
+/// The most threads. A call may wait for something that the supervisor cannot foresee, such as a page of memory that
+/// the program itself provides. A program with so many of those only keeps itself from being answered.
 const MOST: usize = 4096;
 
-/// What the threads share.
+/// The state that the threads share.
 pub(crate) struct Workers {
     pub(crate) listener: Arc<Listener>,
     pub(crate) proc: Arc<Proc>,
@@ -40,7 +39,7 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Has the calling thread be one of them, for as long as it is needed.
+    /// Makes the current thread one of them, as long as it is needed.
     pub(crate) fn join(self: &Arc<Self>) {
         self.waiting.join();
         let _ = self.work();
@@ -50,7 +49,7 @@ impl Workers {
     /// Starts a thread.
     ///
     /// # Errors
-    /// Where there can be none.
+    /// Fails if none can be started.
     fn spawn(self: &Arc<Self>) -> std::io::Result<()> {
         let workers = Arc::clone(self);
         let waiting = Arc::clone(&self.waiting);
@@ -66,7 +65,7 @@ impl Workers {
         thread.map(drop).inspect_err(|_| waiting.leave())
     }
 
-    /// Receives and answers, until nobody calls any more.
+    /// Receives and answers calls until there are no callers left.
     fn work(self: &Arc<Self>) -> Result<(), Errno> {
         interruption::admit();
         let own = Status::read(&self.proc, gettid().as_raw_nonzero().get())?;
@@ -77,8 +76,7 @@ impl Workers {
             let was_last = self.idle.fetch_sub(1, Ordering::Relaxed) == 1;
             let Some(notification) = received else { return Ok(()) };
             if was_last && self.waiting.threads() < MOST {
-                // Without another thread the next call waits until this one is done, and this one may
-                // not wait for others.
+                // Without another thread the next call waits for this one, and this one may not wait for others.
                 let _ = self.spawn();
             }
             self.waiting.watch();
@@ -101,14 +99,14 @@ impl Workers {
         let outcome = dispatch::answer(&task, notification).and_then(|answer| {
             let descriptor = matches!(answer, Answer::Descriptor { .. });
             match self.listener.answer(notification.id, answer) {
-                // Of the caller's table: it is full, for instance.
+                // The caller's descriptor table may be full, for instance.
                 Err(errno) if descriptor && errno != Errno::NOENT => Err(errno),
                 _ => Ok(()),
             }
         });
         if let Err(errno) = outcome {
             task.tell_if_unreadable(errno);
-            // A caller that is gone needs no answer.
+            // The caller may be gone. Then nobody needs an answer.
             let _ = self.listener.fail(notification.id, errno.raw_os_error());
         }
     }

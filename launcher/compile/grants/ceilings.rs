@@ -1,8 +1,8 @@
-//! How much other grants may grant at and below what a person denied. Used by `grants` for rules and what is ready-made,
-//! and by `advice`.
+//! Limits what other grants may grant at and below a path that a person denied. Used by `grants` for rules and built-in
+//! grants, and by `advice`.
 //!
-//! A denial of the command line counts for its path and all below it, except what the command line grants deeper. So
-//! whatever lies below a denial keeps what is granted between the two, and else nothing.
+//! A denial of the command line counts for its path and all below it, except for deeper grants of the command line. So
+//! a path below a denial only keeps the rights granted between the two.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -23,12 +23,12 @@ pub(crate) struct Ceilings<'a> {
 struct Said {
     granted: Capabilities,
     denied: bool,
-    /// Denied by a profile of the person's own, which counts for rules only, and less than an option on the same path.
+    /// Denied by a profile of the person's own. That only counts for rules, and less than an option on the same path.
     rules_denied: bool,
 }
 
 impl<'a> Ceilings<'a> {
-    /// Reads them from the grants of a run in the workspace at `root`, once these are put together.
+    /// Reads them from the complete grants of a run in the workspace at `root`.
     pub(crate) fn of(grants: &'a [Grant], root: &Path) -> Self {
         let mut ceilings = Self::default();
         for grant in grants {
@@ -50,7 +50,7 @@ impl<'a> Ceilings<'a> {
         said.granted = said.granted.union(caps);
     }
 
-    /// Notes a denial of the command line. It outweighs what the command line grants on the same path.
+    /// Notes a denial of the command line. It outweighs grants of the command line on the same path.
     pub(super) fn deny(&mut self, path: &'a Path) {
         *self.at(path) = Said { denied: true, ..Said::default() };
         self.denies = true;
@@ -62,17 +62,18 @@ impl<'a> Ceilings<'a> {
         self.denies = true;
     }
 
-    /// The capabilities that denials of the command line leave on a path. `None` where none is at or above it: all.
+    /// The capabilities that denials of the command line leave on a path. `None` if no denial is at or above it, so all
+    /// are left.
     pub(crate) fn left(&self, path: &Path) -> Option<Capabilities> {
         self.below(path, |said| said.denied)
     }
 
-    /// The capabilities that denials leave of rules on a path.
+    /// The capabilities of rules that denials leave on a path.
     pub(crate) fn left_of_rules(&self, path: &Path) -> Option<Capabilities> {
         self.below(path, |said| said.denied || said.rules_denied)
     }
 
-    /// Narrows a rule or a denial to this. `None` where a denial decides alone.
+    /// Narrows a rule or a denial to this. `None` if a denial decides alone.
     pub(super) fn narrow(&self, mut grant: Grant) -> Option<Grant> {
         if grant.caps.is_empty() {
             let hides_all = self.left(&grant.anchor).is_some_and(Capabilities::is_empty);

@@ -1,4 +1,4 @@
-//! The paths that `-r`, `-w`, `-x` and `--deny` name, resolved. Used by `grants`, which adds them to the other grants.
+//! Resolves the paths of `-r`, `-w`, `-x` and `--deny`. Used by `grants`, which adds them to the other grants.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::error::Failure;
 use crate::host::context::Context;
 use crate::text::quote;
 
-/// Where most programs and libraries are.
+/// The place of most programs and libraries.
 const SYSTEM: &str = "/usr";
 
-/// Paths that flags name, resolved: what they add, or that they deny.
+/// The resolved paths of flags, each with the rights it adds or a denial.
 #[derive(Debug)]
 pub(crate) struct Flags {
     pub(super) paths: BTreeMap<PathBuf, Flag>,
@@ -26,7 +26,7 @@ pub(crate) struct Flags {
     pub(super) led: Vec<Led>,
     /// The directory that `--share-tmp` grants.
     pub(super) shared: Option<PathBuf>,
-    /// Warnings of slips.
+    /// Warnings of likely mistakes.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -39,8 +39,8 @@ pub(crate) struct Flag {
 }
 
 impl Flags {
-    /// Resolves the paths of `-r`, `-w`, `-x` and `--deny` from the working directory. On one path
-    /// they add up, and a denial outweighs them, in whatever order they were typed.
+    /// Resolves the paths of `-r`, `-w`, `-x` and `--deny` from the working directory. Flags on one path add up. A
+    /// denial outweighs them, in whatever order they were typed.
     pub(crate) fn resolve(context: &Context, options: &Options) -> Result<Self, Failure> {
         let read = Capabilities::READ;
         let lists: [(&str, Option<Capabilities>, &[PathBuf]); 4] = [
@@ -97,7 +97,7 @@ impl Flags {
         self.grant_at(|_| true)
     }
 
-    /// Whether one grants something at such a place.
+    /// Whether a flag grants something at a path that `is_meant`.
     pub(super) fn grant_at(&self, is_meant: impl Fn(&Path) -> bool) -> bool {
         self.paths.iter().any(|(anchor, flag)| !flag.caps.is_empty() && is_meant(anchor))
     }
@@ -105,7 +105,7 @@ impl Flags {
     fn add(&mut self, anchor: PathBuf, caps: Option<Capabilities>, text: &str) {
         let flag = self.paths.entry(anchor).or_default();
         let Some(caps) = caps else {
-            // It outweighs the others, and is what to leave out where that shall not be.
+            // The denial outweighs the other flags, so its text is the one to report.
             if !flag.deny {
                 *flag = Flag { deny: true, text: text.to_owned(), ..Flag::default() };
             }
@@ -118,8 +118,8 @@ impl Flags {
         flag.text.push_str(text);
     }
 
-    /// Applies the flags to a ready-made grant at or below one of their paths: what a person typed counts for more than
-    /// what nobody wrote. `None` where they deny it. Below a denial it grants what they grant there.
+    /// Applies the flags to a built-in grant at or below one of their paths. Typed options count for more than built-in
+    /// grants. `None` if they deny it. Below a denial it only grants what the flags grant there.
     pub(super) fn apply(&self, mut grant: Grant, ceilings: &Ceilings<'_>) -> Option<Grant> {
         if self.paths.is_empty() {
             return Some(grant);
@@ -136,7 +136,7 @@ impl Flags {
 }
 
 impl Parts<'_> {
-    /// The bounds that the command line and the person's profiles set to all grants at and below their paths.
+    /// The limits that the command line and the person's profiles set for all grants at and below their paths.
     pub(super) fn ceilings(&self) -> Ceilings<'_> {
         let mut ceilings = Ceilings::default();
         if let Some(shared) = &self.flags.shared {
@@ -158,8 +158,8 @@ impl Parts<'_> {
         ceilings
     }
 
-    /// The names that ready-made grants except below `anchor`. A grant of the command line that stands below a denial leaves
-    /// that excepted, since it names none of it.
+    /// The names that built-in grants exclude below `anchor`. A command-line grant below a denial leaves them excluded,
+    /// since it does not name them.
     pub(super) fn excepted(&self, anchor: &Path) -> Vec<String> {
         let grants = self.tables.iter().flat_map(|table| &table.grants);
         let excepted = grants.filter_map(|grant| {
@@ -170,7 +170,7 @@ impl Parts<'_> {
         excepted.flatten().collect()
     }
 
-    /// Warnings where a denial leaves nothing of the workspace around which it stands, or of the system's programs.
+    /// Warns if a denial leaves nothing of the workspace around it, or of the system's programs.
     pub(super) fn denied_whole(&self) -> Vec<String> {
         let root = &self.workspace.root;
         let ceilings = self.ceilings();
@@ -196,13 +196,13 @@ impl Parts<'_> {
     }
 }
 
-/// A mount of this very command line.
+/// Whether it is a mount of this command line.
 fn is_typed_mount(rule: &Grant) -> bool {
     let is_typed = matches!(&rule.origin, Origin::Rule { layer, .. } if **layer == *TYPED);
     is_typed && matches!(rule.kind, GrantKind::External { .. })
 }
 
-/// Refuses a path of `--deny` that nothing has, and that looks as if something else was meant: it would deny nothing.
+/// Rejects a path of `--deny` that does not exist and looks like a mistake. It would deny nothing.
 fn refuse_slip(path: &Path) -> Result<(), Failure> {
     let shown = quote::path(&path.to_string_lossy());
     let refuse = |advice: &str| {

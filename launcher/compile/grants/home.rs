@@ -1,4 +1,4 @@
-//! The home directory: out of reach but for what is granted in it.
+//! Hides the home directory except for grants in it.
 
 use std::path::Path;
 
@@ -8,10 +8,14 @@ use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use super::{Ceilings, Parts};
 
 impl Parts<'_> {
-    /// The home directory, hidden; not where the workspace contains it, because then it was named
-    /// as the workspace, nor where it is the root directory, which is nobody's home, nor where a profile among `grants`
-    /// is about it. Where nothing is to be hidden it is denied still, if more is granted around it. An option that denies
-    /// it openly, with all around it, decides alone.
+    /// The grant that hides the home directory. If it is not to be hidden, it is still denied if grants around it allow
+    /// more.
+    ///
+    /// There is none in these cases:
+    /// * The workspace contains it, because then it was chosen as the workspace.
+    /// * It is the root directory, which is nobody's home.
+    /// * A profile among `grants` is about it.
+    /// * An option denies it openly with everything around it, and so decides alone.
     pub(super) fn home(&self, grants: &[Grant], ceilings: &Ceilings<'_>) -> Option<Grant> {
         let home = self.options.hidden.as_ref().or(self.context.canonical_home.as_ref())?;
         let nobodys = home.parent().is_none() || home.starts_with(&self.workspace.root);

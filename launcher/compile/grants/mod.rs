@@ -1,5 +1,5 @@
-//! All grants of a run in the order that the image gives meaning to: of two on one anchor the last
-//! wins, else the one with the longest anchor.
+//! Assembles all grants of a run in the order that the image gives meaning to. The longest anchor wins, and on the same
+//! anchor the last grant.
 
 pub(crate) mod ceilings;
 pub(crate) mod flags;
@@ -31,13 +31,13 @@ use crate::host::context::Context;
 use crate::host::workspace::Workspace;
 use crate::sys::child;
 
-/// What the grants of a run are made from.
+/// The parts that the grants of a run are assembled from.
 #[derive(Debug)]
 pub(crate) struct Parts<'a> {
     pub(crate) context: &'a Context,
     pub(crate) workspace: &'a Workspace,
     pub(crate) options: &'a Options,
-    /// The baseline, unless it is left out, and the profiles that were picked.
+    /// The baseline, unless it is left out, and the picked profiles.
     pub(crate) tables: &'a [Resolved],
     pub(crate) flags: &'a Flags,
     pub(crate) tiers: &'a Tiers,
@@ -45,17 +45,17 @@ pub(crate) struct Parts<'a> {
     pub(crate) rules: Vec<Grant>,
     /// The program's private `TMPDIR`, if there is a run.
     pub(crate) temp: Option<&'a Path>,
-    /// The folder of the preload library, which every program of a run reads.
+    /// The directory of the preload library, which every program of a run reads.
     pub(crate) shim: Option<&'a Path>,
-    /// Files and folders of the launcher's own, and what each is for.
+    /// The launcher's own files and directories, each with its purpose.
     pub(crate) control: Vec<(PathBuf, String)>,
 }
 
 impl Parts<'_> {
-    /// Puts the grants together, and says what a person should know of it. Looks at the disk.
+    /// Assembles the grants, and returns warnings with them. Looks at the disk.
     ///
     /// # Errors
-    /// Where a flag leads through a link that programs can make.
+    /// Fails if a flag leads through a link that programs could have created.
     pub(crate) fn assemble(self) -> Result<(Vec<Grant>, Vec<String>), Failure> {
         let grants = self.without(&[])?;
         let root = &self.workspace.root;
@@ -66,7 +66,7 @@ impl Parts<'_> {
         if planted.is_empty() {
             return Ok((grants, warnings));
         }
-        // What is granted anyway nobody gains by a link.
+        // A link adds nothing to rights that are granted anyway.
         let all: Vec<&Led> = planted.iter().map(|planted| planted.led).collect();
         let others = self.without(&all)?;
         let mut left_out = Vec::new();
@@ -94,8 +94,8 @@ impl Parts<'_> {
         }
         merge_equal(&mut grants);
         drop_redundant(&mut grants);
-        // The workspace's rules decide inside it; nothing ready-made narrows or widens them. A person's denials do
-        // narrow them, as they would typed.
+        // Inside the workspace only its own rules grant. Built-in grants neither narrow nor widen them. A person's own
+        // denials narrow them like typed ones.
         grants.retain(|grant| canonical::below(root, &grant.anchor).is_none());
         let ceilings = self.ceilings();
         let mut grants: Vec<Grant> =
@@ -128,8 +128,8 @@ impl Parts<'_> {
         Some(Grant::new(path, caps, GrantKind::Plain, origin))
     }
 
-    /// Flags add to what holds at their path, they take nothing away: `-x .` keeps the workspace
-    /// writable. What holds there may be what a flag on a directory above leaves.
+    /// Flags add to the rights at their path and remove none: `-x .` keeps the workspace writable. Those rights may
+    /// already be limited by a flag on a directory above.
     fn add_flags(
         &self,
         grants: &mut Vec<Grant>,
@@ -153,7 +153,7 @@ impl Parts<'_> {
         Ok(())
     }
 
-    /// Adds flags none of which is on a path below that of another.
+    /// Adds flags that are not on paths below one another.
     fn add_beside(
         &self,
         grants: &mut Vec<Grant>,
@@ -178,8 +178,8 @@ impl Parts<'_> {
         Ok(())
     }
 
-    /// What a person is asked about at a sensitive path, as a broader rule grants it: a flag on the path, about which
-    /// nobody is asked any more, grants what it says (spec §10).
+    /// The rights of a broader rule that need a prompt at a sensitive path. A flag on such a path grants only its own
+    /// rights, without a prompt (spec §10).
     fn asked_as_sensitive(&self, grants: &[Grant], path: &Path) -> Result<Capabilities, Failure> {
         if !self.tiers.is_sensitive(path) {
             return Ok(Capabilities::NONE);
@@ -191,8 +191,8 @@ impl Parts<'_> {
     }
 }
 
-/// Files outside the workspace at `root` that the program receives open can be opened again by name
-/// (`/dev/stdout`), for what they are open for. These are the grants that `grants` lack for it.
+/// The missing grants for inherited open files outside the workspace at `root`. The program may reopen them by name
+/// (`/dev/stdout`) with the same access.
 pub(crate) fn inherited(grants: &[Grant], root: &Path) -> Result<Vec<Grant>, Failure> {
     let open = open_files();
     let paths: Vec<&Path> = open.iter().map(|file| file.path.as_path()).collect();
@@ -211,8 +211,8 @@ pub(crate) fn inherited(grants: &[Grant], root: &Path) -> Result<Vec<Grant>, Fai
     Ok(by_path.into_iter().map(grant).collect())
 }
 
-/// Ready-made grants on one path add up, unless one of them denies it: two profiles may each need
-/// something of the same directory. What a person named is hers, whoever else needs it.
+/// Merges built-in grants on one path by adding them up, unless one of them denies it. Two profiles may each need a
+/// part of the same directory. A grant that a person named stays named, even if other profiles need it, too.
 fn merge_equal(grants: &mut Vec<Grant>) {
     let mut merged: Vec<Grant> = Vec::with_capacity(grants.len());
     let mut places: HashMap<OsString, usize> = HashMap::new();
@@ -236,8 +236,8 @@ fn merge_equal(grants: &mut Vec<Grant>) {
     *grants = merged;
 }
 
-/// Leaves out what is denied where all is hidden anyway: the place that a rule stands on is always seen, and
-/// this is to look absent like the rest.
+/// Drops denials inside a hidden directory. The anchor of a rule is always visible, but these paths are to look absent
+/// like the rest.
 fn drop_hidden(grants: &mut Vec<Grant>) {
     let kinds: HashMap<OsString, bool> = grants
         .iter()
@@ -250,13 +250,13 @@ fn drop_hidden(grants: &mut Vec<Grant>) {
     });
 }
 
-/// Whether it is of a profile that a person wrote and named.
+/// Whether it belongs to a profile that a person wrote and named.
 const fn is_named(origin: &Origin) -> bool {
     matches!(origin, Origin::Profile { named: true, .. })
 }
 
-/// Leaves out ready-made grants that say what the nearest one above says already, as `/usr/bin`
-/// does once `/bin` is resolved; but what a person named is for tool input, too, which the others are not.
+/// Drops built-in grants that only repeat the nearest one above, as `/usr/bin` does once `/bin` is resolved. Keeps
+/// those that a person named, because only they apply to tool input.
 fn drop_redundant(grants: &mut Vec<Grant>) {
     let above: HashMap<OsString, (Capabilities, bool)> = grants
         .iter()
@@ -274,15 +274,15 @@ fn bytes(path: &Path) -> &[u8] {
     std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())
 }
 
-/// A file that is open across exec.
+/// A file that stays open across exec.
 struct Inherited {
     fd: i32,
     path: PathBuf,
     caps: Capabilities,
 }
 
-/// Regular files and devices that the program will find open. Never directories: one descriptor
-/// must not grant a tree.
+/// Regular files and devices that the program will find open. Leaves out directories, because one descriptor must not
+/// grant a tree.
 fn open_files() -> Vec<Inherited> {
     let Ok(open) = fs::read_dir("/proc/self/fd") else { return Vec::new() };
     let one = |name: &str| {
@@ -290,7 +290,7 @@ fn open_files() -> Vec<Inherited> {
         let flags = child::kept_open_for(fd).filter(|flags| flags & libc::O_PATH == 0)?;
         let link = Path::new("/proc/self/fd").join(name);
         let path = fs::read_link(&link).ok().filter(|path| path.is_absolute())?;
-        // A deleted file has a name that leads nowhere, or to another file.
+        // The name of a deleted file leads nowhere, or to another file.
         if link.metadata().ok()?.is_dir() || !path.exists() {
             return None;
         }
@@ -304,7 +304,7 @@ fn open_files() -> Vec<Inherited> {
     open.flatten().filter_map(|entry| one(entry.file_name().to_str()?)).collect()
 }
 
-/// Whether `grants` hold at the anchor of another what that would.
+/// Whether `grants` already hold the rights of another grant at its anchor.
 fn holds(grants: &[Grant], other: &Grant, root: &Path) -> Result<bool, Failure> {
     let image = image_over(grants, None, &[&other.anchor], root)?;
     let image = image::parse_image(&image)?;
@@ -312,8 +312,7 @@ fn holds(grants: &[Grant], other: &Grant, root: &Path) -> Result<bool, Failure> 
     Ok(decide::access(&image, &request, other.caps) == Verdict::Allow)
 }
 
-/// The loaders of programs, as they are named in them. Where `/lib64` is a link the name there often is
-/// one, too.
+/// The loaders as programs name them. Even if `/lib64` is a link, the name in it is often one, too.
 const LOADERS: [&str; 5] = [
     "/lib64/ld-linux-x86-64.so.2",
     "/lib/ld-linux-x86-64.so.2",
@@ -322,8 +321,8 @@ const LOADERS: [&str; 5] = [
     "/lib/ld-musl-aarch64.so.1",
 ];
 
-/// Links that programs go through all the time, so that the image resolves them once: those of the
-/// ready-made tables, those at the top of the tree, the loaders, and the workspace's own spelling.
+/// Links that programs use all the time, so that the image resolves them once. They are those of the built-in tables,
+/// those at the top of the tree, the loaders, and the workspace's own spelling.
 pub(crate) fn aliases(
     workspace: &Workspace,
     tables: &[Resolved],

@@ -1,4 +1,4 @@
-//! What profiles that a person wrote say about the workspace: their denials count there, what they grant does not.
+//! Applies a person's own profiles inside the workspace. Their denials count there, their grants do not.
 
 use jp_confine_policy::build::{Grant, GrantKind};
 use jp_confine_policy::canonical;
@@ -8,19 +8,19 @@ use crate::error::Failure;
 use crate::text::quote;
 
 impl Parts<'_> {
-    /// What these profiles say of places inside the workspace.
+    /// The grants and denials of these profiles inside the workspace.
     pub(super) fn own_inside(&self) -> impl Iterator<Item = &Grant> {
         let own = self.tables.iter().filter(|table| table.own).flat_map(|table| &table.grants);
         own.filter(|grant| canonical::below(&self.workspace.root, &grant.anchor).is_some())
     }
 
-    /// What is denied inside the workspace, where nothing is hidden.
+    /// The denials inside the workspace, where nothing is hidden.
     pub(super) fn denied_inside(&self) -> impl Iterator<Item = Grant> {
         let denied = self.own_inside().filter(|grant| grant.caps.is_empty());
         denied.map(|grant| Grant { kind: GrantKind::Plain, ..grant.clone() })
     }
 
-    /// What would be granted there that `grants` do not, in words. Looks at the disk.
+    /// A warning about their grants in the workspace that `grants` do not include. Looks at the disk.
     pub(super) fn idle(&self, grants: &[Grant]) -> Result<Option<String>, Failure> {
         let mut idle = Vec::new();
         for grant in self.own_inside().filter(|grant| !grant.caps.is_empty()) {

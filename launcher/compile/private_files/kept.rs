@@ -1,7 +1,7 @@
-//! Keeps what a search found for the next runs of the same user. Used by `private_files`.
+//! Caches the result of the search for later runs of the same user. Used by `private_files`.
 //!
-//! It is read again only while each directory is as it was then, and for ten minutes: who changes the mode of a file changes
-//! nothing in its directory.
+//! The cache counts only while each directory is unchanged, and for at most ten minutes. Changing the mode of a file
+//! does not change its directory.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -15,20 +15,21 @@ use rustix::fs::{AtFlags, fstat, statat};
 
 use super::{Found, Version};
 
-/// The file, and what it begins with.
+/// The file's name, and its first line.
 pub(super) const NAME: &str = "private-settings";
 const FORMAT: &str = "jp-confine private settings 1";
 
-/// For so many seconds it counts.
+/// How many seconds it counts.
 const AGE: i64 = 600;
 
-/// A directory that changed less than so many seconds before the search may have changed after it, at the same time.
+/// A directory that changed less than this many seconds before the search may have changed again with the same time
+/// stamp.
 const UNSURE: i64 = 2;
 
-/// A larger file is none of ours.
+/// A larger file is not ours.
 const LARGEST: u64 = 1 << 20;
 
-/// The patterns that were found below the directory, if they are known.
+/// The patterns for the directory, if they are cached.
 pub(super) fn read(ground: &Path, directory: BorrowedFd<'_>) -> Option<Vec<String>> {
     let text = read_own(&ground.join(NAME)).ok()?;
     let (searched, found) = parse(&text)?;
@@ -44,14 +45,14 @@ pub(super) fn read(ground: &Path, directory: BorrowedFd<'_>) -> Option<Vec<Strin
     is_known.then_some(found.patterns)
 }
 
-/// Keeps them, if that can be done.
+/// Caches them if possible.
 pub(super) fn write(ground: &Path, found: &Found) {
     let Some(now) = now() else { return };
     let is_unsure = |(_, version): &(String, Version)| version.changed.0 > now - UNSURE;
     if !found.is_plain || found.directories.is_empty() || found.directories.iter().any(is_unsure) {
         return;
     }
-    // Without it the next run searches, too.
+    // Without the cache the next run searches again.
     let _ = replace(ground, &text_of(now, found));
 }
 
@@ -62,7 +63,7 @@ fn replace(ground: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The text of a file of the user's own that nobody else may write.
+/// The text of a file that belongs to the user and that nobody else may write.
 fn read_own(path: &Path) -> io::Result<String> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -88,7 +89,7 @@ fn text_of(searched: i64, found: &Found) -> String {
     text
 }
 
-/// When was searched, and what was found; nothing where a part is missing.
+/// The time and the result of the search. `None` if a part is missing.
 fn parse(text: &str) -> Option<(i64, Found)> {
     let lines = text.strip_prefix(FORMAT)?.strip_prefix('\n')?.strip_suffix("\nend\n")?;
     let mut lines = lines.split('\n');
@@ -128,7 +129,7 @@ mod tests {
     use crate::compile::private_files::{flags, private_below, search};
     use rustix::fs::{CWD, Mode, openat};
 
-    /// A search as of a while ago.
+    /// A search of directories that have not changed for a while.
     fn settled(dir: &Path) -> Found {
         let mut found = search(openat(CWD, dir, flags(), Mode::empty()).expect("a directory"));
         found.patterns.sort();

@@ -1,4 +1,4 @@
-//! Asks about patterns with which a workspace file would open something outside of the workspace.
+//! Asks about patterns in a workspace file that would open something outside the workspace.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use jp_confine_policy::approvals::Approval;
@@ -11,14 +11,14 @@ use crate::prompt::terminal::Terminal;
 use crate::text::quote;
 
 impl Wide {
-    /// What is known of it, once somebody who can answer was asked; a yes is noted in `store`.
+    /// Whether the pattern is approved, after asking if somebody can answer. Notes a yes in `store`.
     pub(crate) fn approval(
         &self,
         store: &mut Store,
         terminal: Option<&mut Terminal>,
         about: &About<'_>,
     ) -> Approval {
-        // Of another place nobody could be told.
+        // A stem that is not UTF-8 could not be shown.
         let Ok(stem) = Utf8PathBuf::from_path_buf(self.stem.clone()) else {
             return Approval::Unknown;
         };
@@ -31,7 +31,7 @@ impl Wide {
     }
 
     fn words(&self, known: &Approval, stem: &Utf8Path, about: &About<'_>) -> String {
-        // Nothing of it is left out: what it matches is consented to.
+        // Shown in full, because the person consents to all that it matches.
         let (field, text) = (self.tier.field(), quote::path(&self.text));
         let pattern = format!("  {field} = [\"{text}\"]\n");
         let (lead, places, ask) = match known {
@@ -50,7 +50,7 @@ impl Wide {
         format!("jp-confine: {lead}\n{pattern}{places}{effect}{warnings}{REMEMBERED}{ask}")
     }
 
-    /// Who may do what there.
+    /// Lists who gets which rights there.
     fn effect(&self) -> String {
         let caps = self.tier.capabilities();
         let line = |tool| format!("  {}: {caps}\n", scope::holder(tool));
@@ -59,7 +59,7 @@ impl Wide {
     }
 }
 
-/// For how long a yes holds, and for whom.
+/// Says how long a yes holds, and for whom.
 pub(crate) const REMEMBERED: &str = "\
 The target is remembered for this pattern of the list. While it stays the same,
 later runs are not asked, nor those of other tools that get the pattern.

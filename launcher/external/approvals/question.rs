@@ -1,4 +1,4 @@
-//! What a person is asked before a target outside the workspace is approved (spec §8.2).
+//! Asks a person before approving a target outside the workspace (spec §8.2).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,18 +17,18 @@ use crate::output::event_log::Log;
 use crate::prompt::terminal::Terminal;
 use crate::text::quote;
 
-/// An external rule whose target nobody approved.
+/// An external rule with an unapproved target.
 #[derive(Debug)]
 pub(crate) struct Question {
     /// The rule's path, in normal form.
     name: Utf8PathBuf,
-    /// The target that is approved, if it is another one.
+    /// The approved target, if another one was approved.
     previous: Option<PathBuf>,
-    /// Where the rule leads: absolute and canonical.
+    /// The rule's absolute, canonical target.
     target: Utf8PathBuf,
 }
 
-/// What is to be asked before the external ones of `rules` can hold, once for each path.
+/// The questions to ask before the external ones among `rules` can hold. One for each path.
 pub(crate) fn questions(root: &Root, rules: &[FsRule], store: &Store) -> Vec<Question> {
     let mut lookups = Lookups::default();
     let names: BTreeSet<Utf8PathBuf> = rules
@@ -42,7 +42,7 @@ pub(crate) fn questions(root: &Root, rules: &[FsRule], store: &Store) -> Vec<Que
             External::Retargeted { previous, target } => (Some(previous), target),
             _ => return None,
         };
-        // Another target cannot be approved: the wire form, which is JSON, could not carry it.
+        // A target that is not UTF-8 cannot be approved, because the wire form is JSON and could not carry it.
         let target = Utf8PathBuf::from_path_buf(target).ok()?;
         Some(Question { name, previous, target })
     };
@@ -51,8 +51,8 @@ pub(crate) fn questions(root: &Root, rules: &[FsRule], store: &Store) -> Vec<Que
 
 /// Trust on first use: asks the `questions`, and notes each yes in `store`.
 ///
-/// The approval is for the target that was shown: a link that leads elsewhere by the time the rules are
-/// compiled is not approved.
+/// An approval is for the target shown. If a symlink leads elsewhere when the rules are compiled, that target is not
+/// approved.
 pub(crate) fn ask(
     terminal: &mut Terminal,
     about: &About<'_>,
@@ -65,18 +65,18 @@ pub(crate) fn ask(
     }
 }
 
-/// What a question has to show beside the target.
+/// The facts that a question shows besides the target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About<'a> {
     pub(crate) context: &'a Context,
     pub(crate) root: &'a Root,
-    /// Who has which external rules.
+    /// The external rules of the run and of each tool.
     pub(crate) scopes: &'a [Scope],
-    /// Where the answer is put on record.
+    /// The log that records the answer.
     pub(crate) log: Option<&'a Log>,
 }
 
-/// What a yes approves.
+/// The subject of a yes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) kind: Kind,
@@ -85,8 +85,8 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl About<'_> {
-    /// Asks in these `words` whether that may be approved, unless it is by then, be it by another run's question;
-    /// whether it is now. A yes is noted in `store`.
+    /// Asks for approval with these `words`, unless another run's question has brought it by then. Returns whether it
+    /// is approved now. Notes a yes in `store`.
     pub(crate) fn confirm(
         &self,
         terminal: &mut Terminal,
@@ -126,8 +126,8 @@ impl About<'_> {
         text
     }
 
-    /// What a yes to `name` leading to `target` comes to, in this run and in others: who may do what there,
-    /// below `heading`, what to be careful about, and for how long it holds.
+    /// Describes the effect of approving `name` with this `target`, in this run and in others. Lists rights below
+    /// `heading`, then warnings, and how long the approval holds.
     pub(crate) fn effect(&self, heading: &str, name: &Utf8Path, target: &Utf8Path) -> String {
         let mut text = String::new();
         let holders = self.holders(name);
@@ -142,7 +142,7 @@ impl About<'_> {
         text
     }
 
-    /// Who may do what at `name`, one line each.
+    /// Lists who gets which rights at `name`, one line each.
     fn holders(&self, name: &Utf8Path) -> String {
         let mut text = String::new();
         for (scope, caps) in scope::grants_on(self.scopes, name) {
@@ -151,8 +151,8 @@ impl About<'_> {
         text
     }
 
-    /// What makes a target, absolute and canonical, more than a folder beside the workspace: a line for
-    /// each reason.
+    /// Warnings if an absolute, canonical target is more than a directory beside the workspace. One line for each
+    /// reason.
     pub(crate) fn warnings(&self, target: &Utf8Path) -> String {
         let mut text = String::new();
         if self.root.as_path().starts_with(target) {
@@ -168,7 +168,7 @@ impl About<'_> {
     }
 }
 
-/// Where something was approved to lead, and where it leads, a line each.
+/// The approved target and the current one, a line each.
 pub(crate) fn was_and_now(previous: &Path, target: &Utf8Path) -> String {
     let previous = previous.as_os_str().as_bytes();
     let [was, now] = quote::short_names(previous, target.as_str().as_bytes());
@@ -185,7 +185,7 @@ mod tests {
         Scope { tool: tool.map(str::to_owned), rules: vec![rule.with_external(true)] }
     }
 
-    /// The question about `name`, the scratch directory written as `@`.
+    /// The text about `name`, with the scratch directory written as `@`.
     fn question(name: &str, previous: Option<&str>, target: &str) -> String {
         let dir = tempfile::tempdir().expect("a directory");
         let place = dir.path().canonicalize().expect("canonical");
@@ -245,7 +245,7 @@ mod tests {
         assert!(!text.contains('\x1b') && text.contains(r"a\x0aApprove?\x1b[2J"), "{text}");
     }
 
-    /// What stands where a name ends is no part of it, and no name ends where it does not seem to.
+    /// Blanks at the end of a name are visible, and a name never looks shorter than it is.
     #[test]
     fn blanks_in_names_are_seen() {
         for (target, shown) in

@@ -1,4 +1,4 @@
-//! The file of approvals of one workspace (spec §8.1).
+//! Stores the approvals of one workspace in a file (spec §8.1).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Permissions, TryLockError};
@@ -26,57 +26,57 @@ use crate::text::quote;
 
 const FILE: &str = "approvals.json";
 
-/// Whoever changes the file holds the lock on this one.
+/// A process that changes the file holds the lock on this one.
 const LOCK: &str = "approvals.lock";
 
-/// How files begin that are not whole yet. Who writes one holds its lock.
+/// The prefix of unfinished files. Each is locked by its writer.
 const UNFINISHED: &str = ".tmp";
 
-/// How often, and after how long, the lock is tried again: two seconds, to write a small file.
+/// How often, and after how long, to retry the lock: two seconds in total, enough to write a small file.
 const PATIENCE: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What is approved. A link may be called as the approval of a pattern is, so that each has names of its own.
+/// The kind of approval. A link may have the name of an approved pattern, so each kind has its own names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// Where the rule of a path leads: kept under that, in normal form.
+    /// The target of a rule's path, stored under that path in normal form.
     Mount,
-    /// A pattern of one list: kept under the list's name and the pattern's text.
+    /// A pattern of one list, stored under the list's name and the pattern's text.
     Pattern,
 }
 
-/// A rule path or pattern with the target that was approved for it.
+/// A rule path or pattern with its approved target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Members")]
 pub(crate) struct Binding {
-    /// What it is kept under.
+    /// The key: a rule path, or the name of a pattern.
     pub(crate) rule_path: String,
     /// Absolute and canonical.
     pub(crate) canonical_target: Utf8PathBuf,
-    /// When, in RFC 3339 and UTC.
+    /// The time in RFC 3339 and UTC.
     pub(crate) approved_at: String,
-    /// How many of the directories above the link `--mount` made for it.
+    /// How many of the directories above the link `--mount` created for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     made_directories: Option<usize>,
     #[serde(flatten)]
     others: Members,
 }
 
-/// What the file holds; keys that this version does not know are kept.
+/// The content of the file. Keys that this version does not know are kept.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "Members")]
 struct Content {
-    /// Whose approvals these are: the name of a folder here is too short to tell all workspaces apart.
+    /// The workspace that the approvals belong to. The directory's name is too short to tell all workspaces apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace: Option<String>,
     mounts: Vec<Binding>,
-    /// `None` where patterns are among the mounts, as they once were.
+    /// `None` in old files, where patterns are among the mounts.
     patterns: Option<Vec<Binding>>,
     #[serde(flatten)]
     others: Members,
 }
 
-/// An object of the file with its values as they are written: numbers of any size stay what they are.
+/// An object of the file with its values as written, so that numbers of any size survive.
 type Members = BTreeMap<String, Box<RawValue>>;
 
 impl TryFrom<Members> for Binding {
@@ -114,7 +114,7 @@ fn required<T: DeserializeOwned>(
     optional(members, key)?.ok_or_else(|| serde_json::Error::missing_field(key))
 }
 
-/// As [`required`]; `None` where there is none, or `null`.
+/// As [`required`], but `None` if the value is missing or `null`.
 fn optional<T: DeserializeOwned>(
     members: &mut Members,
     key: &str,
@@ -123,27 +123,26 @@ fn optional<T: DeserializeOwned>(
     value.map_or(Ok(None), |value| serde_json::from_str(value.get()))
 }
 
-/// Changes of a file: what is approved under each name, nothing where that was taken back.
+/// Changes of a file: the new approval for each name, or `None` if it is revoked.
 type Changes = BTreeMap<(Kind, String), Option<Binding>>;
 
-/// The approvals of a workspace: those of the file, with changes that are not saved yet.
+/// The approvals of a workspace: those in the file, and changes that are not saved yet.
 #[derive(Debug)]
 pub(crate) struct Store {
-    /// `None` where the user has no place for data.
+    /// `None` if the user has no data directory.
     dir: Option<PathBuf>,
-    /// The workspace, as the file names it.
+    /// The workspace as the file names it.
     workspace: String,
     content: Content,
     changes: Changes,
-    /// What was in the file before changes were published that may not stay.
+    /// The approvals that published changes replaced, kept in case the changes are withdrawn.
     before: Changes,
-    /// Why the file counts as empty although there is one.
+    /// Why an existing file counts as empty.
     pub(crate) warning: Option<String>,
 }
 
 impl Store {
-    /// Reads the approvals of `workspace`. A missing file is an empty one; so is one that cannot be
-    /// used, with a warning.
+    /// Reads the approvals of `workspace`. A missing file counts as empty. An unusable one also does, with a warning.
     pub(crate) fn open(context: &Context, workspace: &Workspace) -> Self {
         let dir = workspace.data_dir(context);
         let workspace = workspace.label();
@@ -167,25 +166,25 @@ impl Store {
         }
     }
 
-    /// What is approved of a kind, in the order of the file.
+    /// The approvals of a kind, in the file's order.
     pub(crate) fn entries(&self, kind: Kind) -> &[Binding] {
         self.content.of(kind)
     }
 
-    /// What is approved under `name`.
+    /// The approval for `name`.
     pub(crate) fn get(&self, kind: Kind, name: &str) -> Option<&Binding> {
         self.content.get(kind, name)
     }
 
-    /// Approves `target`, absolute and canonical, for `name` instead of what was approved for it. Nothing is
-    /// written before [`Self::save`].
+    /// Approves `target`, absolute and canonical, for `name`, and replaces any earlier approval. Nothing is written
+    /// before [`Self::save`].
     pub(crate) fn approve(&mut self, kind: Kind, name: &Utf8Path, target: &Utf8Path) {
         if self.look(kind, name.as_str(), target.as_std_path()) != Approval::Approved {
             self.change(kind, name.as_str(), Some(Binding::now(name, target)));
         }
     }
 
-    /// What is known of `name` and the `target` that it leads to now.
+    /// Whether `name` is approved for its current `target`.
     pub(crate) fn look(&self, kind: Kind, name: &str, target: &Path) -> Approval {
         match self.get(kind, name) {
             None => Approval::Unknown,
@@ -198,12 +197,12 @@ impl Store {
         }
     }
 
-    /// Takes back what is approved for `name`. Nothing is written before [`Self::save`].
+    /// Revokes the approval for `name`. Nothing is written before [`Self::save`].
     pub(crate) fn revoke(&mut self, kind: Kind, name: &Utf8Path) {
         self.change(kind, name.as_str(), None);
     }
 
-    /// Whether the file has it approved by now, which then counts here as well.
+    /// Whether the file approves it by now. If so, that counts here as well.
     pub(crate) fn finds_approved(
         &mut self,
         kind: Kind,
@@ -220,19 +219,18 @@ impl Store {
         true
     }
 
-    /// Has what was approved for the mount `name` since the store was opened count until it is dropped: no
-    /// approval is saved for it, nor left in the file.
+    /// Limits a new approval of the mount `name` to this store's lifetime. It is not saved, and not left in the file.
     pub(crate) fn keep_to_this_run(&mut self, name: &Utf8Path) {
         self.changes.insert((Kind::Mount, name.to_string()), None);
     }
 
-    /// How many of the directories above the link `name` were made for it, as far as that is known.
+    /// How many of the directories above the link `name` were created for it, as far as known.
     pub(crate) fn made_for(&self, name: &Utf8Path) -> usize {
         self.get(Kind::Mount, name.as_str()).and_then(|it| it.made_directories).unwrap_or_default()
     }
 
-    /// Has it known that so many directories were `made` for the link `name`, where its approval is to be saved. Those
-    /// above them that were made for other links are its own, too, be these gone by then.
+    /// Notes how many directories were `made` for the link `name`, if its approval will be saved. Directories above
+    /// them that were created for other links count as well, even if those links are gone by then.
     pub(crate) fn note_made(&mut self, name: &Utf8Path, made: usize) {
         let change = self.changes.get(&(Kind::Mount, name.to_string()));
         let Some(Some(mut entry)) = change.cloned() else { return };
@@ -247,8 +245,8 @@ impl Store {
         self.changes.insert((kind, name.to_owned()), entry);
     }
 
-    /// Writes the changes into the file as it is by now, which others may have changed as well. A file
-    /// that cannot be used is kept beside it.
+    /// Applies the changes to the file as it is by now, since others may have changed it. An unusable file is renamed
+    /// and kept.
     pub(crate) fn save(&mut self) -> Result<(), Failure> {
         self.publish()?;
         self.changes.clear();
@@ -256,7 +254,7 @@ impl Store {
         Ok(())
     }
 
-    /// As [`Self::save`], for others to know of; but what is not saved by then is taken back when this is dropped.
+    /// As [`Self::save`], so that others see the changes. Dropping the store withdraws them unless they were saved.
     pub(crate) fn publish(&mut self) -> Result<(), Failure> {
         if self.changes.is_empty() {
             return Ok(());
@@ -268,7 +266,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes back what was published; what others have changed since is theirs.
+    /// Withdraws the published changes, except those that others have changed since.
     fn withdraw(&mut self) -> Result<(), Failure> {
         let mut before = std::mem::take(&mut self.before);
         if before.is_empty() {
@@ -300,7 +298,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // An approval that stays is one that a person gave.
+        // On failure an approval stays, but a person gave it.
         let _ = self.withdraw();
     }
 }
@@ -322,18 +320,18 @@ impl Binding {
         }
     }
 
-    /// The directories above the link, from the innermost on.
+    /// The directories above the link, innermost first.
     fn directories(&self) -> impl Iterator<Item = &Utf8Path> {
         Utf8Path::new(&self.rule_path).ancestors().skip(1)
     }
 
-    /// Has directories that were `made` for links be its own as well, where it stands in them: they go with the last.
+    /// Also counts directories `made` for other links above this one. They are deleted with the last link.
     fn share(&mut self, made: &BTreeSet<Utf8PathBuf>) {
         let own = self.directories().take_while(|directory| made.contains(*directory)).count();
         self.made_directories = Some(own).filter(|own| *own > 0);
     }
 
-    /// What tells it from others under the same name.
+    /// Tells it from others under the same name.
     fn stamp(&self) -> (&Utf8Path, &str) {
         (&self.canonical_target, &self.approved_at)
     }
@@ -351,7 +349,7 @@ impl Content {
         self.of(kind).iter().find(|entry| entry.rule_path == name)
     }
 
-    /// Makes these changes; those that make it as it was before.
+    /// Applies these changes. Returns the changes that undo them.
     fn apply(&mut self, changes: Changes) -> Changes {
         let mut made = self.made_directories();
         let change = |((kind, name), entry): ((Kind, String), Option<Binding>)| {
@@ -365,7 +363,7 @@ impl Content {
         before
     }
 
-    /// The directories that were made for links, as far as that is known.
+    /// The directories that were created for links, as far as known.
     fn made_directories(&self) -> BTreeSet<Utf8PathBuf> {
         let of = |entry: &Binding| -> Vec<Utf8PathBuf> {
             let made = entry.made_directories.unwrap_or_default();
@@ -374,7 +372,7 @@ impl Content {
         self.mounts.iter().flat_map(of).collect()
     }
 
-    /// Puts `entry` in the place of the one for `name`, or behind all others.
+    /// Replaces the entry for `name` with `entry`, or appends it.
     fn set(&mut self, kind: Kind, name: &str, entry: Option<Binding>) {
         let entries = match kind {
             Kind::Mount => &mut self.mounts,
@@ -389,8 +387,8 @@ impl Content {
         }
     }
 
-    /// With patterns apart from mounts. Where they were not, a mount that is called like one has to be approved
-    /// anew.
+    /// Moves patterns out of the mounts, if they were stored together. A mount with the name of a pattern must then be
+    /// approved again.
     fn parted(mut self) -> Self {
         if self.patterns.is_none() {
             let is_pattern = |entry: &mut Binding| outside_pattern::is_name(&entry.rule_path);
@@ -400,7 +398,7 @@ impl Content {
     }
 }
 
-/// What the file in `dir` holds for `workspace`, or why it cannot be used.
+/// The content of the file in `dir` for `workspace`, or the reason why it is unusable.
 fn read(dir: &Path, workspace: &str) -> Result<Content, String> {
     let text = match files::read_own(&dir.join(FILE)) {
         Ok(text) => text,
@@ -421,7 +419,7 @@ fn read(dir: &Path, workspace: &str) -> Result<Content, String> {
     Ok(content)
 }
 
-/// Makes a `change` to the file of `workspace` in `dir`, which is never seen half written; what came of it.
+/// Applies `change` to the file of `workspace` in `dir` and returns its result. Readers never see a half-written file.
 fn write<T>(dir: &Path, workspace: &str, change: impl FnOnce(&mut Content) -> T) -> io::Result<T> {
     data_dirs::make(dir)?;
     let lock = open_lock(&dir.join(LOCK))?;
@@ -435,7 +433,7 @@ fn write<T>(dir: &Path, workspace: &str, change: impl FnOnce(&mut Content) -> T)
     let outcome = change(&mut content);
     sweep(dir);
     let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(dir)?;
-    // Where files have no locks nobody sweeps.
+    // On a file system without locks, nobody sweeps.
     let _ = file.as_file().try_lock();
     serde_json::to_writer_pretty(&mut file, &content)?;
     file.write_all(b"\n")?;
@@ -444,19 +442,19 @@ fn write<T>(dir: &Path, workspace: &str, change: impl FnOnce(&mut Content) -> T)
     Ok(outcome)
 }
 
-/// Opens the file of the lock, which is made where it is missing.
+/// Opens the lock file. Creates it if it is missing.
 fn open_lock(file: &Path) -> io::Result<File> {
     let lock = files::open_lock(file, true)?;
     let mode = files::LOCK_MODE.as_raw_mode();
     if lock.metadata()?.mode() & 0o7777 != mode {
-        // Once any user could read it. Where files have no modes it is locked all the same.
+        // Older versions let any user read it. On a file system without modes it is still locked.
         let _ = lock.set_permissions(Permissions::from_mode(mode));
     }
     Ok(lock)
 }
 
-/// Locks `lock`, unless others hold it for longer than some `attempts`: a program of root's that may read the folder
-/// could hold it for ever. Then the last writer wins.
+/// Locks `lock`, or goes on without it after this many `attempts`. A root program that may read the directory could
+/// hold it for ever. Then the last writer wins.
 fn wait_for(lock: &File, attempts: u32) -> io::Result<()> {
     for _ in 0..attempts {
         match lock.try_lock() {
@@ -468,18 +466,18 @@ fn wait_for(lock: &File, attempts: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what writers in `dir` left that were ended on the way.
+/// Deletes unfinished files in `dir` whose writers ended early.
 fn sweep(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let is_left = || files::open_own(&entry.path()).is_ok_and(|file| file.try_lock().is_ok());
         if entry.file_name().as_bytes().starts_with(UNFINISHED.as_bytes()) && is_left() {
-            // Another may have removed it by now.
+            // Another process may have deleted it by now.
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// Gives the file in `dir` another name, one that nothing has.
+/// Gives the file in `dir` an unused name.
 fn keep_aside(dir: &Path) -> io::Result<()> {
     let file = dir.join(FILE);
     for number in 1.. {

@@ -1,7 +1,7 @@
-//! What of a mount a person consents to by typing it, and what is asked about (spec §8.3, R10).
+//! Decides which typed mounts are approved without a prompt, and asks about the others (spec §8.3, R10).
 //!
-//! The mount's own rule lasts for one run; its approval is for all rules on that name, in all runs. Where files
-//! grant more there than was typed, typing it is no consent to that.
+//! A mount's own rule lasts for one run. Its approval counts for all rules on that name, in all runs. If files grant
+//! more there than was typed, typing the mount does not approve that.
 
 use jp_confine_policy::Capabilities;
 
@@ -16,8 +16,8 @@ use crate::prompt::terminal::Terminal;
 use crate::text::quote;
 
 impl Mounts {
-    /// The mounts that are asked about: those for whoever runs, and those on whose name files grant more. What was
-    /// approved is not asked about again.
+    /// The mounts to ask about: those for the run itself, and those on whose name files grant more. Approved mounts are
+    /// left out.
     fn open(&self, scopes: &[Scope]) -> impl Iterator<Item = &Mounted> {
         let is_open = |mounted: &&Mounted| mounted.typed.tool.is_none() || mounted.exceeded(scopes);
         self.mounted.iter().filter(|mounted| !mounted.approved).filter(is_open)
@@ -28,7 +28,7 @@ impl Mounts {
         self.open(scopes).next().is_some()
     }
 
-    /// Asks whether mounts are meant.
+    /// Asks whether the person means these mounts.
     pub(crate) fn confirm(
         &self,
         terminal: &mut Terminal,
@@ -50,8 +50,8 @@ impl Mounts {
         Ok(())
     }
 
-    /// Where nobody can be asked: has mounts on whose name files grant more approved for this run alone, in
-    /// which their own rules decide. What a person should know of that.
+    /// Used if nobody can be asked. Approves mounts on whose name files grant more for this run alone, in which their
+    /// own rules decide. Returns warnings about that.
     pub(crate) fn keep_to_this_run(
         &self,
         scopes: &[Scope],
@@ -73,7 +73,7 @@ impl Mounts {
 }
 
 impl Mounted {
-    /// What was typed grants.
+    /// The rights that the typed mount grants.
     fn caps(&self) -> Capabilities {
         self.rule().capabilities()
     }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::cli::mount::Mount;
 
-    /// Whether a mount on `fork`, typed so, is exceeded by this rule of the tool `edit`.
+    /// Whether this rule of the tool `edit` exceeds a mount on `fork` that was typed like this.
     fn exceeded(writable: bool, rule: FsRule) -> bool {
         let typed = Mount {
             tool: Some("edit".to_owned()),

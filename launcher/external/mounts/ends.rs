@@ -1,4 +1,4 @@
-//! The two ends of a mount: its name in the workspace, and its target outside (spec §8.3).
+//! Checks the two ends of a mount: its name in the workspace, and its target outside (spec §8.3).
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use crate::external::control_paths;
 use crate::host::context::Context;
 use crate::text::quote;
 
-/// Storage of the host of tools, where no mount may stand.
+/// Storage of the tools' host, where no mount is allowed.
 const MANAGED: &str = ".jp";
 
-/// Where names and targets are looked up.
+/// The base for looking up names and targets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     pub(crate) context: &'a Context,
@@ -21,13 +21,13 @@ pub(crate) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// The rule path that `typed`, relative to the working directory, means: relative to the workspace
-    /// and in normal form. Where its parents physically are is another question.
+    /// Turns `typed`, relative to the working directory, into a rule path: relative to the workspace and in normal
+    /// form. Does not resolve its parents.
     pub(crate) fn name(&self, typed: &str) -> Result<Utf8PathBuf, String> {
         if typed.starts_with('/') {
             return Err("NAME is absolute; it is relative to the working directory".to_owned());
         }
-        // Seen from `/`, so that `..` may lead through directories above the working directory.
+        // Starts at `/`, so that `..` may pass through directories above the working directory.
         let from_top = self.context.cwd.join(typed);
         let from_top = from_top.strip_prefix("/").unwrap_or(&from_top);
         let outside =
@@ -47,7 +47,7 @@ impl Place<'_> {
         Ok(name)
     }
 
-    /// What of an absolute path follows the workspace, which a link may stand for (spec §4.3).
+    /// The part of an absolute path below the workspace, which a symlink may stand for (spec §4.3).
     fn below_root<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         let root = self.root.as_path();
         let is_root = |dir: &&Path| dir.canonicalize().is_ok_and(|dir| dir == root);
@@ -55,13 +55,13 @@ impl Place<'_> {
         canonical::below(root, path).or_else(through_link)
     }
 
-    /// Whether the product keeps something of its own at `path`, below it, or above it.
+    /// Whether the product keeps a file of its own at `path`, below it, or above it.
     fn is_controlled(&self, path: &Path) -> bool {
         let control = control_paths::control(self.context, self.root, &[]);
         control.iter().any(|(own, _)| own.starts_with(path) || path.starts_with(own))
     }
 
-    /// What `typed`, relative to the working directory and perhaps below `~`, leads to: canonical,
+    /// The target of `typed`, relative to the working directory and perhaps below `~`. The result is canonical,
     /// existing, and outside the workspace.
     pub(crate) fn target(&self, typed: &Path) -> Result<Utf8PathBuf, String> {
         let typed = self.expanded(typed)?;
@@ -77,7 +77,7 @@ impl Place<'_> {
             .map_err(|path| format!("{} is not UTF-8, as rules are", quote::place(&path)))
     }
 
-    /// `~` and `~/…` from the home directory; whatever else begins with `~` is a name.
+    /// Replaces `~` and `~/…` with the home directory. Any other leading `~` is part of a name.
     fn expanded(&self, typed: &Path) -> Result<PathBuf, String> {
         let Ok(rest) = typed.strip_prefix("~") else { return Ok(typed.to_owned()) };
         let home = self.context.homes.user.as_ref().ok_or("`~` means nothing: HOME is not set")?;
@@ -93,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory with `ws/sub`, `out/dir`, `out/file`, and links `up` to `out`, `to` to `ws`, `home` being `out`.
+    /// A directory with `ws/sub`, `out/dir`, `out/file`, and symlinks `up` to `out` and `to` to `ws`. `home` is `out`.
     struct Tree {
         dir: tempfile::TempDir,
         top: PathBuf,
@@ -125,7 +125,7 @@ mod tests {
             self.with(cwd, |place| place.name(typed)).map(Utf8PathBuf::into_string)
         }
 
-        /// The target below the tree, or what is wrong with it.
+        /// The target below the tree, or the error.
         fn target(&self, cwd: &str, typed: &Path) -> Result<String, String> {
             let top = format!("{}/", self.top.display());
             let short = |text: String| text.replace(&top, "");

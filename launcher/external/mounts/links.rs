@@ -1,7 +1,7 @@
-//! Making and removing the links of mounts, all of them or none (R12).
+//! Creates and deletes the symlinks of mounts, all of them or none (R12).
 //!
-//! The root of the workspace is held, and every name is reached from there without following a link: a
-//! parent that is one could put the link anywhere.
+//! The workspace root is pinned, and every name is reached from there without following a symlink. A symlink as a
+//! parent could put the link anywhere.
 
 use std::ffi::CString;
 use std::io;
@@ -12,23 +12,23 @@ use jp_confine_policy::canonical::Root;
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-/// What stands at the name of a link.
+/// The kind of object at the name of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// Nothing.
     Missing,
     /// A symbolic link, wherever it leads.
     Link,
-    /// Something that is not for mounts to touch.
+    /// Anything else, which mounts must not touch.
     Other,
 }
 
-/// Links made and removed, which [`Self::keep`] makes final; else they are taken back.
+/// Links that were created and deleted. [`Self::keep`] makes that final, otherwise dropping this undoes it.
 #[derive(Debug)]
 pub(crate) struct Links {
     root: OwnedFd,
     done: Vec<Step>,
-    /// Directories that go where they are empty in the end, each with the one that it is in; inner ones first.
+    /// Directories to delete in the end if they are empty, each with its parent. Inner ones come first.
     left: Vec<(OwnedFd, String)>,
 }
 
@@ -41,7 +41,7 @@ enum Step {
 }
 
 impl Links {
-    /// Holds the root of the workspace.
+    /// Pins the workspace root.
     pub(crate) fn of(root: &Root) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self {
@@ -51,8 +51,7 @@ impl Links {
         })
     }
 
-    /// What stands at `name`, in normal form. Fails where its parents are no directories, as a link to
-    /// one is none.
+    /// The kind of object at `name`, in normal form. Fails if a parent is no directory, or is a symlink.
     pub(crate) fn entry(&self, name: &Utf8Path) -> io::Result<Entry> {
         let (parents, last) = split(name)?;
         let mut dir = self.root.try_clone()?;
@@ -70,9 +69,9 @@ impl Links {
         }
     }
 
-    /// Makes the link `name` to `target`, with the directories above it that are missing; how many these are, with
-    /// those in them that another run has made meanwhile. A link that leads there by now is as good: another run may
-    /// have mounted the same.
+    /// Creates the link `name` to `target` with its missing parents. Returns how many were missing, including those
+    /// below them that another run has created meanwhile. If a link to `target` is there by now, that is fine: another
+    /// run may have mounted the same.
     pub(crate) fn make(&mut self, name: &Utf8Path, target: &Utf8Path) -> io::Result<usize> {
         let (parents, last) = split(name)?;
         let mut made = 0;
@@ -100,7 +99,7 @@ impl Links {
         Ok(made)
     }
 
-    /// Makes the directory `name` in `dir`, unless another run does meanwhile; whether it was made here.
+    /// Creates the directory `name` in `dir`, and returns true, unless another run creates it first.
     fn make_directory(&mut self, dir: &OwnedFd, name: &str) -> io::Result<bool> {
         let outcome = fs::mkdirat(dir, name, Mode::from_raw_mode(0o777));
         if outcome == Err(Errno::EXIST) {
@@ -111,8 +110,8 @@ impl Links {
         Ok(true)
     }
 
-    /// Removes the link `name`, whose entry was [`Entry::Link`], and if nothing else is in them then so many of the
-    /// `directories` above it, which were made for it.
+    /// Deletes the link `name`, whose entry was [`Entry::Link`]. Also deletes this number of `directories` above it,
+    /// which were created for it, if they are otherwise empty.
     pub(crate) fn remove(&mut self, name: &Utf8Path, directories: usize) -> io::Result<()> {
         let (parents, last) = split(name)?;
         let mut dir = self.root.try_clone()?;
@@ -122,7 +121,7 @@ impl Links {
             above.push((dir, parent.to_owned()));
             dir = below;
         }
-        // Which fails where it is no link, or not any more.
+        // Fails if it is no symlink (any more).
         let text = fs::readlinkat(&dir, last, Vec::new())?;
         fs::unlinkat(&dir, last, AtFlags::empty())?;
         self.done.push(Step::Removed(dir, last.to_owned(), text));
@@ -130,11 +129,11 @@ impl Links {
         Ok(())
     }
 
-    /// Leaves everything as it is now, but for directories that are of no use any more.
+    /// Makes the changes final, and deletes the empty directories.
     pub(crate) fn keep(&mut self) {
         self.done.clear();
         for (dir, name) in self.left.drain(..) {
-            // One that is in use is not empty.
+            // A directory in use is not empty, so this fails.
             let _ = fs::unlinkat(&dir, name, AtFlags::REMOVEDIR);
         }
     }
@@ -143,7 +142,7 @@ impl Links {
 impl Drop for Links {
     fn drop(&mut self) {
         for step in self.done.drain(..).rev() {
-            // What somebody else has changed meanwhile is theirs.
+            // Changes by others in the meantime are left alone.
             let _ = match step {
                 Step::MadeDirectory(dir, name) => fs::unlinkat(&dir, name, AtFlags::REMOVEDIR),
                 Step::Made(dir, name) => fs::unlinkat(&dir, name, AtFlags::empty()),
@@ -153,20 +152,20 @@ impl Drop for Links {
     }
 }
 
-/// The directories above the last component of `name`, and that.
+/// The directories above the last component of `name`, and that component.
 fn split(name: &Utf8Path) -> io::Result<(impl Iterator<Item = &str>, &str)> {
     let last = name.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let parents = name.parent().unwrap_or(Utf8Path::new("")).components();
     Ok((parents.map(|parent| parent.as_str()), last))
 }
 
-/// Whether the link `name` in `dir` is one as is made for `target`.
+/// Whether `name` in `dir` is a link like the one created for `target`.
 fn leads_to(dir: &OwnedFd, name: &str, target: &Utf8Path) -> bool {
     fs::readlinkat(dir, name, Vec::new())
         .is_ok_and(|text| text.as_bytes() == target.as_str().as_bytes())
 }
 
-/// The directory `name` in `dir`, which is there itself and no link.
+/// Opens the directory `name` in `dir`. Fails on a symlink.
 fn enter(dir: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
@@ -180,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// A workspace `ws`, beside it `out`.
+    /// A workspace `ws`, and `out` beside it.
     struct Tree {
         dir: tempfile::TempDir,
     }

@@ -1,8 +1,7 @@
-//! Folders outside the workspace, linked into it and granted by a word on the command line
-//! (spec §8.3, §8.4).
+//! Mounts: directories outside the workspace, linked into it and granted on the command line (spec §8.3, §8.4).
 //!
-//! Everything is checked before anything is changed: [`Mounts::check`] looks, [`Mounts::confirm`] asks,
-//! [`Mounts::link`] acts. The rules hold for one run; the link and its approval stay.
+//! Everything is checked before anything changes: [`Mounts::check`] looks, [`Mounts::confirm`] asks, [`Mounts::link`]
+//! acts. The rules hold for one run. The link and its approval stay.
 
 mod consent;
 pub(crate) mod ends;
@@ -32,23 +31,23 @@ use crate::host::workspace::Workspace;
 use crate::output::event_log::Log;
 use crate::text::quote;
 
-/// What the command line asks of mounts.
+/// The command line's request about mounts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) context: &'a Context,
     pub(crate) workspace: &'a Workspace,
     pub(crate) root: &'a Root,
     pub(crate) options: &'a Options,
-    /// Where answers are put on record.
+    /// The log that records answers.
     pub(crate) log: Option<&'a Log>,
 }
 
-/// The same, found to be possible.
+/// A request that was found to be possible.
 #[derive(Debug, Default)]
 pub(crate) struct Mounts {
-    /// Rules, links and approvals that go; in normal form.
+    /// Names whose rules, links and approvals go, in normal form.
     gone: BTreeSet<Utf8PathBuf>,
-    /// Which of them are links that lead outside, and how many directories above were made for each.
+    /// The links among them that lead outside, and how many directories above were created for each.
     unlinked: Vec<(Utf8PathBuf, usize)>,
     mounted: Vec<Mounted>,
 }
@@ -61,16 +60,16 @@ struct Mounted {
     name: Utf8PathBuf,
     /// Canonical and outside the workspace.
     target: Utf8PathBuf,
-    /// Whether the link is there already.
+    /// Whether the link exists already.
     linked: bool,
     /// Whether the target was approved before.
     approved: bool,
-    /// The other target that was.
+    /// The other target that was approved before.
     previous: Option<Utf8PathBuf>,
 }
 
 impl Mounts {
-    /// Checks all that is asked for, and changes nothing. `scopes` are those of the run and of every tool.
+    /// Checks the whole request, and changes nothing. `scopes` are those of the run and of every tool.
     pub(crate) fn check(
         asked: &Asked<'_>,
         layers: &Layers,
@@ -102,13 +101,13 @@ impl Mounts {
         Ok(mounts)
     }
 
-    /// Whether nothing is asked for.
+    /// Whether nothing is requested.
     pub(crate) fn is_empty(&self) -> bool {
         self.gone.is_empty() && self.mounted.is_empty()
     }
 
-    /// Removes and makes the links; dropped instead of kept, the result takes all of it back. The `store` gets to
-    /// know which directories are theirs.
+    /// Deletes and creates the links. Dropping the result instead of keeping it undoes all. Notes in `store` which
+    /// directories belong to the links.
     pub(crate) fn link(&self, root: &Root, store: &mut Store) -> Result<Links, Failure> {
         let mut links = Links::of(root)?;
         for (name, directories) in &self.unlinked {
@@ -125,7 +124,7 @@ impl Mounts {
         Ok(links)
     }
 
-    /// Brings `store` up to date: what was typed is approved, what was taken back is not.
+    /// Updates `store`: approves the typed mounts, and revokes those that go.
     pub(crate) fn approve(&self, store: &mut Store) {
         for name in &self.gone {
             store.revoke(Kind::Mount, name);
@@ -135,7 +134,7 @@ impl Mounts {
         }
     }
 
-    /// What a question about the policy cannot show, because only a run makes links.
+    /// Notes on mounts that a query about the policy cannot show, because only a run creates links.
     pub(crate) fn missing_links(&self) -> impl Iterator<Item = String> {
         self.unlinked_yet().map(|mounted| {
             format!(
@@ -151,7 +150,7 @@ impl Mounts {
     }
 }
 
-/// The options that mean the same mounts to a run that begins in the root of the workspace.
+/// The options for the same mounts in a run that starts in the workspace root.
 pub(crate) fn from_root(place: Place<'_>, mounts: &[Mount]) -> Result<Vec<OsString>, Failure> {
     let mut words = Vec::new();
     for mount in mounts {
@@ -164,7 +163,7 @@ pub(crate) fn from_root(place: Place<'_>, mounts: &[Mount]) -> Result<Vec<OsStri
     Ok(words)
 }
 
-/// A mount is for the tool that runs, and tools that do not run here are held by nobody (spec §2.6).
+/// A mount must be for the tool that runs. Tools that do not run here are not confined (spec §2.6).
 fn check_tool(mount: &Mount, running: Option<&str>, layers: &Layers) -> Result<(), Failure> {
     if let Some(tool) = &mount.tool
         && Some(tool.as_str()) != running
@@ -185,17 +184,17 @@ fn check_tool(mount: &Mount, running: Option<&str>, layers: &Layers) -> Result<(
     Ok(())
 }
 
-/// Looks at one word of the command line after the other.
+/// Checks the words of the command line one by one.
 struct Checker<'a> {
     place: Place<'a>,
     here: &'a Here,
     links: Links,
-    /// The names of the mounts that there are, of whatever tool.
+    /// The names of all known mounts, of any tool.
     known: BTreeSet<Utf8PathBuf>,
 }
 
 impl Checker<'_> {
-    /// The names that a `--no-mount` takes away.
+    /// The names that a `--no-mount` removes.
     fn gone(&self, unmount: &Unmount, store: &Store) -> Result<BTreeSet<Utf8PathBuf>, Failure> {
         let Unmount::Named(typed) = unmount else { return Ok(self.known.clone()) };
         let option = format!("--no-mount {}", quote::path(typed));
@@ -214,15 +213,14 @@ impl Checker<'_> {
         Err(Failure::advised(format!("{option}: there is no such mount"), there_are))
     }
 
-    /// The `name` as it is typed here.
+    /// The `name` as it would be typed here.
     fn typed(&self, name: &Utf8Path) -> String {
         self.here.name(name.as_str()).unwrap_or_else(|| name.to_string())
     }
 
-    /// Whether `name` is a link, and not one that stays inside, which is somebody's for another
-    /// purpose.
+    /// Whether `name` is a symlink that does not lead inside. One that does serves another purpose.
     fn leads_outside(&self, name: &Utf8Path) -> bool {
-        // The name of an approval may be anything: people write the file too.
+        // The name in an approval may be anything, because people can edit the file.
         let entry = self.links.entry(name).unwrap_or(Entry::Missing);
         let root = self.place.root;
         let found = Lookups::default().resolve(root, name.as_std_path(), Op::Content);
@@ -254,7 +252,7 @@ impl Checker<'_> {
         Ok(Mounted { typed: mount.clone(), name, target, linked, approved, previous })
     }
 
-    /// Whether the link `name` leads to `target`; that it leads elsewhere is an error.
+    /// Whether the link `name` leads to `target`. Fails if it leads elsewhere.
     fn has_target(&self, name: &Utf8Path, target: &Utf8Path) -> Result<bool, Why> {
         let shown = quote::path(name.as_str());
         let found = Lookups::default().resolve(self.place.root, name.as_std_path(), Op::Content);
@@ -273,7 +271,7 @@ impl Checker<'_> {
     }
 }
 
-/// Why a mount cannot be, and what to do instead.
+/// Why a mount is impossible, and what to do instead.
 #[derive(Debug)]
 struct Why {
     what: String,
@@ -281,7 +279,7 @@ struct Why {
 }
 
 impl Why {
-    /// What the system says of the way to a name.
+    /// Explains an error on the way to a name.
     fn of_name(error: &io::Error) -> Self {
         let is_link = error.raw_os_error() == Some(libc::ELOOP);
         if is_link || error.kind() == io::ErrorKind::NotADirectory {
@@ -305,7 +303,7 @@ impl From<String> for Why {
     }
 }
 
-/// As it was typed, but for the mode that goes without saying.
+/// The mount as typed, without the default mode.
 impl fmt::Display for Mount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(tool) = &self.tool {
@@ -316,7 +314,7 @@ impl fmt::Display for Mount {
     }
 }
 
-/// What external rules, also those of tools, and approvals of mounts name, in normal form.
+/// The names of external rules, including those of tools, and of approved mounts. In normal form.
 pub(crate) fn names(scopes: &[Scope], store: &Store) -> BTreeSet<Utf8PathBuf> {
     let rules = scopes.iter().flat_map(|scope| &scope.rules);
     let approved = store.entries(Kind::Mount).iter().map(|entry| (&entry.rule_path).into());

@@ -1,4 +1,4 @@
-//! The rules of mounts among those of a run (spec §8.3, §8.4). No I/O.
+//! Merges the rules of mounts into those of a run (spec §8.3, §8.4). Does no I/O.
 
 use std::sync::Arc;
 
@@ -7,14 +7,15 @@ use jp_confine_policy::{Capabilities, Capability};
 
 use super::{Mounted, Mounts};
 
-/// Where the rule comes from that stands for the last one that went.
+/// The source of the rule that replaces the last one when it goes.
 const LEFT: &str = "left by --no-mount";
 
 impl Mounts {
-    /// The run's `rules` without those that go and with those of the mounts; `None` where nothing is
-    /// declared. Where that is so without the mounts the workspace grants what is `undeclared`.
+    /// The run's `rules` without those that go, plus those of the mounts. `None` if nothing is declared. If nothing
+    /// would be declared without the mounts, the workspace also gets the `undeclared` rights.
     ///
-    /// Nobody loses by a mount what they had without rules, nor gains by losing the last one (R13, R14).
+    /// So a mount takes away no rights that a run has without rules. Losing the last rule grants none either (R13,
+    /// R14).
     pub(crate) fn among(
         &self,
         rules: Option<Vec<FsRule>>,
@@ -53,7 +54,7 @@ impl Mounted {
     }
 }
 
-/// A rule that grants this in the whole workspace.
+/// A rule that grants these rights in the whole workspace.
 fn whole(caps: Capabilities) -> FsRule {
     caps.iter().fold(FsRule::new("."), |rule, capability| rule.with(capability, true))
 }
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
     use crate::cli::mount::Mount;
 
-    /// `PATH:LETTERS`, `!` instead of `:` for external rules.
+    /// `PATH:LETTERS`, with `!` instead of `:` for external rules.
     fn rule(text: &str) -> FsRule {
         let external = text.contains('!');
         let (path, letters) = text.split_once([':', '!']).expect("a path and its capabilities");
@@ -92,7 +93,7 @@ mod tests {
         rule
     }
 
-    /// What becomes of `rules` when those named in `gone` go and `mounts`, `NAME` or `NAME:rw`, come.
+    /// The result for `rules` when those named in `gone` go and `mounts`, `NAME` or `NAME:rw`, are added.
     fn among(rules: &str, gone: &str, mounts: &str) -> String {
         let names = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let mounted = names(mounts).into_iter().map(|word| {
@@ -129,13 +130,13 @@ mod tests {
     fn rules_with_mounts() {
         for (rules, gone, mounts, outcome) in [
             ("", "", "", "undeclared"),
-            // What a run may do without rules stays, execute included, once.
+            // The rights of a run without rules stay, including execute. They are listed once.
             ("", "", "fork", ".:rcude fork!r"),
             ("", "", "fork:rw", ".:rcude fork!rcud"),
             ("", "", "a b:rw", ".:rcude a!r b!rcud"),
-            // Who has declared rules has chosen.
+            // Declared rules are a choice, so nothing is added.
             ("src:r", "", "fork", "src:r fork!r"),
-            // The same rule once; another one behind it.
+            // An equal rule is not repeated. A different one is appended.
             ("", "", "fork fork", ".:rcude fork!r"),
             ("fork!ro", "", "fork", "fork!r"),
             ("./fork/!ro", "", "fork", "./fork/!r fork!r"),
@@ -144,13 +145,13 @@ mod tests {
             ("fork!r", "", "fork:rw", "fork!r fork!rcud"),
             ("fork!ro fork!", "", "fork", "fork!r fork! fork!r"),
             ("fork:r", "", "fork", "fork:r fork!r"),
-            // What goes, and never the last restriction.
+            // Rules go, but never the last restriction.
             ("src:r fork!r", "fork", "", "src:r"),
             ("src:r ./x/../fork!r other!r", "fork", "", "src:r other!r"),
             ("fork!r", "fork", "", ".:"),
             ("fork:r", "fork", "", "fork:r"),
             ("", "fork", "", "undeclared"),
-            // Another target in the place of the old one.
+            // Another target replaces the old one.
             ("fork!r", "fork", "fork", ".: fork!r"),
             ("", "fork", "fork", ".:rcude fork!r"),
         ] {

@@ -1,4 +1,4 @@
-//! Links that `--mount` left with their approvals (spec §8.3), and that no rule of this run is about.
+//! Finds approved links that `--mount` left (spec §8.3) and that no rule of this run names.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ use crate::cli::mount::Mount;
 use crate::external::approvals::store::{Kind, Store};
 use crate::host::invocation::Here;
 
-/// One of them.
+/// One such link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Idle {
     /// Canonical.
     pub(crate) target: PathBuf,
-    /// Of the link, workspace-relative.
+    /// The link's path, relative to the workspace.
     pub(crate) name: String,
-    /// What `--mount` takes to have it again, as typed in the working directory.
+    /// The value of `--mount` to use it again, as typed in the working directory.
     pub(crate) word: PathBuf,
 }
 
-/// Those of the workspace `root` that lead where they were approved to, named for a person who stands `here`. Looks at
-/// the disk.
+/// The unused links of the workspace `root` that still lead to their approved target. Names are as typed `here`. Looks
+/// at the disk.
 pub(crate) fn idle(root: &Root, here: &Here, store: &Store, grants: &[Grant]) -> Vec<Idle> {
     let is_ruled = |name: &str| {
         let names = |grant: &Grant| matches!(&grant.kind, GrantKind::External { lexical_path } if lexical_path == name);
@@ -44,13 +44,13 @@ pub(crate) fn idle(root: &Root, here: &Here, store: &Store, grants: &[Grant]) ->
         .collect()
 }
 
-/// What `--mount` takes, for a person who stands `here`, to have the link `name` lead to `target`.
+/// The value of `--mount`, as typed `here`, that makes the link `name` lead to `target`.
 pub(crate) fn word(name: &str, target: &Path, here: &Here) -> Option<OsString> {
     let (name, path) = (here.name(name)?, target.to_owned());
     Some(shortest(&Mount { tool: None, name, path, writable: false }))
 }
 
-/// The word that is read as this, without the mode where that goes without saying.
+/// The shortest word with this meaning, without the default mode.
 fn shortest(mount: &Mount) -> OsString {
     let mut word = OsString::from(format!("{}=", mount.name));
     word.push(&mount.path);

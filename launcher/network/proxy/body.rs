@@ -1,20 +1,19 @@
-//! The body of a request, sent on as far as it goes and no further: what came behind would be a request of
-//! its own, which nobody has judged.
+//! Forwards the body of a request, and nothing after it. Later bytes would form a request that nobody has judged.
 
 use std::io::{self, BufRead, Read as _, Write};
 
 use super::head::Body;
 
-/// The longest line about a chunk, and of what may follow the last one.
+/// The longest line about a chunk, and the longest line after the last one.
 const LINE: u64 = 4096;
-/// So many lines may follow the last chunk.
+/// The most lines after the last chunk.
 const TRAILERS: usize = 128;
 
 impl Body {
-    /// Sends the body on.
+    /// Forwards the body.
     ///
     /// # Errors
-    /// Where it has no form, or one of both ends is gone.
+    /// Fails if it is malformed, or if either end is gone.
     pub(super) fn send_on(self, from: &mut impl BufRead, to: &mut impl Write) -> io::Result<()> {
         match self {
             Self::Length(length) => exactly(length, from, to),

@@ -1,4 +1,4 @@
-//! The head of a request to a proxy (RFC 9112), and the one that is sent on.
+//! Parses the head of a request to the proxy (RFC 9112), and builds the one to forward.
 
 use std::io::Read;
 
@@ -7,15 +7,16 @@ use url::Url;
 
 use crate::network::address;
 
-/// A head that is longer is nobody's.
+/// The longest head that is accepted.
 const LONGEST: usize = 64 * 1024;
-/// Nor has any more fields.
+/// The most fields that are accepted.
 const FIELDS: usize = 128;
 
-/// What may stand around values and words, and nothing else (RFC 9110 §5.6.3): what is sent on is what was written.
+/// The only blanks around values and words (RFC 9110 §5.6.3). Nothing else is trimmed, so the forwarded text is as
+/// written.
 const SPACE: [char; 2] = [' ', '\t'];
 
-/// Fields that are between two neighbours only, or that the proxy says itself (RFC 9110 §7.6.1).
+/// Fields that only concern two neighbours, or that the proxy sets itself (RFC 9110 §7.6.1).
 const NOT_SENT_ON: [&str; 9] = [
     "connection",
     "host",
@@ -28,7 +29,7 @@ const NOT_SENT_ON: [&str; 9] = [
     "upgrade",
 ];
 
-/// Why a request cannot be served: the status, and what is said of it.
+/// Why a request cannot be served: the status and the message.
 pub(super) type Fault = (u16, &'static str);
 
 /// A request's head.
@@ -40,16 +41,16 @@ pub(super) struct Head {
     pub(super) body: Body,
 }
 
-/// What is asked for.
+/// The target of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// A connection, whatever goes through it.
+    /// A tunnel for any content.
     Tunnel(Host, u16),
     /// A document.
     Document(Url),
 }
 
-/// How the end of the body is told.
+/// How the end of the body is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
     Length(u64),
@@ -57,10 +58,10 @@ pub(super) enum Body {
 }
 
 impl Head {
-    /// Reads a head, and what came behind it; `None` where nobody asks for anything.
+    /// Reads a head, and the bytes after it. `None` if there is no request.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Fails with the fault in it.
     pub(super) fn read(from: &mut impl Read) -> Result<Option<(Self, Vec<u8>)>, Fault> {
         let mut bytes = Vec::new();
         loop {
@@ -97,8 +98,8 @@ impl Head {
         Ok(Self { method, target: target?, fields, body })
     }
 
-    /// The head as the server of the document gets it: it is told what was judged, and to close when it has
-    /// answered, so that nothing comes behind.
+    /// The head for the document's server. It names the judged target. It asks the server to close after its answer, so
+    /// that nothing follows.
     pub(super) fn sent_on(&self, url: &Url) -> Vec<u8> {
         let named: Vec<String> = self
             .fields
@@ -138,7 +139,7 @@ fn document(text: &str) -> Result<Target, Fault> {
     }
 }
 
-/// The words of a field that lists some, in lower case.
+/// The words of a list field, in lower case.
 fn words(value: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(value).to_ascii_lowercase();
     text.split(',').map(|word| word.trim_matches(SPACE).to_owned()).collect()
@@ -148,7 +149,7 @@ fn is_framing(name: &str) -> bool {
     matches!(name, "content-length" | "transfer-encoding")
 }
 
-/// How long the body is, told once and in one way: servers disagree about all else (RFC 9112 §6.3).
+/// The body's length. Only one statement of it is accepted, because servers disagree about all else (RFC 9112 §6.3).
 fn body(fields: &[(String, Vec<u8>)]) -> Result<Body, Fault> {
     let ambiguous = (400, "the length of the body is told in more than one way");
     let mut framing = fields.iter().filter(|(name, _)| is_framing(name));

@@ -1,5 +1,5 @@
-//! The proxy of a run (`--net-proxy`): it sees what is asked for, and so rules about paths hold for plain
-//! HTTP. It stands on loopback, and serves programs of the run only, one request for each connection.
+//! The proxy of a run (`--net-proxy`). It sees which document is requested, so rules about paths hold for plain HTTP.
+//! It listens on loopback and serves only the run's programs, one request per connection.
 
 mod body;
 mod head;
@@ -18,58 +18,58 @@ use url::Url;
 use self::head::{Fault, Head, Target};
 use super::clients::Asker;
 
-/// By which programs are told of a proxy.
+/// Variables that tell programs about a proxy.
 const VARIABLES: [&str; 6] =
     ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-/// By which they are told of hosts that need none.
+/// Variables that name hosts without a proxy.
 const EXCEPTIONS: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
-/// The stack of a thread.
+/// The stack size of a thread.
 const STACK: usize = 256 * 1024;
-/// So many connections are served at the same time.
+/// The most connections served at the same time.
 const MOST: usize = 256;
-/// For how long the head of a request, and a server, is waited for.
+/// How long to wait for the head of a request, and for a server.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long nothing is done about a listener that fails.
+/// How long to leave a failing listener alone.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What is said of a host that is nowhere.
+/// The message for a host without an address.
 const NOWHERE: &str = "the host has no address that it may have: names do not stand for this machine or its \
                        link, nor for what a rule denies; --resolve NAME=ADDRESS says what one stands for";
 
-/// Who says what may be had, and hears of what is refused.
+/// Judges requests, and receives reports of denied ones.
 pub(crate) trait Gate: Send + Sync {
-    /// Who asks from an address, if that is a program of the run.
+    /// The program that asks from an address, if it belongs to the run.
     fn asker(&self, from: SocketAddr) -> Option<Asker>;
-    /// Whether a document may be had.
+    /// Whether a document is allowed.
     fn opens(&self, url: &Url) -> bool;
-    /// Whether a connection may be had, whatever goes through it; if not, why not.
+    /// Whether a tunnel is allowed for any content. If not, why.
     fn tunnels(&self, host: &Host, port: u16) -> Result<(), &'static str>;
-    /// Where the server of a host is that may be connected to for some reason.
+    /// The addresses of an allowed host's server.
     fn places(&self, host: &Host, port: u16) -> Vec<SocketAddr>;
-    /// Something was refused.
+    /// Reports that a target was denied.
     fn refused(&self, target: &str, asker: &Asker);
 }
 
-/// The environment of programs that are to use the proxy at an address.
+/// The environment of programs that use the proxy at this address.
 pub(crate) fn variables(proxy: SocketAddr) -> impl Iterator<Item = (&'static str, OsString)> {
     let proxies = VARIABLES.map(|name| (name, format!("http://{proxy}").into()));
     let exceptions = EXCEPTIONS.map(|name| (name, OsString::new()));
     proxies.into_iter().chain(exceptions)
 }
 
-/// The socket of a proxy.
+/// Opens the socket of a proxy.
 ///
 /// # Errors
-/// Where there can be none.
+/// Fails if that is impossible.
 pub(crate) fn open() -> io::Result<Arc<TcpListener>> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map(Arc::new)
 }
 
-/// Serves from now on, on threads of its own.
+/// Starts serving on separate threads.
 ///
 /// # Errors
-/// Where there can be none.
+/// Fails if no thread can be started.
 pub(crate) fn serve(listener: Arc<TcpListener>, gate: Arc<impl Gate + 'static>) -> io::Result<()> {
     let busy = Arc::new(AtomicUsize::new(0));
     start(move || {
@@ -84,7 +84,7 @@ pub(crate) fn serve(listener: Arc<TcpListener>, gate: Arc<impl Gate + 'static>) 
             }
             let (gate, counter) = (Arc::clone(&gate), Arc::clone(&busy));
             let started = start(move || {
-                // Whoever is gone needs no answer.
+                // The client may be gone. Then nobody needs an answer.
                 let _ = attend(client, from, &*gate);
                 counter.fetch_sub(1, Ordering::Relaxed);
             });
@@ -99,7 +99,7 @@ pub(crate) fn serve(listener: Arc<TcpListener>, gate: Arc<impl Gate + 'static>) 
 fn attend(mut client: TcpStream, from: SocketAddr, gate: &impl Gate) -> io::Result<()> {
     client.set_read_timeout(Some(PATIENCE))?;
     let read = Head::read(&mut client);
-    // Not before: a program is expected when it is told that it is connected.
+    // Not earlier: the asker is only known once its connection is established.
     let Some(asker) = gate.asker(from) else { return Ok(()) };
     let (head, rest) = match read {
         Ok(Some(read)) => read,
@@ -157,7 +157,7 @@ fn connect(places: &[SocketAddr]) -> Result<TcpStream, Fault> {
     connected.ok_or((502, "the server cannot be reached"))
 }
 
-/// Sends the body on, and the answer back as it comes.
+/// Forwards the body, and returns the answer as it comes.
 fn fetch(head: &Head, rest: &[u8], client: &TcpStream, server: &TcpStream) -> io::Result<()> {
     thread::scope(|scope| {
         let answer = Builder::new().stack_size(STACK).spawn_scoped(scope, || {
@@ -166,7 +166,7 @@ fn fetch(head: &Head, rest: &[u8], client: &TcpStream, server: &TcpStream) -> io
         })?;
         let mut body = BufReader::new(rest.chain(client));
         if head.body.send_on(&mut body, &mut &*server).is_ok() {
-            // What comes behind is for nobody; that nothing comes any more ends the waiting for an answer.
+            // Later bytes are discarded. The end of the input ends the wait for an answer.
             let _ = io::copy(&mut body, &mut io::sink());
         }
         let _ = server.shutdown(Shutdown::Both);
@@ -175,7 +175,7 @@ fn fetch(head: &Head, rest: &[u8], client: &TcpStream, server: &TcpStream) -> io
     })
 }
 
-/// Passes on what either side says until both have said all.
+/// Forwards both ways until both sides have finished.
 fn exchange(client: &TcpStream, server: &TcpStream) {
     thread::scope(|scope| {
         let back = || pass(server, client);
@@ -187,7 +187,7 @@ fn exchange(client: &TcpStream, server: &TcpStream) {
     });
 }
 
-/// Passes on what one side says, and then that it has said all.
+/// Forwards one way, including the end.
 fn pass(mut from: &TcpStream, mut to: &TcpStream) {
     let _ = io::copy(&mut from, &mut to);
     let _ = to.shutdown(Shutdown::Write);
@@ -205,7 +205,7 @@ fn refuse(client: &mut TcpStream, (status, why): Fault) -> io::Result<()> {
     let tail = format!("content-length: {length}\r\nconnection: close\r\n\r\n{text}");
     client.write_all(format!("{head}{tail}").as_bytes())?;
     client.shutdown(Shutdown::Write)?;
-    // What is still on its way would break the connection before the answer is read.
+    // Bytes still on their way would break the connection before the answer is read.
     io::copy(&mut client.take(1 << 20), &mut io::sink()).map(drop)
 }
 

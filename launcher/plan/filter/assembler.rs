@@ -1,28 +1,28 @@
-//! Classic BPF with names for the places that jumps go to.
+//! Assembles classic BPF with labels as jump targets. Used by the seccomp filter.
 //!
-//! A conditional jump reaches 255 instructions; one that must go further is given two long jumps to
-//! step on. All jumps go forward, as the kernel demands.
+//! A conditional jump reaches 255 instructions. To go further, it jumps to one of two long jumps. All jumps go forward,
+//! as the kernel demands.
 
 use libc::{
     BPF_ABS, BPF_ALU, BPF_AND, BPF_JA, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET,
     BPF_W, sock_filter,
 };
 
-/// The furthest that a conditional jump goes.
+/// The longest conditional jump.
 const SHORT: usize = u8::MAX as usize;
 
 /// A place in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label(usize);
 
-/// What a conditional jump asks of the value that was loaded last.
+/// The test of a conditional jump on the last loaded value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Test {
-    /// It is this.
+    /// Equals this.
     Is(u32),
-    /// It is this or more.
+    /// Is this or more.
     AtLeast(u32),
-    /// It has one of these bits.
+    /// Has one of these bits.
     Any(u32),
 }
 
@@ -33,7 +33,7 @@ enum Item {
     Place(Label),
 }
 
-/// A program in the making.
+/// A program under construction.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
     items: Vec<Item>,
@@ -41,23 +41,23 @@ pub(super) struct Assembler {
 }
 
 impl Assembler {
-    /// A name for a place that is to be [placed](Self::place) later.
+    /// A new label, to be [placed](Self::place) later.
     pub(super) fn label(&mut self) -> Label {
         self.labels += 1;
         Label(self.labels - 1)
     }
 
-    /// What follows is at `label`.
+    /// Puts `label` before the next instruction.
     pub(super) fn place(&mut self, label: Label) {
         self.items.push(Item::Place(label));
     }
 
-    /// Loads the word at `offset` of what the filter is asked about (`struct seccomp_data`).
+    /// Loads the word at `offset` of the filter's input (`struct seccomp_data`).
     pub(super) fn load(&mut self, offset: u32) {
         self.plain(BPF_LD | BPF_W | BPF_ABS, offset);
     }
 
-    /// Clears all but these bits of the loaded word.
+    /// Clears all other bits of the loaded word.
     pub(super) fn mask(&mut self, bits: u32) {
         self.plain(BPF_ALU | BPF_AND | BPF_K, bits);
     }
@@ -72,7 +72,7 @@ impl Assembler {
         self.items.push(Item::Branch { test, then, otherwise });
     }
 
-    /// Goes to `then` if the loaded word passes the test, on if not.
+    /// Goes to `then` if the loaded word passes the test, else on to the next instruction.
     pub(super) fn branch_away(&mut self, test: Test, then: Label) {
         let next = self.label();
         self.branch(test, then, next);
@@ -99,11 +99,11 @@ impl Assembler {
     }
 }
 
-/// Where everything is, as far as it is known which branches are long.
+/// The position of everything, given which branches are long so far.
 struct Layout {
-    /// Of each item.
+    /// Per item.
     starts: Vec<usize>,
-    /// Of each label.
+    /// Per label.
     places: Vec<usize>,
 }
 
@@ -126,7 +126,7 @@ impl Layout {
         Self { starts, places }
     }
 
-    /// The branches that must become long: distances only ever grow by that.
+    /// The branches that must become long. That only ever increases distances.
     fn out_of_reach(&self, source: &Assembler, long: &[bool]) -> Vec<usize> {
         let far = |index: usize, label: Label| self.distance(index, 1, label) > SHORT;
         let is_stretched = |index: usize| {
@@ -136,8 +136,7 @@ impl Layout {
         (0..source.items.len()).filter(|index| is_stretched(*index)).collect()
     }
 
-    /// How many instructions are between the one that stands `after` behind the item's start and
-    /// the label.
+    /// The number of instructions between the label and the one `after` places behind the item's start.
     fn distance(&self, index: usize, after: usize, label: Label) -> usize {
         self.places[label.0] - (self.starts[index] + after)
     }

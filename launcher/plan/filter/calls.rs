@@ -1,77 +1,81 @@
-//! Which system calls the filter has something to say about, and what.
+//! Lists the system calls that the filter handles, and how it handles each.
 //!
-//! A call that is not here, and not newer than the last one known, passes.
+//! Any other call passes, unless it is newer than the last known one.
 
 use libc::{c_int, c_long};
 
-/// What becomes of a call.
+/// How the filter handles a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It fails with this errno, whoever makes it.
+    /// Fails with this errno, whoever makes it.
     Refuse(c_int),
-    /// The supervisor judges it, if it lacks the cookie.
+    /// The supervisor judges it unless it carries the cookie.
     Trap,
-    /// The supervisor judges it: no cookie counts, or there is no room for one.
+    /// The supervisor always judges it: no cookie counts, or there is no room for one.
     TrapAlways,
-    /// An open, whose flags are the argument of this number, and whose mode is the next.
+    /// An open. Its flags are in this argument, its mode in the next.
     Open { flags: u32 },
-    /// What makes a file of the mode in this argument: no cookie counts where that has set-user-ID or set-group-ID bits.
+    /// Creates a file with the mode in this argument. No cookie counts if the mode has set-user-ID or set-group-ID
+    /// bits.
     Make { mode: u32 },
-    /// `ioctl`: some commands are refused. A supervisor is `told` of typing for the user, which it refuses, and of
-    /// what has to wait for questions.
+    /// `ioctl`: some commands are denied. If the supervisor is `told`, it denies typing for the user, and delays
+    /// changes that have to wait for prompts.
     Control { told: bool },
-    /// `socket` where all may be made, but for those by which root would speak for the kernel.
+    /// `socket`, if every kind is allowed except those with which root would speak for the kernel.
     EventSocket { told: bool },
-    /// `socket`, where only local ones may be made; if others are `told` of, the supervisor refuses them.
+    /// `socket`, if only local ones are allowed. If the supervisor is `told` of the others, it denies them.
     LocalSocket { told: bool },
-    /// `socket`, where only such may be made whose addresses can be judged.
+    /// `socket`, if the supervisor can judge the addresses of those that are allowed.
     Socket,
-    /// Sending where the network is judged: the flags are the argument of the one number, the address is
-    /// that of the other, or in memory.
+    /// Sends while the network is judged. The flags are in the first of these arguments. The address is in the other,
+    /// or in memory.
     Send { flags: u32, address: Option<u32> },
     /// With an address in this argument the supervisor judges it, and no cookie counts.
     Addressed { address: u32 },
-    /// With a path in this argument the same; without one a cookie counts.
+    /// With a path in this argument the supervisor judges it, and no cookie counts. Without a path a cookie counts.
     Times { path: u32 },
-    /// With an address of this length, which may be of a unix socket, the same; with a longer one a cookie counts.
+    /// If an address of this length may belong to a unix socket, the supervisor judges it, and no cookie counts. For a
+    /// longer one a cookie counts.
     Connect { length: u32 },
-    /// What is done to the process whose number is this argument: the supervisor judges it, unless that is
-    /// zero, which is the caller's own.
+    /// Acts on the process with the number in this argument. The supervisor judges it, unless the number is zero: that
+    /// is the caller itself.
     Process { number: u32 },
-    /// `prlimit64`: the same, where there are limits to set; and as [`Self::Cores`], if there are any to hold.
+    /// `prlimit64`: like [`Self::Process`] if it sets limits. With `cores` also like [`Self::Cores`].
     Limits { cores: bool },
-    /// `setrlimit`, where no files are to be made of crashes: it is told that it sets the limit of those.
+    /// `setrlimit`, if crashes must not create files. A call that sets the core limit appears to succeed and does
+    /// nothing.
     Cores,
-    /// `setpriority`, `ioprio_set`: the first argument tells what the second is the number of, `one` being a
+    /// `setpriority`, `ioprio_set`: the first argument tells what kind of number the second is. `one` stands for a
     /// process.
     Priority { one: u32 },
-    /// `unshare`, `setns`: which namespaces are meant is this argument. The supervisor tells of those that take
-    /// a capability.
+    /// `unshare`, `setns`: this argument names the namespaces. The supervisor reports those that need a capability.
     Namespaces { flags: u32 },
-    /// `prctl`, where the supervisor cannot look into a process that hides its memory: it is told that it does.
+    /// `prctl`, if the supervisor cannot look into a process that hides its memory. Hiding appears to succeed and does
+    /// nothing.
     Hiding,
-    /// `setsockopt` where the network is judged: some options make packets go elsewhere first.
+    /// `setsockopt` while the network is judged. Some options send packets elsewhere first.
     SocketOption,
 }
 
-// Calls that `libc` has no name for yet. Their numbers are the same on every architecture.
+// Calls without a name in `libc` so far. Their numbers are the same on every architecture.
 const SYS_FCHMODAT2: c_long = 452;
 const SYS_SETXATTRAT: c_long = 463;
 const SYS_GETXATTRAT: c_long = 464;
 const SYS_REMOVEXATTRAT: c_long = 466;
 const SYS_FILE_SETATTR: c_long = 469;
 
-/// Of `linux/resource.h`: the number that the call gets is that of a process.
+/// From `linux/resource.h`: the call's number is that of a process.
 pub(crate) const PRIO_PROCESS: u32 = 0;
-/// The same of `linux/ioprio.h`.
+/// The counterpart in `linux/ioprio.h`.
 pub(crate) const IOPRIO_WHO_PROCESS: u32 = 1;
 
-/// The last call that these tables were checked against (Linux 6.18). A newer one may take a path,
-/// so it does not exist yet as far as confined programs are told.
+/// The last call that these tables were checked against (Linux 6.18). A newer call may take a path. So confined
+/// programs are told that it does not exist yet.
 pub(super) const LAST_KNOWN: c_long = 469;
 
-/// What does not exist as far as programs are told: they fall back to ordinary calls, which can be seen. A ring
-/// may have been handed over. Keys are a user's: what others of the user's programs keep there has no path.
+/// Calls that programs are told do not exist. Programs then fall back to ordinary calls, which can be seen. `enter` and
+/// `register` are listed because a ring may have been handed over. Keys belong to a user: those of the user's other
+/// programs have no path.
 pub(super) const ABSENT: &[c_long] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
@@ -81,24 +85,24 @@ pub(super) const ABSENT: &[c_long] = &[
     libc::SYS_keyctl,
 ];
 
-/// By which a program makes a sandbox for itself. What the supervisor does for it would be done outside of
-/// that, so it is told that there is none (`docs/decisions/0027`).
+/// Calls with which a program builds its own sandbox. The supervisor would act for it outside of that sandbox. So the
+/// program is told that Landlock does not exist (`docs/decisions/0027`).
 pub(super) const LANDLOCK: &[c_long] = &[
     libc::SYS_landlock_create_ruleset,
     libc::SYS_landlock_add_rule,
     libc::SYS_landlock_restrict_self,
 ];
 
-/// Opens whose flags are in a register, and which argument they are.
+/// Opens with flags in a register, and the argument that has them.
 pub(super) const OPENS: &[(c_long, u32)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1),
     (libc::SYS_openat, 2),
 ];
 
-/// What no Landlock right stands for: metadata by path, sockets by path, watching, message queues. The supervisor
-/// judges it, whoever calls: the library's word is for what its descriptor was of, in whose place another thread may
-/// have put something else by then, and nothing behind it would hold.
+/// Accesses without a Landlock right: metadata by path, sockets by path, watches, message queues. The supervisor judges
+/// them even with a cookie. The library vouches for the object behind its descriptor, but another thread may have
+/// replaced that object since. No later layer would notice.
 pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_chmod,
@@ -132,26 +136,25 @@ pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
     libc::SYS_mq_unlink,
 ];
 
-/// The same of `connect`, whose address has its length in this argument. Where that is longer than any of a unix socket a
-/// cookie counts.
+/// `connect` belongs here, too. This argument has the length of its address. A cookie counts only if that is longer
+/// than any address of a unix socket.
 pub(super) const CONNECTING: (c_long, Fate) = (libc::SYS_connect, Fate::Connect { length: 2 });
 
-/// The same of what is open, which Landlock let the run open; to read attributes; and `openat2`, whose flags are in
-/// memory. The library's word counts.
+/// Calls that read attributes, and `openat2`, which has its flags in memory. The cookie counts.
 pub(super) const OF_WHAT_IS_OPEN: &[c_long] =
     &[libc::SYS_openat2, libc::SYS_getxattr, libc::SYS_lgetxattr];
 
-/// `utimensat` is either: without the path in this argument it is of what is open.
+/// `utimensat` is either kind. Without the path in this argument it acts on an object that Landlock let the run open.
 pub(super) const TIMES: (c_long, Fate) = (libc::SYS_utimensat, Fate::Times { path: 1 });
 
-/// What reads the entries of a directory.
+/// Calls that read the entries of a directory.
 pub(super) const CONTENTS: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_getdents,
     libc::SYS_getdents64,
 ];
 
-/// What changes entries and contents, apart from the opens.
+/// Calls that change entries and contents, apart from opens.
 pub(super) const WRITES: &[c_long] = &[
     libc::SYS_truncate,
     #[cfg(target_arch = "x86_64")]
@@ -175,7 +178,8 @@ pub(super) const WRITES: &[c_long] = &[
     libc::SYS_bind,
 ];
 
-/// Those of them that take the mode of a file, in this argument; that of a directory has no such bits (`mkdir(2)`).
+/// Those of [`WRITES`] that have the mode of a file in this argument. The mode of a directory has no such bits
+/// (`mkdir(2)`).
 pub(super) const MAKES: &[(c_long, Fate)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_creat, Fate::Make { mode: 1 }),
@@ -184,15 +188,15 @@ pub(super) const MAKES: &[(c_long, Fate)] = &[
     (libc::SYS_mknodat, Fate::Make { mode: 2 }),
 ];
 
-/// What may send to a path.
+/// Calls that may send to a path.
 pub(super) const MESSAGES: &[(c_long, Fate)] = &[
     (libc::SYS_sendto, Fate::Addressed { address: 4 }),
     (libc::SYS_sendmsg, Fate::Trap),
     (libc::SYS_sendmmsg, Fate::Trap),
 ];
 
-/// What leads to hosts, or lets hosts in: judged wherever the network is, whoever calls. That the library
-/// has seen a call says nothing of its address.
+/// Calls that connect to hosts, or accept connections. They are judged whenever the network is, even with a cookie. The
+/// cookie says nothing about the address.
 pub(super) const NETWORK: &[(c_long, Fate)] = &[
     (libc::SYS_connect, Fate::TrapAlways),
     (libc::SYS_bind, Fate::TrapAlways),
@@ -208,25 +212,24 @@ pub(super) const NETWORK: &[(c_long, Fate)] = &[
     (libc::SYS_setsockopt, Fate::SocketOption),
 ];
 
-/// Options, with their levels, by which packets are sent to an address of the program's own first
-/// (`ip(7)`, RFC 3542).
+/// Options, with their levels, that send packets to an address of the program's choice first (`ip(7)`, RFC 3542).
 pub(super) const ROUTING_OPTIONS: &[(c_int, c_int)] = &[
     (libc::IPPROTO_IP, libc::IP_OPTIONS),
-    (libc::IPPROTO_IP, 51), // IP_LOCAL_PORT_RANGE chooses the kernel's choice of a port.
+    (libc::IPPROTO_IP, 51), // IP_LOCAL_PORT_RANGE limits the port that the kernel chooses.
     (libc::IPPROTO_IPV6, libc::IPV6_RTHDR),
     (libc::IPPROTO_IPV6, 5),                        // IPV6_2292RTHDR
     (libc::IPPROTO_IPV6, 6),                        // IPV6_2292PKTOPTIONS
-    (libc::IPPROTO_IPV6, libc::IPV6_FLOWLABEL_MGR), // A label may have a route.
-    // Or leave by a device of the program's choice, and let two sockets listen at one port.
+    (libc::IPPROTO_IPV6, libc::IPV6_FLOWLABEL_MGR), // A label may imply a route.
+    // These choose the device that packets leave by.
     (libc::SOL_SOCKET, libc::SO_BINDTODEVICE),
     (libc::SOL_SOCKET, libc::SO_BINDTOIFINDEX),
 ];
 
-/// The option by which sockets share a port; the supervisor sets it.
+/// The option that makes sockets share a port. The supervisor sets it.
 pub(super) const SHARING_OPTION: (c_int, c_int) = (libc::SOL_SOCKET, libc::SO_REUSEPORT);
 
-/// What reaches into other processes, by their numbers or by handles. Landlock leaves only those of the run
-/// within reach; without it they are refused, `EPERM`, by the supervisor.
+/// Calls that reach into other processes, by number or by handle. Landlock limits them to processes of the run. Without
+/// Landlock the supervisor denies them with `EPERM`.
 pub(super) const PROCESSES: &[c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -235,7 +238,8 @@ pub(super) const PROCESSES: &[c_long] = &[
     libc::SYS_pidfd_getfd,
 ];
 
-/// Whom a terminal's signals reach, who runs first, and on which processor, and what is counted of that.
+/// Calls that change which processes a terminal's signals reach, which run first and on which processor, and what is
+/// counted about them.
 pub(super) const SCHEDULING: &[(c_long, Fate)] = &[
     (libc::SYS_setpgid, Fate::Process { number: 1 }),
     (libc::SYS_setpriority, Fate::Priority { one: PRIO_PROCESS }),
@@ -244,23 +248,23 @@ pub(super) const SCHEDULING: &[(c_long, Fate)] = &[
     (libc::SYS_sched_setattr, Fate::Process { number: 0 }),
     (libc::SYS_sched_setparam, Fate::Process { number: 0 }),
     (libc::SYS_sched_setscheduler, Fate::Process { number: 0 }),
-    // Of all processes at once nothing but a setting of the machine's tells whether it may be counted.
+    // If all processes are counted at once, only a setting of the machine decides whether that is allowed.
     (libc::SYS_perf_event_open, Fate::TrapAlways),
 ];
 
-/// What else is done to the memory of processes, where Landlock does not keep those outside apart.
+/// Further calls on the memory of processes, for machines where Landlock does not separate those outside.
 pub(super) const PAGES: &[(c_long, Fate)] = &[
     (libc::SYS_migrate_pages, Fate::Process { number: 0 }),
     (libc::SYS_move_pages, Fate::Process { number: 0 }),
 ];
 
-/// What makes namespaces, or goes into them.
+/// Calls that create or join namespaces.
 pub(super) const NAMESPACES: &[(c_long, Fate)] = &[
     (libc::SYS_unshare, Fate::Namespaces { flags: 0 }),
     (libc::SYS_setns, Fate::Namespaces { flags: 1 }),
 ];
 
-/// The kinds of namespaces that take `CAP_SYS_ADMIN`, but for those that come with a user namespace.
+/// The kinds of namespaces that need `CAP_SYS_ADMIN`, except those created along with a user namespace.
 pub(super) const PRIVILEGED_NAMESPACES: c_int = libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWUTS
@@ -270,23 +274,23 @@ pub(super) const PRIVILEGED_NAMESPACES: c_int = libc::CLONE_NEWNS
     | CLONE_NEWTIME;
 const CLONE_NEWTIME: c_int = 0x80;
 
-/// What starts programs.
+/// Calls that start programs.
 pub(super) const EXECUTES: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];
 
-/// Typing into a terminal, and selecting and pasting on a console, in the user's name; and what makes something else
-/// of it, that nobody can type into.
+/// Commands that type into a terminal, or select and paste on a console, in the user's name. Also commands after which
+/// nobody can type into the terminal.
 pub(super) const TERMINAL_COMMANDS: &[u32] = &[
     0x5412, // TIOCSTI
     0x541c, // TIOCLINUX
-    0x541d, // TIOCCONS: has what the kernel says on its console said here
+    0x541d, // TIOCCONS: redirects the kernel's console messages here
     0x5423, // TIOCSETD
     0x5437, // TIOCVHANGUP
-    0x5457, // TIOCSLCKTRMIOS, for root: nobody sets its modes any more
+    0x5457, // TIOCSLCKTRMIOS, for root: locks the modes
 ];
 
-/// The commands of consoles (`ioctl_console(2)`): the first and the last number of those that begin with `KD`, and of
-/// those that begin with `VT_`; and which of them only tell of the console, or wait. The others are refused. A new keymap
-/// types for the user, and so does a new font with what is on the screen.
+/// The commands of consoles (`ioctl_console(2)`): the first and last number of the `KD` and `VT_` groups. Each group
+/// lists the commands that only query the console or wait. All others are denied. A new keymap types for the user, as
+/// does a new font together with the text on the screen.
 pub(super) const CONSOLES: [(u32, u32, &[u32]); 2] = [
     (
         0x4b00,
@@ -325,7 +329,7 @@ pub(super) const CONSOLES: [(u32, u32, &[u32]); 2] = [
     ),
 ];
 
-/// Whether a command of terminals is refused, whoever gives it.
+/// Whether a terminal command is denied, whoever gives it.
 pub(crate) fn is_refused_of_terminals(command: u32) -> bool {
     let of_console = |&(first, last, told): &(u32, u32, &[u32])| {
         (first..=last).contains(&command) && !told.contains(&command)
@@ -333,14 +337,13 @@ pub(crate) fn is_refused_of_terminals(command: u32) -> bool {
     TERMINAL_COMMANDS.contains(&command) || CONSOLES.iter().any(of_console)
 }
 
-/// Protocols of netlink by which the kernel tells of devices, and takes word of them, and tells of all processes
-/// (`linux/netlink.h`). The kernel lets root speak there for itself.
+/// Netlink protocols with which the kernel reports devices, accepts reports of devices, and reports all processes
+/// (`linux/netlink.h`). The kernel lets root speak there in its name.
 pub(super) const EVENT_PROTOCOLS: [c_int; 2] =
     [libc::NETLINK_KOBJECT_UEVENT, libc::NETLINK_CONNECTOR];
 
-/// By which a terminal gets another foreground or other modes, loses what was typed or does not show what is written:
-/// not while a question stands there. And by which it is said to have another size than the screen has: not of a terminal
-/// where questions are put.
+/// Commands that change a terminal's foreground or modes, discard its input, or hold back its output. They wait while a
+/// prompt is shown there. Setting a size other than the screen's is never allowed on a terminal that shows prompts.
 pub(super) const TERMINAL_CHANGES: &[u32] = &[
     0x5402,      // TCSETS
     0x5403,      // TCSETSW
@@ -357,8 +360,8 @@ pub(super) const TERMINAL_CHANGES: &[u32] = &[
     0x402c_542d, // TCSETSF2
 ];
 
-/// Commands on a descriptor that may be open for reading only, and yet change the file's metadata,
-/// make and remove entries, or open what has no path. They fail as on file systems that do not know them.
+/// Commands on a descriptor that may be open only for reading, yet change metadata, create or delete entries, or open
+/// objects without a path. They fail as on file systems that do not know them.
 pub(super) const FILE_COMMANDS: &[u32] = &[
     0x4008_6602, // FS_IOC_SETFLAGS
     0x4004_6602, // FS_IOC32_SETFLAGS
@@ -366,7 +369,7 @@ pub(super) const FILE_COMMANDS: &[u32] = &[
     0x4008_7602, // FS_IOC_SETVERSION
     0x4008_6604, // EXT4_IOC_SETVERSION
     0x0000_6609, // EXT4_IOC_MIGRATE
-    0x4008_6610, // EXT4_IOC_RESIZE_FS, and two more that take no more than CAP_SYS_RESOURCE
+    0x4008_6610, // EXT4_IOC_RESIZE_FS, and two more that only need CAP_SYS_RESOURCE
     0x4004_6607, // EXT4_IOC_GROUP_EXTEND
     0x4028_6608, // EXT4_IOC_GROUP_ADD
     0x4004_7211, // FAT_IOCTL_SET_ATTRIBUTES

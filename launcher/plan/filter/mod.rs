@@ -1,8 +1,8 @@
-//! The seccomp filter: which system calls go to the supervisor, which fail at once, which pass.
+//! Builds the seccomp filter, which decides for each system call whether it goes to the supervisor, fails at once, or
+//! passes.
 //!
-//! A call is told by its number first, by its arguments second and by the cookie last. Those that
-//! always pass are told by their number alone, so that the kernel finds it out once for each and
-//! does not run the filter for them again.
+//! The filter looks at a call's number first, then at its arguments, and at the cookie last. Calls that always pass are
+//! recognised by number alone. The kernel finds that out once, and then skips the filter for them.
 
 mod assembler;
 mod calls;
@@ -22,52 +22,52 @@ use self::calls::Fate;
 pub(crate) use self::calls::{IOPRIO_WHO_PROCESS, PRIO_PROCESS, is_refused_of_terminals};
 use crate::syscalls::REFUSED;
 
-/// `seccomp_data.arch` of this architecture's own calls (`linux/audit.h`).
+/// The value of `seccomp_data.arch` for this architecture's own calls (`linux/audit.h`).
 const ARCHITECTURE: u32 = if cfg!(target_arch = "aarch64") { 0xc000_00b7 } else { 0xc000_003e };
 
-/// What the numbers of x32's calls have in common.
+/// The bit that all call numbers of x32 share.
 const X32: u32 = 0x4000_0000;
 
-/// The part of a socket's type that is no flag.
+/// The part of a socket's type without flags.
 const SOCKET_TYPE: u32 = 0xf;
 
-/// Without the directory bit, which `O_TMPFILE` has too.
+/// `O_TMPFILE` without the directory bit that it contains.
 const TEMPORARY: c_int = libc::O_TMPFILE & !libc::O_DIRECTORY;
 
 /// The flags of an open that may change something.
 const WRITING: c_int = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | TEMPORARY;
 
-/// Which calls the supervisor judges, besides those that no other layer can hold.
+/// The groups of calls that the supervisor judges, besides those that no other layer can hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one group of calls")]
 pub(crate) struct Traps {
     /// Opens that only read.
     pub(crate) reads: bool,
-    /// Opens that say that they are for a directory.
+    /// Opens with the directory flag.
     pub(crate) listings: bool,
-    /// What is read of directories that are open: not to judge it, but for whoever learns.
+    /// Reads of open directories. They are not judged, but recorded for a learning run.
     pub(crate) contents: bool,
-    /// Opens that write, and every change of entries.
+    /// Opens that write, and all changes of entries.
     pub(crate) writes: bool,
-    /// The starting of programs.
+    /// Starts of programs.
     pub(crate) executes: bool,
-    /// The same where Landlock holds it exactly, for what a loader starts that is a program (ld.so(8)): to Landlock that
-    /// only reads.
+    /// Starts by a loader, if Landlock holds starts exactly (ld.so(8)). To Landlock a loader only reads the program.
     pub(crate) loaders: bool,
-    /// Reaching into other processes, where Landlock does not keep those outside of the run apart. Most of it
-    /// is refused, not judged.
+    /// Calls that reach into other processes, if Landlock does not separate those outside of the run. Most are denied
+    /// without judgement.
     pub(crate) processes: bool,
-    /// Namespaces, which root inside lacks the capability for. Refused too, so that it is reported.
+    /// Namespaces that root inside lacks the capability for. Trapped so that the denial is reported.
     pub(crate) namespaces: bool,
-    /// Hiding one's memory from others, where the supervisor lacks the capability to read it all the same. That is
-    /// not judged either, but said to be done.
+    /// Hiding memory from others, if the supervisor lacks the capability to read it anyway. Appears to succeed and does
+    /// nothing.
     pub(crate) hiding: bool,
-    /// Having one's memory written into a file by a crash, which nobody could judge. It is said to be set, too.
+    /// Letting a crash write memory to a file, which no layer could judge. Setting the limit appears to succeed and
+    /// does nothing.
     pub(crate) cores: bool,
 }
 
 impl Traps {
-    /// Everything that there is to judge.
+    /// All calls that can be judged.
     pub(crate) const ALL: Self = Self {
         reads: true,
         listings: true,
@@ -82,48 +82,48 @@ impl Traps {
     };
 }
 
-/// Which sockets may be made.
+/// The sockets that may be created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sockets {
-    /// Of every family.
+    /// All families.
     #[default]
     All,
-    /// Local ones, which lead to paths.
+    /// Local sockets, which lead to paths.
     Local,
-    /// Local ones, and those of the internet's protocols, whose every address the supervisor judges.
+    /// Local sockets, and internet sockets whose every address the supervisor judges.
     Judged,
 }
 
-/// The filter that sends to the supervisor what `traps` says, unless the call carries the cookie.
+/// The filter that sends the calls in `traps` to the supervisor unless they carry the cookie.
 pub(crate) fn assemble(traps: Traps, cookie: Option<u64>, sockets: Sockets) -> Vec<sock_filter> {
     let writer = Writer::new(cookie);
     let teller = writer.notify;
     writer.write(teller, &fates(Some(traps), sockets), trapped_flags(traps))
 }
 
-/// A filter that lets everything pass, to try out what installing one comes to.
+/// A filter that lets everything pass, to test whether one can be installed.
 pub(crate) fn nothing() -> Vec<sock_filter> {
     let mut program = Assembler::default();
     program.answer(libc::SECCOMP_RET_ALLOW);
     program.finish()
 }
 
-/// The filter for a run without a supervisor: it only refuses.
+/// The filter for a run without a supervisor. It only denies.
 pub(crate) fn refusals(sockets: Sockets) -> Vec<sock_filter> {
     let writer = Writer::new(None);
-    // A supervisor of a run around this one may hear it.
+    // The supervisor of an outer run may receive reports.
     let teller = writer.allow;
     writer.write(teller, &fates(None, sockets), Some(0))
 }
 
-/// An open with one of these flags is trapped; `None`: with any.
+/// The flags of which any one traps an open. `None` traps all opens.
 fn trapped_flags(traps: Traps) -> Option<u32> {
     let directory = if traps.listings { libc::O_DIRECTORY } else { 0 };
     let writing = if traps.writes { WRITING } else { 0 };
     (!traps.reads).then_some((directory | writing).cast_unsigned())
 }
 
-/// What becomes of each call that does not simply pass.
+/// How to handle each call that does not simply pass.
 fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     let mut fates = BTreeMap::new();
     let mut add = |number: libc::c_long, fate| {
@@ -131,7 +131,7 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     };
     let told = traps.is_some();
     for call in REFUSED {
-        // A supervisor does the refusing where there is one, so that it is reported.
+        // If there is a supervisor, it denies the call, so that the denial is reported.
         add(call.number, if told { Fate::TrapAlways } else { Fate::Refuse(libc::EPERM) });
     }
     for &number in calls::ABSENT {
@@ -150,7 +150,7 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     }
     let Some(traps) = traps else { return fates };
     for &number in calls::LANDLOCK {
-        // As by a kernel that was started without it.
+        // The same errno as from a kernel that was booted without Landlock.
         add(number, Fate::Refuse(libc::EOPNOTSUPP));
     }
     for &number in calls::BEYOND_LANDLOCK {
@@ -204,16 +204,16 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     fates
 }
 
-/// The filter in the making, and the answers that all parts of it share.
+/// The filter under construction, and the answers that all its parts share.
 struct Writer {
     program: Assembler,
     cookie: Option<u64>,
     allow: Label,
-    /// To the supervisor, unless there is a cookie.
+    /// To the supervisor unless there is a cookie.
     trap: Label,
     /// To the supervisor.
     notify: Label,
-    /// To the failures; with 0 to what succeeds, and does nothing.
+    /// To failures by errno. 0 reports success without doing anything.
     refusals: BTreeMap<c_int, Label>,
 }
 
@@ -224,7 +224,7 @@ impl Writer {
         Self { program, cookie, allow, trap, notify, refusals: BTreeMap::new() }
     }
 
-    /// The whole filter; the library's reports go to `teller`.
+    /// The whole filter. The library's reports go to `teller`.
     fn write(
         mut self,
         teller: Label,
@@ -237,7 +237,7 @@ impl Writer {
         self.program.branch(Test::Is(ARCHITECTURE), native, absent);
         self.program.place(native);
         self.load(offset_of!(seccomp_data, nr));
-        // x32's numbers are above this too.
+        // This also covers the numbers of x32.
         debug_assert!(i64::from(X32) > calls::LAST_KNOWN, "x32 is beyond what is known");
         let beyond = u32::try_from(calls::LAST_KNOWN + 1).expect("numbers of calls are small");
         let newer = self.program.label();
@@ -256,7 +256,7 @@ impl Writer {
         self.program.finish()
     }
 
-    /// Finds the loaded number among `fates`, which are in order, by halves.
+    /// Finds the loaded number in the sorted `fates` by binary search.
     fn search(&mut self, fates: &[(u32, Fate)], details: &mut Vec<(Label, Fate)>) {
         let (left, right) = fates.split_at(fates.len() / 2);
         match (left, right) {
@@ -275,7 +275,7 @@ impl Writer {
         }
     }
 
-    /// Where a call with this fate goes; what must be looked at more closely goes to `details`.
+    /// The target for a call with this fate. If it needs a closer look, adds it to `details`.
     fn target(&mut self, fate: Fate, details: &mut Vec<(Label, Fate)>) -> Label {
         match fate {
             Fate::Refuse(errno) => self.refusal(errno),
@@ -333,7 +333,7 @@ impl Writer {
         }
     }
 
-    /// An open that only holds an object says nothing about its content, whatever else it asks for.
+    /// An open with `O_PATH` only refers to an object. It says nothing about the content, whatever other flags it has.
     fn open(&mut self, flags: u32, trapped: Option<u32>) {
         self.load_argument(flags);
         self.program.branch_away(Test::Any(libc::O_PATH.cast_unsigned()), self.allow);
@@ -342,7 +342,7 @@ impl Writer {
             self.program.branch(Test::Any(trapped), inexact, self.allow);
             self.program.place(inexact);
         }
-        // The kernel looks at the mode of what is made only.
+        // The kernel uses the mode only when it creates a file.
         let makes = self.program.label();
         let making = (libc::O_CREAT | TEMPORARY).cast_unsigned();
         self.program.branch(Test::Any(making), makes, self.trap);
@@ -350,7 +350,7 @@ impl Writer {
         self.make(flags + 1);
     }
 
-    /// The library takes set-user-ID and set-group-ID bits out of the modes of its calls: one that has them is not its.
+    /// The library removes set-user-ID and set-group-ID bits from its modes. A call that has them is not the library's.
     fn make(&mut self, mode: u32) {
         self.load_argument(mode);
         self.program.branch(Test::Any(set_id::BITS), self.notify, self.trap);
@@ -384,13 +384,13 @@ impl Writer {
         self.jump(self.allow);
     }
 
-    /// A call with a path in that argument goes to the supervisor; without one a cookie counts.
+    /// A call with a path in that argument goes to the supervisor. Without a path a cookie counts.
     fn times(&mut self, path: u32) {
         self.branch_on_pointer(path, self.notify, self.trap);
     }
 
-    /// A call with an address of this length goes to the supervisor if that may be of a unix socket (`unix(7)`), which
-    /// the kernel takes none of that is longer; with a longer one a cookie counts.
+    /// If the address of this length may be a unix socket's (`unix(7)`), the call goes to the supervisor. The kernel
+    /// accepts no longer ones for unix sockets, so for those a cookie counts.
     fn connect(&mut self, length: u32) {
         let longest = u32::try_from(size_of::<libc::sockaddr_un>()).expect("110 bytes");
         self.load_argument(length);
@@ -410,7 +410,7 @@ impl Writer {
         self.program.answer(libc::SECCOMP_RET_ALLOW);
     }
 
-    /// Lets the call pass if its sixth argument is the cookie, and goes to `label` if not.
+    /// Lets the call pass if its sixth argument is the cookie, else goes to `label`.
     fn unless_cookie(&mut self, label: Label) {
         let Some(cookie) = self.cookie else { return self.jump(label) };
         let [low, high] = [cookie & u64::from(u32::MAX), cookie >> 32]
@@ -429,23 +429,22 @@ impl Writer {
     }
 
     fn jump(&mut self, label: Label) {
-        // Both ways: whatever is loaded.
+        // Both branches lead to the label, whatever is loaded.
         self.program.branch(Test::Any(0), label, label);
     }
 
-    /// Loads the low half of an argument, all that `int`s and flags have; both machines that this is
-    /// built for have it first.
+    /// Loads the low half of an argument, enough for `int`s and flags. It comes first on both supported architectures.
     fn load_argument(&mut self, number: u32) {
         self.load_argument_at(number, 0);
     }
 
-    /// Loads the half of an argument that begins at `offset`.
+    /// Loads the half of an argument at `offset`.
     fn load_argument_at(&mut self, number: u32, offset: usize) {
         let argument = number as usize * size_of::<u64>();
         self.load(offset_of!(seccomp_data, args) + argument + offset);
     }
 
-    /// Goes to `given` if the argument is a pointer, to `null` if it is none.
+    /// Goes to `given` if the argument is a pointer, to `null` if it is zero.
     fn branch_on_pointer(&mut self, argument: u32, given: Label, null: Label) {
         for half in [0, size_of::<u32>()] {
             self.load_argument_at(argument, half);

@@ -1,33 +1,33 @@
-//! The part of the filter for runs whose network is judged: which sockets may be made, and what of sending
-//! goes to the supervisor. What a connected socket sends passes; where it leads was judged before.
+//! The part of the filter for runs that judge the network: which sockets may be created, and which sends go to the
+//! supervisor. Sends on a connected socket pass, because its destination was judged before.
 
 use libc::c_int;
 
 use super::assembler::{Label, Test};
 use super::{SOCKET_TYPE, Writer, calls};
 
-/// Families of the internet.
+/// The internet's address families.
 const INTERNET: [c_int; 2] = [libc::AF_INET, libc::AF_INET6];
-/// Kinds of their sockets whose addresses can be judged: none that write headers of their own.
+/// Socket types whose addresses can be judged. They exclude those that write their own headers.
 const KINDS: [c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_DGRAM];
-/// Their protocols; zero is the usual one for the kind.
+/// The allowed protocols. Zero is the default for the type.
 const PROTOCOLS: [c_int; 4] = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_MPTCP];
 
 impl Writer {
-    /// `socket`, where only local ones may be made.
+    /// `socket`, if only local ones are allowed.
     pub(super) fn only_local_socket(&mut self, told: bool) {
         let refusal = self.refusal(libc::EACCES);
         let others = if told { self.program.label() } else { refusal };
         self.local_socket(others);
         if told {
             self.program.place(others);
-            // By these the C library asks for the addresses of this machine, and does without: no news.
+            // The C library uses these to query the machine's addresses, and copes without. The denial is not reported.
             self.load_argument(0);
             self.program.branch(Test::Is(libc::AF_NETLINK.cast_unsigned()), refusal, self.notify);
         }
     }
 
-    /// `socket`, where all may be made but those by which root would speak for the kernel.
+    /// `socket`, if every kind is allowed except those with which root would speak for the kernel.
     pub(super) fn no_event_socket(&mut self, told: bool) {
         let refused = if told { self.notify } else { self.refusal(libc::EPERM) };
         let netlink = self.program.label();
@@ -41,7 +41,7 @@ impl Writer {
         self.jump(self.allow);
     }
 
-    /// Local sockets pass; making others goes to `others`.
+    /// Lets local sockets pass. Others go to `others`.
     fn local_socket(&mut self, others: Label) {
         self.load_argument(0);
         self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), self.allow, others);
@@ -62,7 +62,7 @@ impl Writer {
         for family in INTERNET {
             self.program.branch_away(Test::Is(family.cast_unsigned()), internet);
         }
-        // By which the C library learns the addresses of this machine.
+        // The C library uses it to query the machine's addresses.
         let netlink = self.program.label();
         self.program.branch(Test::Is(libc::AF_NETLINK.cast_unsigned()), netlink, self.notify);
         self.program.place(netlink);
@@ -85,8 +85,8 @@ impl Writer {
         self.jump(self.notify);
     }
 
-    /// Sending: without an address it passes, and what would connect and send at once fails as where the
-    /// kernel does not know it.
+    /// Sends: without an address they pass. A call that connects and sends at once fails as on a kernel that does not
+    /// know it.
     pub(super) fn send(&mut self, flags: u32, address: Option<u32>) {
         let unknown = self.refusal(libc::EOPNOTSUPP);
         self.load_argument(flags);
@@ -97,7 +97,7 @@ impl Writer {
         }
     }
 
-    /// A call with an address in that argument goes to the supervisor; without one it passes.
+    /// A call with an address in that argument goes to the supervisor. Without one it passes.
     pub(super) fn notify_with(&mut self, address: u32) {
         self.branch_on_pointer(address, self.notify, self.allow);
     }

@@ -1,5 +1,4 @@
-//! The part of the filter for what is done to processes by their numbers, where what a process does to itself
-//! passes, and for namespaces.
+//! The part of the filter for calls on processes by number, and for namespaces. Calls of a process on itself pass.
 
 use super::Writer;
 use super::assembler::Test;
@@ -9,13 +8,13 @@ use super::calls::PRIVILEGED_NAMESPACES;
 const CORE: u32 = libc::RLIMIT_CORE;
 
 impl Writer {
-    /// About the process whose number that argument is.
+    /// Acts on the process with the number in that argument.
     pub(super) fn process(&mut self, number: u32) {
         self.load_argument(number);
         self.program.branch(Test::Is(0), self.allow, self.notify);
     }
 
-    /// The same, where there is something to set.
+    /// As `process`, if the call sets a limit.
     pub(super) fn limits(&mut self, cores: bool) {
         if cores {
             self.limits_of_cores();
@@ -27,14 +26,14 @@ impl Writer {
         self.notify_with(2);
     }
 
-    /// Setting a limit, when it may be that of core files.
+    /// Sets a limit, which may be that of core files.
     pub(super) fn cores(&mut self) {
         let done = self.refusal(0);
         self.load_argument(0);
         self.program.branch(Test::Is(CORE), done, self.allow);
     }
 
-    /// The same, of any process; a call that wants to know the old limit as well fails, as nobody answers that.
+    /// As `cores`, for any process. A call that also asks for the old limit fails, because nobody could answer that.
     fn limits_of_cores(&mut self) {
         let (done, refused) = (self.refusal(0), self.refusal(libc::EPERM));
         let [cores, sets, others] = [(); 3].map(|()| self.program.label());
@@ -47,7 +46,7 @@ impl Writer {
         self.program.place(others);
     }
 
-    /// About one process if the first argument is `one`, else about many.
+    /// Acts on one process if the first argument is `one`, else on many.
     pub(super) fn priority(&mut self, one: u32) {
         let process = self.program.label();
         self.load_argument(0);
@@ -56,7 +55,7 @@ impl Writer {
         self.process(1);
     }
 
-    /// Namespaces that take a capability. In a user namespace of its own whoever asks has that.
+    /// Namespaces that need a capability. In a new user namespace the caller has it.
     pub(super) fn namespaces(&mut self, flags: u32) {
         self.load_argument(flags);
         self.program.branch_away(Test::Any(libc::CLONE_NEWUSER.cast_unsigned()), self.allow);
@@ -64,8 +63,8 @@ impl Writer {
         self.program.branch(privileged, self.notify, self.allow);
     }
 
-    /// `PR_SET_DUMPABLE` with `SUID_DUMP_DISABLE` (`PR_SET_DUMPABLE(2const)`), after which the supervisor could read
-    /// no argument, and would refuse every call.
+    /// `PR_SET_DUMPABLE` with `SUID_DUMP_DISABLE` (`PR_SET_DUMPABLE(2const)`). After that, the supervisor could read no
+    /// argument and would deny every call.
     pub(super) fn hiding(&mut self) {
         let done = self.refusal(0);
         let [hides, wholly] = [(); 2].map(|()| self.program.label());

@@ -1,4 +1,4 @@
-//! The filter, asked call by call: by an interpreter here, and once by the kernel.
+//! Tests the filter call by call: with an interpreter here, and once in the kernel.
 
 mod landlock;
 mod processes;
@@ -29,7 +29,7 @@ const fn fails(errno: c_int) -> u32 {
     libc::SECCOMP_RET_ERRNO | errno.cast_unsigned()
 }
 
-/// A question to the filter; the sixth argument is the cookie's place.
+/// A call to filter. The sixth argument may be the cookie.
 #[derive(Clone, Copy)]
 struct Call {
     architecture: u32,
@@ -64,7 +64,7 @@ impl Call {
     }
 }
 
-/// What a run of the filter came to.
+/// The result of running the filter.
 struct Run {
     answer: u32,
     /// Whether it looked at anything but the architecture and the number.
@@ -141,7 +141,7 @@ fn opens_are_told_by_their_flags() {
 fn only_local_sockets_where_no_others_are_wanted() {
     let socket = |family: c_int| Call::of(libc::SYS_socket, &[family.cast_unsigned().into(), 1, 0]);
     let refused = fails(libc::EACCES);
-    // Whoever supervises refuses, and tells of it.
+    // A supervisor denies them, and reports it.
     let filters = |sockets| {
         [
             (assemble(EVERYTHING, Some(COOKIE), sockets), NOTIFY),
@@ -162,7 +162,7 @@ fn only_local_sockets_where_no_others_are_wanted() {
     }
 }
 
-/// Root could tell `udevd` of devices, and would hear of every process.
+/// Root could report devices to `udevd`, and would receive reports of every process.
 #[test]
 fn root_makes_no_sockets_of_the_kernel_s_events() {
     let made = |filter: &[sock_filter], family: c_int, protocol: c_int| {
@@ -219,7 +219,7 @@ fn addresses_are_judged_whoever_gives_them() {
     for number in [libc::SYS_connect, libc::SYS_bind, libc::SYS_listen, libc::SYS_sendmsg] {
         let call = Call::of(number, &[3, 1, 0]).with_cookie(COOKIE);
         assert_eq!(answer(&filter, call), NOTIFY, "{number}");
-        // A path may be meant.
+        // It may be a path.
         let expected = if number == libc::SYS_connect { NOTIFY } else { ALLOW };
         assert_eq!(answer(&open, call), expected, "{number}");
     }
@@ -282,7 +282,7 @@ fn groups_are_trapped_as_the_plan_says() {
     expected(calls::EXECUTES, EVERYTHING, NOTIFY);
 }
 
-/// Landlock is not asked about the names of message queues, so they are judged whatever else is held.
+/// Landlock has no right for the names of message queues. So they are always judged.
 #[test]
 fn message_queues_are_always_judged() {
     let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
@@ -291,7 +291,7 @@ fn message_queues_are_always_judged() {
     }
 }
 
-/// Where nothing else would hold a call the library's word for it does not count.
+/// If no other layer holds a call, the cookie does not count.
 #[test]
 fn no_cookie_opens_what_is_beyond_landlock() {
     let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
@@ -309,7 +309,7 @@ fn no_cookie_opens_what_is_beyond_landlock() {
     assert_eq!(answer(&filter, times(0)), NOTIFY);
 }
 
-/// The library makes nothing with such bits, so a call that would is not its own.
+/// The library creates no files with such bits, so a call with them is not the library's.
 #[test]
 fn no_cookie_makes_files_with_set_id_bits() {
     let filter = assemble(WRITES, Some(COOKIE), Sockets::All);
@@ -342,7 +342,7 @@ fn only_the_whole_cookie_passes() {
     }
 }
 
-/// A supervisor refuses them, so that they are reported: each has to be one that it knows.
+/// A supervisor denies them so that they are reported. So it must know each of them.
 #[test]
 fn some_calls_are_refused_whoever_makes_them() {
     let supervised =
@@ -406,7 +406,7 @@ fn commands_are_told_by_their_arguments() {
     }
 }
 
-/// A path may be in the address of a message: the library says by its cookie that it has judged that.
+/// A message may have a path as its address. The cookie says that the library has judged it.
 #[test]
 fn messages_are_judged_where_they_may_have_an_address() {
     let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);

@@ -1,6 +1,6 @@
 //! The answers to a prompt during a run.
 
-/// What a person said, or nobody did.
+/// A person's answer, or the lack of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// This time.
@@ -9,8 +9,8 @@ pub(crate) enum Answer {
     Run,
     /// No, from now on.
     No,
-    /// The same, by a key that interrupts: so does the call end.
+    /// No, by a key that interrupts. The call also ends with `EINTR`.
     Interrupt,
-    /// Nobody answered, which is no consent: the question was withdrawn, or could not be put.
+    /// Nobody answered: the prompt was withdrawn, or could not be shown. This is not consent.
     Silence,
 }

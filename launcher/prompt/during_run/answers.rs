@@ -1,4 +1,4 @@
-//! What answers settle for the rest of a run.
+//! Remembers a run's answers by path, for the rest of the run.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::question::Question;
 use super::wish::Wish;
 use crate::prompt::during_run::answer::Answer;
 
-/// What a person said until the run ends, or nobody did, by paths.
+/// The answers that hold until the run ends, by path.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     paths: HashMap<Vec<u8>, Remembered>,
@@ -23,7 +23,7 @@ struct Remembered {
 }
 
 impl Memory {
-    /// Keeps what was said to a question. A yes to one call is none to the next.
+    /// Keeps the answer to a prompt. A yes for once is not kept.
     pub(super) fn keep(&mut self, question: &Question, answer: Answer) {
         for Wish { path, wanted, .. } in &question.wishes {
             let known = self.paths.entry(path.clone()).or_default();
@@ -36,7 +36,7 @@ impl Memory {
         }
     }
 
-    /// What was said to one part of a question: a no outweighs a yes.
+    /// The remembered answer to one part of a prompt. A no outweighs a yes.
     pub(super) fn known(&self, wish: &Wish) -> Option<Answer> {
         let known = self.paths.get(&wish.path)?;
         if wish.wanted.intersects(known.refused) {
@@ -48,7 +48,7 @@ impl Memory {
         known.granted.contains(wish.wanted).then_some(Answer::Run)
     }
 
-    /// What was said to all of a question, or where one of it is refused.
+    /// The remembered answer to a whole prompt. One denied part denies it all.
     pub(super) fn settled(&self, question: &Question) -> Option<Answer> {
         Answer::to_all(question.wishes.iter().map(|wish| self.known(wish)))
     }

@@ -1,10 +1,9 @@
-//! The terminal for as long as a question stands: nobody else reads from it meanwhile, and afterwards it
-//! is as it was.
+//! Takes the terminal while a prompt is shown, and restores it afterwards. Nobody else reads from it meanwhile.
 //!
-//! The asking process stands in a group of its own, which takes the foreground (`tcsetpgrp(3)`). Who
-//! begins to read now is stopped by the terminal, and continued at the end. Who waits for a key already
-//! is held (`readers`). Whoever reads all the same does it before the question's own thread (`typing`), and then a
-//! yes takes a countersign.
+//! The process that asks has its own group and makes it the foreground group (`tcsetpgrp(3)`). The terminal stops every
+//! other process that begins to read now. At the end that process is continued. Threads that already wait for a key are
+//! held (`terminal_readers`). Any remaining reader reads before the prompt's own thread does (`typing`). A yes then
+//! needs a confirmation word.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -26,55 +25,57 @@ use crate::sys::proc::descendants;
 use crate::sys::signals::Signals;
 use crate::sys::terminals::show_again;
 
-/// How often it is looked whether somebody still waits.
+/// How often to check whether a caller still waits.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What the keys ^C, ^\\ and ^Z send to the foreground.
+/// The signals that the keys ^C, ^\\ and ^Z send to the foreground.
 const KEYS: [Signal; 3] = [Signal::INT, Signal::QUIT, Signal::TSTP];
 
 /// The terminal, taken.
 #[derive(Debug)]
 pub(super) struct Foreground {
     terminal: File,
-    /// Not before it is taken.
+    /// `None` until the terminal is taken.
     lines: Option<Lines>,
     group: Pid,
     readers: Readers,
-    /// How large it was, if that can be said.
+    /// The size when it was taken, if known.
     size: Option<Size>,
-    /// No other run asks meanwhile.
+    /// Keeps other runs from asking meanwhile.
     _turn: Turn,
 }
 
-/// What a question came to.
+/// The outcome of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
     /// It was answered.
     Reply(Reply),
-    /// A key was pressed that means this to programs: `INT`, `QUIT` or `TSTP`.
+    /// A key was pressed that sends programs this signal: `INT`, `QUIT` or `TSTP`.
     Signal(Signal),
-    /// Nobody wants to know any more, or the terminal was taken away.
+    /// Nobody waits for the answer any more, or the terminal was taken away.
     Nothing,
-    /// There is no terminal any more, or none that shows the question.
+    /// The terminal is gone, or has no room for the prompt.
     Gone,
 }
 
-/// What comes while a question stands.
+/// One event while a prompt is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
     Nothing,
-    /// A line in which the terminal reports what nobody typed.
+    /// A line with reports of the terminal that nobody typed.
     Reports,
     Said(Said),
 }
 
 impl Foreground {
-    /// Takes the `terminal` that controls this process; `None` where another job than the run's has it, to which keys
-    /// are meant, or one that has ended, unless it `was_left` to nobody for long. Who waits for keys is held until the
-    /// calling thread ends.
+    /// Takes the `terminal` that controls this process, and holds the threads that wait for keys until the calling
+    /// thread ends.
+    ///
+    /// Returns `None` if another job than the run's has the terminal, because keys are then meant for that job. The
+    /// same holds if that job has ended, unless the terminal `was_left` to nobody for long.
     ///
     /// # Errors
-    /// Where it is gone.
+    /// Fails if the terminal is gone.
     pub(super) fn take(terminal: File, turn: Turn, was_left: bool) -> io::Result<Option<Self>> {
         let group = tcgetpgrp(&terminal)?;
         let is_free = || was_left && !descendants::is_anybody_in(group);
@@ -86,16 +87,16 @@ impl Foreground {
         let mut taken = Self { terminal, lines: None, group, readers, size, _turn: turn };
         loop {
             tcsetpgrp(&taken.terminal, getpgrp())?;
-            // From here on the terminal stops whoever begins to read.
+            // From here on the terminal stops every process that begins to read.
             taken.readers.hold(taken.group, Reading::Surely);
             let group = tcgetpgrp(&taken.terminal)?;
             if group == getpgrp() {
                 break;
             }
-            // Somebody was about to give it away, and had not to wait for this question yet.
+            // Another process took the terminal away in between. It did not have to wait for this prompt yet.
             taken.group = group;
         }
-        // What was typed before was not typed in answer to this.
+        // Input from before the prompt is no answer to it.
         taken.lines = Some(Lines::read_by(&taken.terminal)?);
         while pressed()?.is_some() {}
         was_stopped()?;
@@ -112,12 +113,14 @@ impl Foreground {
         self.lines.as_ref().is_some_and(|lines| lines.before().local_modes.contains(mode))
     }
 
-    /// Asks what is a `text` for a terminal of so many rows and columns, below the words of a countersign, and waits for a
-    /// line, or for a key that is none of an answer. What is out of sight, by what others write or by another size, is
-    /// asked again, as after a line in which something is that nobody typed.
+    /// Asks `text`, made for the terminal's rows and columns, below the words of a confirmation word. Waits for a line,
+    /// or for a key that is no part of an answer.
+    ///
+    /// Asks again when other output or another size has moved the prompt out of sight. Also asks again after a line
+    /// that contains something nobody typed.
     ///
     /// # Errors
-    /// Where the terminal is gone.
+    /// Fails if the terminal is gone.
     pub(super) fn ask(
         &mut self,
         text: &dyn Fn(Option<Size>, &str) -> Option<String>,
@@ -152,8 +155,8 @@ impl Foreground {
         }
     }
 
-    /// What is typed from now on, and what a yes has to end with, also where what was typed before is discarded; who else
-    /// may be reading is held before.
+    /// Starts to read, and chooses the confirmation word that a yes must end with. Discarding earlier input requires a
+    /// word, too. Threads that may read as well are held first.
     fn typing(&mut self, was_any_typed: bool) -> io::Result<(Typing, Option<Countersign>)> {
         let mut typing = Typing::at(&self.terminal)?;
         if !typing.is_alone() {
@@ -172,7 +175,7 @@ impl Foreground {
         Ok(self.lines.as_ref().ok_or(Errno::NOTTY)?)
     }
 
-    /// What has been said by now, or soon is, where a yes has to end with `sign`.
+    /// The input so far, or within a tick. A yes must end with `sign`.
     fn heard(&mut self, typing: &Typing, sign: Option<&Countersign>) -> io::Result<Heard> {
         let line = typing.line_within(TICK);
         if let Some(signal) = pressed()? {
@@ -182,8 +185,8 @@ impl Foreground {
         let is_interrupted =
             line.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted);
         if is_interrupted || was_stopped()? || !self.are_lines_known() {
-            // What is typed now is typed to others, or read in another way than it was typed, or after others who
-            // waited for their turn.
+            // Input now goes to other processes, or was read in another mode than it was typed in. It may also follow
+            // other prompts that waited for their turn.
             return Ok(Heard::Said(Said::Nothing));
         }
         let Some(line) = line? else { return Ok(Heard::Nothing) };
@@ -195,12 +198,12 @@ impl Foreground {
         Ok(reply.map_or(Heard::Reports, Heard::Said))
     }
 
-    /// Whether lines are read as they were when the question was put.
+    /// Whether lines are still read in the mode that was set for the prompt.
     fn are_lines_known(&self) -> bool {
         self.lines.as_ref().is_some_and(Lines::are_known)
     }
 
-    /// Whether keys still come here.
+    /// Whether this process group still receives the keys.
     fn is_ours(&self) -> bool {
         tcgetpgrp(&self.terminal).is_ok_and(|group| group == getpgrp())
     }
@@ -213,47 +216,48 @@ impl Foreground {
 impl Drop for Foreground {
     fn drop(&mut self) {
         let had_keys = self.lines.is_some() && !self.had(LocalModes::ICANON);
-        // Whatever fails here, the rest is worth trying. Who took it away has made it as it shall be.
+        // If one step fails, the rest is still worth trying. If another process took the terminal away, its modes stay
+        // as that process set them.
         self.lines = None;
         if self.is_ours() {
-            // Of a group that has ended meanwhile the terminal goes to the one that the run began as.
+            // If that group has ended, the terminal goes to the group in which the run began.
             let _ = tcsetpgrp(&self.terminal, self.group)
                 .or_else(|_| tcsetpgrp(&self.terminal, getpgid(getppid())?));
         }
         let _ = kill_process_group(self.group, Signal::CONT);
         self.readers.go_on();
         if had_keys || size_of(&self.terminal) != self.size {
-            // Who draws on the whole screen draws it again; of another size the kernel told this group alone.
+            // A full-screen program has to redraw. After a size change the kernel notified only this group.
             let _ = kill_process_group(self.group, Signal::WINCH);
         }
     }
 }
 
-/// A key that was pressed and means a signal. All signals are blocked here, and wait.
+/// A pressed key that sends a signal. All signals are blocked here and stay pending.
 fn pressed() -> io::Result<Option<Signal>> {
     let arrival = Signals::of(&KEYS.map(Signal::as_raw)).wait(Some(Duration::ZERO))?;
-    // Others are no keys.
+    // Signals that a process sent are not keys.
     let arrival = arrival.filter(|arrival| arrival.sender.is_none());
     Ok(arrival.and_then(|arrival| Signal::from_named_raw(arrival.signal)))
 }
 
-/// Whether this process was stopped, and is continued: a read that waits begins anew then. The signal is blocked here,
-/// and waits.
+/// Whether this process was stopped and continued. A waiting read begins anew then. The signal is blocked here and
+/// stays pending.
 fn was_stopped() -> io::Result<bool> {
     Ok(Signals::of(&[libc::SIGCONT]).wait(Some(Duration::ZERO))?.is_some())
 }
 
-/// Says that a question waits for the `terminal`.
+/// Says on `terminal` that a prompt waits.
 ///
 /// # Errors
-/// Where it is gone.
+/// Fails if the terminal is gone.
 pub(super) fn announce(mut terminal: &File) -> io::Result<()> {
     let text = "\r\njp-confine: a question waits until this job is in the foreground (fg)\r\n";
     show_again(terminal);
     terminal.write_all(text.as_bytes())
 }
 
-/// Whether a group is that of the process that was started first, or of some process of the run.
+/// Whether the group is that of the first process, or of any process of the run.
 fn is_of_run(group: Pid) -> bool {
     let is_in_group = |process: Option<Pid>| {
         process.is_some() && getpgid(process).is_ok_and(|its_group| its_group == group)

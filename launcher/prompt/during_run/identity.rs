@@ -1,4 +1,4 @@
-//! Who asks, and which file is asked about.
+//! Identifies the file that a prompt is about, and what kind of caller asks.
 
 use std::os::unix::fs::MetadataExt as _;
 
@@ -6,12 +6,12 @@ use rustix::fs::Stat;
 
 use crate::sys::path::path_of;
 
-/// A file, told from others at its path: device and inode.
+/// A file's device and inode, which tell it from others at its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity(u64, u64);
 
 impl Identity {
-    /// That of what is at a path, be it a link.
+    /// The identity of the object at a path. A symlink is not followed.
     pub(crate) fn at(path: &[u8]) -> Option<Self> {
         let found = path_of(path).symlink_metadata().ok()?;
         Some(Self(found.dev(), found.ino()))
@@ -24,11 +24,11 @@ impl From<&Stat> for Identity {
     }
 }
 
-/// On whose behalf it is asked.
+/// The kind of caller that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asker {
-    /// Of a call that waits for it.
+    /// A call that waits for the answer.
     Call,
-    /// Of the preload library, which makes the call afterwards.
+    /// The preload library, which makes the call after the answer.
     Library,
 }

@@ -1,9 +1,9 @@
-//! Asking a person while the program runs, where a tier or the list of sensitive paths says so (spec
-//! §9.5, §10). Whoever asks waits; everybody else goes on.
+//! Asks a person while the program runs, if a tier or the list of sensitive paths requires it (spec §9.5, §10). The
+//! caller waits. All others go on.
 //!
-//! Questions that come close together are asked together. Each process has its own, so that a yes to one
-//! call counts for who is named on the screen, and for nobody else. One thread talks to the terminal.
-//! Without a terminal, or told not to ask, the answer is no.
+//! Prompts that come close together are shown together. Each process has its own, so that a yes counts only for the
+//! process named on the screen. One thread talks to the terminal. Without a terminal, or with `--non-interactive`, the
+//! answer is no.
 
 pub(crate) mod answer;
 mod answers;
@@ -45,31 +45,31 @@ pub(crate) use one_time::Asking;
 pub(crate) use question::{About, Question};
 pub(crate) use recovery::Before;
 
-/// For so long more questions are waited for, so that a person reads them together.
+/// How long to wait for more prompts, so that a person reads them together.
 const GATHER: Duration = Duration::from_millis(60);
-/// How long the terminal is let be between two changes.
+/// The pause between two changes of the terminal.
 const BETWEEN_CHANGES: Duration = Duration::from_millis(1);
-/// How often it is looked whether a question is over.
+/// How often to check whether a prompt is over.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
-/// For so long a question stands that nobody waits for: a caller that was sent a signal comes back.
+/// How long a prompt stays without a waiting caller. A caller that received a signal comes back.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Everybody's questions, and the answers.
+/// All prompts and their answers.
 #[derive(Debug)]
 pub(crate) struct Consent {
     state: Mutex<State>,
     changed: Condvar,
     about: About,
-    /// Opened before there is a program, which could keep others from opening it (`TIOCEXCL`). `None` where nobody
-    /// could be asked.
+    /// Opened before any program runs, because a program could keep others from opening it (`TIOCEXCL`). `None` if
+    /// nobody could be asked.
     terminal: Option<File>,
-    /// The terminal belongs to a question: who is stopped for that is not to be reported.
+    /// A prompt has the terminal. Processes that stop because of that are not reported.
     asking: AtomicBool,
-    /// A key that interrupts is told to programs, and then the answer.
+    /// A key that interrupts was pressed. Programs receive its signal first, then the answer.
     interrupting: AtomicBool,
-    /// Held while the terminal is changed for a program.
+    /// Locked while the terminal is changed for a program.
     changing: Mutex<()>,
-    /// A start that was consented to may be under way.
+    /// An allowed start may be under way.
     starting: AtomicBool,
 }
 
@@ -80,25 +80,25 @@ struct State {
     once: Once,
     next: u64,
     started: bool,
-    /// Nobody is asked any more.
+    /// No more prompts are shown.
     closed: bool,
-    /// The signal of the last key that interrupted programs at a question.
+    /// The signal of the last key that interrupted programs at a prompt.
     interruption: Option<Signal>,
 }
 
-/// A question that is to be answered, or just was.
+/// A prompt that waits for its answer, or has just been answered.
 #[derive(Debug)]
 struct Pending {
     id: u64,
     question: Question,
     waiters: Vec<Waiting>,
-    /// A person wants to be asked about it alone.
+    /// The person asked to see this one alone.
     by_itself: bool,
-    /// Since when nobody waits for it.
+    /// When its last caller stopped waiting.
     abandoned: Option<Instant>,
 }
 
-/// Who waits for an answer, and is told by a bell.
+/// A caller that waits for an answer. Its bell delivers the answer.
 #[derive(Debug)]
 struct Waiting {
     id: u64,
@@ -106,7 +106,7 @@ struct Waiting {
     bell: Arc<OwnedFd>,
 }
 
-/// Somebody who waits for an answer.
+/// The caller's side of a wait for an answer.
 struct Waiter<'a> {
     consent: &'a Consent,
     id: u64,
@@ -114,7 +114,7 @@ struct Waiter<'a> {
 }
 
 impl Consent {
-    /// Nobody has asked yet. Whether there is somebody to ask is known beforehand.
+    /// Without prompts yet. Opens the terminal if prompts are possible at all.
     pub(crate) fn new(about: About) -> Self {
         let (state, changed) = (Mutex::default(), Condvar::new());
         let asks = about.interactive && !about.tiers.is_empty();
@@ -131,27 +131,29 @@ impl Consent {
         }
     }
 
-    /// What questions are about.
+    /// The facts that every prompt depends on.
     pub(crate) fn about(&self) -> &About {
         &self.about
     }
 
-    /// Whether the terminal belongs to a question at present.
+    /// Whether a prompt has the terminal now.
     pub(crate) fn is_asking(&self) -> bool {
         self.asking.load(Ordering::SeqCst)
     }
 
-    /// Whether those who wait are about to hear an answer, after a signal that goes with it: no call begins again for that.
+    /// Whether callers are about to receive an answer that comes with a signal. That signal does not make a call begin
+    /// again.
     pub(crate) fn is_interrupting(&self) -> bool {
         self.interrupting.load(Ordering::SeqCst)
     }
 
-    /// Whether a question stands at the terminal, of this run's or of another's.
+    /// Whether a prompt of this run or of another is shown at the terminal.
     pub(crate) fn is_question_standing(&self) -> bool {
         self.is_asking() || self.about.turns.is_taken()
     }
 
-    /// Changes the terminal for a program while no question stands, and none is put; `None` where one stands.
+    /// Changes the terminal for a program while no prompt is shown, and holds back new ones. Returns `None` if a prompt
+    /// is shown.
     pub(crate) fn between_questions<T>(&self, change: impl FnOnce() -> T) -> Option<T> {
         let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_asking() {
@@ -160,22 +162,22 @@ impl Consent {
         let pause = self.about.turns.pause()?;
         let made = change();
         drop(pause);
-        // Who changes it all the time leaves time for a question.
+        // A program that changes the terminal all the time still leaves time for a prompt.
         std::thread::sleep(BETWEEN_CHANGES);
         Some(made)
     }
 
-    /// From now on the terminal belongs to a question.
+    /// From now on a prompt has the terminal.
     fn begin_to_ask(&self) {
         self.asking.store(true, Ordering::SeqCst);
-        // What was begun before is over then.
+        // Waits for a change that began before.
         drop(self.changing.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Waits until none does.
+    /// Waits until no prompt is shown.
     ///
     /// # Errors
-    /// `EINTR` where that is interrupted.
+    /// Fails with `EINTR` if a signal interrupts the wait.
     pub(crate) fn wait_for_terminal(&self) -> Result<(), Errno> {
         while self.is_question_standing() {
             nap(&LOOK)?;
@@ -183,10 +185,10 @@ impl Consent {
         Ok(())
     }
 
-    /// The answer to a question. `wait` makes a call that may wait for long.
+    /// Asks, or returns a remembered answer. `wait` makes a call that may take long.
     ///
     /// # Errors
-    /// Those of `wait`, when it does not come to the end.
+    /// Passes on the errors of `wait`.
     pub(crate) fn ask(
         self: &Arc<Self>,
         asking: Asking,
@@ -207,51 +209,51 @@ impl Consent {
         Ok(answer)
     }
 
-    /// A thread of this process now begins a start that was consented to by these questions, and will have the program
-    /// `image` executed.
+    /// A thread of this process begins a start that these prompts allowed. The kernel will execute the program `image`.
     pub(crate) fn begin_start(&self, tid: i32, questions: &[Question], image: Identity) {
         let mut state = self.state();
         state.once.begin_start(tid, questions, image);
         self.starting.store(state.once.is_any_under_way(), Ordering::SeqCst);
     }
 
-    /// Whether a start that was consented to may be under way.
+    /// Whether an allowed start may be under way.
     pub(crate) fn is_any_starting(&self) -> bool {
         self.starting.load(Ordering::SeqCst)
     }
 
-    /// A thread of this process makes a call: by now it is known whether its start has come about. To `execute` is to say
-    /// that it has not, whichever thread does.
+    /// Called when a thread makes a call: by now it is known whether its start succeeded. If any thread `executes`
+    /// something, the start has failed.
     pub(crate) fn settle_start(&self, (pid, tid): (u32, i32), executes: bool) {
         let mut state = self.state();
         state.once.settle_start((pid, tid), executes);
         self.starting.store(state.once.is_any_under_way(), Ordering::SeqCst);
     }
 
-    /// Nobody will come back for the answer to this question, unless others wait for it, too.
+    /// Drops a prompt whose caller will not come back, unless other callers wait for it.
     pub(crate) fn drop_question(&self, question: &Question) {
         let alone = |one: &Pending| one.waiters.is_empty() && one.question.is_like(question);
         self.state().pending.retain(|one| !alone(one));
     }
 
-    /// From now on nobody consents. Those who wait hear it once the terminal is given back: they may have something to
-    /// say there.
+    /// From now on nobody consents. Waiting callers are answered after the terminal is given back, because they may
+    /// write to it.
     pub(crate) fn withdraw(&self) {
         self.close();
         self.state().pending.drain(..).for_each(|one| one.tell(Answer::Silence));
     }
 
-    /// Withdraws the questions of what the program left running, where it ended so by a key at a question.
+    /// Withdraws the prompts of processes that the program left running. Applies only if a key at a prompt ended the
+    /// program.
     pub(crate) fn withdraw_after(&self, end: End) {
         let ends = |signal: Signal| end.status() == End::Killed(signal.as_raw()).status();
-        // To withdraw takes the lock, too.
+        // `withdraw` takes the lock as well.
         let interruption = self.state().interruption;
         if interruption.is_some_and(ends) {
             self.withdraw();
         }
     }
 
-    /// Gives the terminal back, and asks nobody any more.
+    /// Gives the terminal back, and shows no more prompts.
     pub(crate) fn close(&self) {
         self.state().closed = true;
         while self.is_asking() {
@@ -259,7 +261,7 @@ impl Consent {
         }
     }
 
-    /// What was answered before: to all that the question is about, or with a no to any of it.
+    /// The remembered answer: to all parts of the prompt, or a no to any part.
     fn known(&self, asking: Asking, question: &Question) -> Option<Answer> {
         let mut state = self.state();
         let parts = question.wishes.iter().map(|wish| state.known(asking, question.pid, wish));
@@ -268,7 +270,7 @@ impl Consent {
         Some(answer)
     }
 
-    /// Starts the thread that asks, if it is not there.
+    /// Starts the thread that asks, if it does not run yet.
     fn start(self: &Arc<Self>) -> io::Result<()> {
         if std::mem::replace(&mut self.state().started, true) {
             return Ok(());
@@ -304,7 +306,7 @@ impl Consent {
         Ok(Waiter { consent: self, id, bell })
     }
 
-    /// Tells everybody who waits for this question, or for another that is settled by the answer.
+    /// Delivers the answer to all callers of this prompt, and of others that it settles.
     fn answer(&self, id: u64, answer: Answer) {
         let mut state = self.state();
         let Some(place) = state.pending.iter().position(|pending| pending.id == id) else { return };
@@ -323,10 +325,10 @@ impl Consent {
     }
 }
 
-/// Sleeps for so long.
+/// Sleeps for this time.
 ///
 /// # Errors
-/// `EINTR` where that is interrupted.
+/// Fails with `EINTR` if a signal interrupts the sleep.
 pub(crate) fn nap(time: &Timespec) -> Result<(), Errno> {
     match nanosleep(time) {
         NanosleepRelativeResult::Ok => Ok(()),
@@ -336,7 +338,7 @@ pub(crate) fn nap(time: &Timespec) -> Result<(), Errno> {
 }
 
 impl State {
-    /// What was answered before to one part of a question of this process.
+    /// The remembered answer to one part of a prompt of this process.
     fn known(&self, asking: Asking, pid: u32, wish: &Wish) -> Option<Answer> {
         let is_to_come = || self.once.covers(asking, pid, wish).then_some(Answer::Once);
         self.memory.known(wish).or_else(is_to_come)
@@ -348,19 +350,19 @@ impl Pending {
         self.abandoned.is_none_or(|since| since.elapsed() < GRACE)
     }
 
-    /// Whether somebody waits for it whom no signal is about to stop, as that of a key that came just before.
+    /// Whether a caller waits that no pending signal is about to stop. A key pressed just before sends such a signal.
     fn is_waited_for(&self) -> bool {
         self.waiters.iter().any(|waiter| Status::is_at_rest(waiter.tid))
     }
 
-    /// Tells everybody who waits for it.
+    /// Delivers the answer to all callers that wait.
     fn tell(&self, answer: Answer) {
         self.waiters.iter().for_each(|waiter| waiter.tell(answer));
     }
 }
 
 impl Waiting {
-    /// Who has gone does not hear it.
+    /// The write fails if the caller has gone. That is fine.
     fn tell(&self, answer: Answer) {
         let _ = rustix::io::write(&*self.bell, &answer.word().to_ne_bytes());
     }
@@ -395,7 +397,7 @@ impl Answer {
         !matches!(self, Self::No | Self::Interrupt | Self::Silence)
     }
 
-    /// What is put on record.
+    /// The reason that the record gives.
     pub(crate) const fn reason(self) -> Reason {
         match self {
             Self::Once => Reason::Once,
@@ -405,8 +407,8 @@ impl Answer {
         }
     }
 
-    /// The answer to a question by those to its parts: without consent to one there is none to all, and else all have to
-    /// be known.
+    /// Combines the answers to the parts of a prompt. One part without consent denies the whole. Otherwise all parts
+    /// must be known.
     pub(crate) fn to_all(parts: impl Iterator<Item = Option<Self>>) -> Option<Self> {
         let parts: Vec<Option<Self>> = parts.collect();
         if let Some(refusal) =
@@ -438,10 +440,10 @@ impl Answer {
         }
     }
 
-    /// What a reply to the questions that were `asked` together says to one of them.
+    /// The answer to one of the prompts that were `asked` together and got this reply.
     pub(crate) fn of_reply(reply: Reply, question: &Question, asked: &[&Question]) -> Self {
         match reply {
-            // Of a warning there is one in a run (spec §10).
+            // A run warns only once (spec §10).
             Reply::Yes if question.warning => Self::Run,
             Reply::Yes => Self::Once,
             Reply::Run if question::offers_run(asked) => Self::Run,

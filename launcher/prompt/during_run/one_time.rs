@@ -1,8 +1,8 @@
-//! What is still to come after a yes for once: the call that the preload library makes when it has asked, and what a
-//! program reads of the file that it was started from.
+//! Tracks the uses of a yes for once that are still to come. These are the call that the preload library makes after it
+//! asked, and a program's reads of the file it was started from.
 //!
-//! A start may fail, and another one come: so nothing counts before it was seen that the process executes what it was to.
-//! It is looked when the process makes its next call: by then the start has come about, or never will.
+//! A start may fail, and another may follow. Nothing counts until the process is seen to execute the allowed program.
+//! This is checked at the next call of the process: by then the start has succeeded or never will.
 
 use std::fs;
 use std::ops::Range;
@@ -20,34 +20,34 @@ use crate::prompt::during_run::identity::{Asker, Identity};
 use crate::sys::identity::look_into;
 use crate::sys::proc::descendants;
 
-/// For so long the call of the library's is waited for.
+/// How long to wait for the library's call.
 const ONE_CALL: Duration = Duration::from_secs(2);
 
-/// The flag of who was forked and has executed nothing since (`PF_FORKNOEXEC`; `F` in `ps(1)`).
+/// The flag of a process that was forked and has executed nothing since (`PF_FORKNOEXEC`, see `F` in `ps(1)`).
 const FORKED: u64 = 0x40;
 
-/// No address of a program's on any architecture, whatever its upper bits may be used for: to read there is to learn
-/// whether there is memory at all, and waits for no page.
+/// An address that no program has on any architecture, whatever the upper bits are used for. Reading there tells
+/// whether there is memory at all, and never waits for a page.
 const NOWHERE: u64 = 0b11 << 55;
 
-/// Whom a question comes from.
+/// The caller that a prompt comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asking {
     pub(crate) asker: Asker,
-    /// The thread that waits.
+    /// The waiting thread.
     pub(crate) tid: i32,
-    /// Where in its memory the instruction is that made the call.
+    /// The address of the instruction that made the call.
     pub(crate) instruction: u64,
 }
 
-/// What was consented to and is not done yet.
+/// Uses that are allowed and still to come.
 #[derive(Debug, Default)]
 pub(super) struct Once {
     acts: Vec<Act>,
     starts: Vec<Start>,
 }
 
-/// One call of a thread's, by the code that asked about it.
+/// One call of a thread, made by the code that asked about it.
 #[derive(Debug)]
 struct Act {
     tid: i32,
@@ -56,46 +56,46 @@ struct Act {
     until: Instant,
 }
 
-/// A start from a file that is asked about: an interpreter reads its script, more than once some do.
+/// A start of a file that needed consent. An interpreter reads its script, and some do so more than once.
 #[derive(Debug)]
 struct Start {
     process: Process,
     path: Vec<u8>,
-    /// What was asked about, at the path then.
+    /// The file that was at the path when it was asked about.
     file: Identity,
-    /// `None` once it has come about.
+    /// `None` once the start has succeeded.
     under_way: Option<UnderWay>,
 }
 
-/// What tells whether a start comes about.
+/// Tells whether a start succeeds.
 #[derive(Debug)]
 struct UnderWay {
     /// The thread that makes the call.
     tid: i32,
     mark: Mark,
-    /// The program that is executed then: the file itself, or what interprets it.
+    /// The program that will be executed: the file itself, or its interpreter.
     image: Identity,
 }
 
-/// What a process has until it executes something, and loses by nothing else.
+/// Something that a process has until it executes a program, and loses in no other way.
 #[derive(Debug)]
 enum Mark {
-    /// That it was forked, and has executed nothing.
+    /// The fork flag: it was forked, and has executed nothing.
     Forked,
-    /// Its memory: who opened that (`/proc/PID/mem`) has it still when the process has another.
+    /// Its memory. An open `/proc/PID/mem` still refers to the old memory after the process has new memory.
     Memory(OwnedFd),
 }
 
-/// A process, told from others that have its number later.
+/// A process, told from later ones with the same number.
 #[derive(Debug, PartialEq, Eq)]
 struct Process {
     pid: u32,
-    /// Since when it runs, as the kernel counts.
+    /// When it started, as the kernel counts.
     since: String,
 }
 
 impl Once {
-    /// Keeps what is to come after a yes to this question of the library's. Of one thread the last one counts.
+    /// Keeps the uses that follow a yes to the library's prompt. For each thread only the last prompt counts.
     pub(super) fn keep(&mut self, Asking { tid, instruction, .. }: Asking, question: &Question) {
         let now = Instant::now();
         self.acts.retain(|act| act.tid != tid && act.until > now);
@@ -104,7 +104,7 @@ impl Once {
         self.acts.extend(question.wishes.iter().map(act));
     }
 
-    /// Keeps what a program may read that is started now by a yes to these questions.
+    /// Keeps the files that a program may read when these prompts allowed its start.
     pub(super) fn begin_start(&mut self, tid: i32, questions: &[Question], image: Identity) {
         self.starts.retain(|start| start.process.is_there());
         for Question { pid, wishes, .. } in questions {
@@ -116,7 +116,7 @@ impl Once {
         self.starts.iter().any(|start| start.under_way.is_some())
     }
 
-    /// A thread of this process makes a call.
+    /// Called when a thread of this process makes a call.
     pub(super) fn settle_start(&mut self, (pid, tid): (u32, i32), executes: bool) {
         self.starts.retain(|start| start.process.is_there());
         self.starts.retain_mut(|start| match &start.under_way {
@@ -132,21 +132,21 @@ impl Once {
         });
     }
 
-    /// Whether this is among what is to come.
+    /// Whether this use is one of those still to come.
     pub(super) fn covers(&self, asking: Asking, pid: u32, wish: &Wish) -> bool {
         self.acts.iter().any(|act| act.is(asking, wish))
             || wish.wanted == Capabilities::READ
                 && self.starts.iter().any(|start| start.opens(pid, &wish.path))
     }
 
-    /// It has come.
+    /// Removes a use that has now happened.
     pub(super) fn use_up(&mut self, asking: Asking, question: &Question) {
         self.acts.retain(|act| !question.wishes.iter().any(|wish| act.is(asking, wish)));
     }
 }
 
 impl Act {
-    /// Whether it is this that somebody is about to do now.
+    /// Whether the caller is about to do exactly this.
     fn is(&self, asking: Asking, wish: &Wish) -> bool {
         asking.asker == Asker::Call
             && asking.tid == self.tid
@@ -158,7 +158,7 @@ impl Act {
 }
 
 impl Start {
-    /// That which is about to come. None where it could not be told later whether it has.
+    /// A start that is about to happen. `None` if its success could not be detected later.
     fn of(pid: u32, tid: i32, wish: &Wish, image: Identity) -> Option<Self> {
         let reads = wish.wanted.contains(Capabilities::READ.union(Capabilities::EXECUTE));
         let (path, file) = (wish.path.clone(), wish.file.filter(|_| reads)?);
@@ -167,8 +167,8 @@ impl Start {
         Some(Self { process, path, file, under_way })
     }
 
-    /// Whether this process may read what is at that path: its start has come about, and the file is that of the
-    /// question, in the place of which another may be put.
+    /// Whether this process may read the file at that path. Its start must have succeeded, and the path must still hold
+    /// the file of the prompt.
     fn opens(&self, pid: u32, path: &[u8]) -> bool {
         self.under_way.is_none()
             && self.process.pid == pid
@@ -179,14 +179,14 @@ impl Start {
 }
 
 impl UnderWay {
-    /// Whether the process executes what it was to; `None` where it has executed nothing since.
+    /// Whether the process executes the allowed program. `None` if it has executed nothing since.
     fn has_come(&self, process: &Process) -> Option<bool> {
         self.mark.is_lost(process).then(|| process.image() == Some(self.image))
     }
 }
 
 impl Mark {
-    /// That of a process of which this thread waits. None where it has none that is seen.
+    /// A mark of the process whose thread waits here. `None` if no mark can be seen.
     fn of(process: &Process, tid: i32) -> Option<Self> {
         if process.is_forked()? {
             return Some(Self::Forked);
@@ -197,11 +197,12 @@ impl Mark {
         (!memory.is_lost(process)).then_some(memory)
     }
 
-    /// Whether the process has executed something since. Not told where others use the same memory and go on.
+    /// Whether the process has executed something since. This stays undetected if other processes share its memory and
+    /// go on.
     fn is_lost(&self, process: &Process) -> bool {
         match self {
             Self::Forked => process.is_forked() == Some(false),
-            // Memory that nobody uses any more ends at once; of other memory that is an error.
+            // Memory without a user reads as its end. Reading other memory here is an error.
             Self::Memory(memory) => pread(memory, &mut [0; 1], NOWHERE) == Ok(0),
         }
     }
@@ -212,10 +213,10 @@ impl Process {
         Some(Self { pid, since: Self::field(pid, 22)? })
     }
 
-    /// A field of its status, as `proc_pid_stat(5)` numbers them.
+    /// A field of its status, numbered as in `proc_pid_stat(5)`.
     fn field(pid: u32, number: usize) -> Option<String> {
         let status = descendants::status_of(&Path::new("/proc").join(pid.to_string()))?;
-        // The third is the first behind the name.
+        // Field 3 is the first after the name.
         descendants::fields(&status)?.nth(number - 3).map(str::to_owned)
     }
 
@@ -225,20 +226,20 @@ impl Process {
         Some(flags & FORKED != 0)
     }
 
-    /// The program that it executes. None where that is withheld.
+    /// The program that it executes. `None` if that is hidden.
     fn image(&self) -> Option<Identity> {
         let link = format!("/proc/{}/exe", self.pid);
         look_into(|| stat(&link)).ok().as_ref().map(Identity::from)
     }
 
-    /// Whether it has not ended.
+    /// Whether it is still running.
     fn is_there(&self) -> bool {
         Self::of(self.pid).as_ref() == Some(self)
     }
 }
 
-/// The code of a thread's that this instruction is of: what lies in its memory as one (`proc_pid_maps(5)`). None where
-/// that cannot be told.
+/// The part of a thread's code that contains this instruction: one mapping in `proc_pid_maps(5)`. Empty if that is
+/// unknown.
 fn code_at(tid: i32, instruction: u64) -> Range<u64> {
     let maps = fs::read(format!("/proc/{tid}/maps")).unwrap_or_default();
     let maps = String::from_utf8_lossy(&maps);

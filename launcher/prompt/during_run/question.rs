@@ -1,4 +1,4 @@
-//! What a person is asked.
+//! Builds prompts and their text for the screen.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -19,31 +19,31 @@ use crate::prompt::visibility::Size;
 use crate::sys::path::path_of;
 use crate::text::quote::{self, LONGEST};
 
-/// How many questions are put together at most: an answer is only for what can be read.
+/// The most prompts shown together. An answer only counts for text that can be read.
 const TOGETHER: usize = 6;
-/// How large a terminal is that does not say it: rows and columns.
+/// The rows and columns assumed if the terminal does not report them.
 const USUAL: Size = (24, 80);
-/// So much of a program's name is shown, in characters: less than takes lines of its own.
+/// The most characters of a program's name. A longer name could fill lines of its own.
 const PROGRAM: usize = 40;
-/// So much of each path, in characters, where a question takes more than the screen.
+/// The most characters of each path if a prompt does not fit the screen. Tried in this order.
 const SHORTER: [usize; 3] = [120, 60, 30];
 
-/// What questions are about.
+/// The facts that every prompt depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
-    /// Whether there is somebody to ask.
+    /// Whether a person can be asked.
     pub(crate) interactive: bool,
-    /// Canonical.
+    /// The canonical path of the workspace.
     pub(crate) workspace: PathBuf,
     pub(crate) tiers: Tiers,
-    /// The canonical path of the program that a person typed, and so consented to.
+    /// The canonical path of the program that the person typed, and thereby allowed.
     pub(crate) typed: Option<PathBuf>,
-    /// Where it is this run's turn to ask.
+    /// The queue for the terminal.
     pub(crate) turns: Turns,
 }
 
 impl About {
-    /// The question that would lift `denial` of what `subject` is about.
+    /// The prompt that could lift `denial` for `subject`.
     pub(crate) fn question(
         &self,
         denial: &Denial,
@@ -73,7 +73,7 @@ impl About {
         Wish { path: path.to_owned(), shown: self.shown(path), wanted, file: None }
     }
 
-    /// A path relative to the workspace where it is in it.
+    /// Makes a path inside the workspace relative to it.
     fn shown(&self, path: &[u8]) -> Vec<u8> {
         let place = path_of(path);
         let inside = place.strip_prefix(&self.workspace).ok();
@@ -100,16 +100,16 @@ impl About {
     }
 }
 
-/// What somebody is asked for.
+/// The reason for asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reason {
     words: String,
-    /// The file and the line that say so, in brackets.
+    /// The file and line of the rule, in brackets.
     place: Option<String>,
 }
 
 impl Reason {
-    /// With what would change in a configuration of git.
+    /// Adds the changes to a Git configuration.
     fn of(self, changes: &str) -> Self {
         if changes.is_empty() {
             return self;
@@ -121,36 +121,36 @@ impl Reason {
     }
 }
 
-/// One thing that somebody wants to do.
+/// One request for consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Question {
-    /// Where, and what there: two places where something is moved.
+    /// The paths and the wanted rights. A move has two.
     pub(crate) wishes: Vec<Wish>,
-    /// How the first place was named, as people see it, where that is by way of a link (spec §9.5).
+    /// The first path as the person sees it, if a symlink leads there (spec §9.5).
     pub(crate) via: Option<Vec<u8>>,
-    /// The program that wants it.
+    /// The program that asks.
     pub(crate) program: Vec<u8>,
-    /// The process, whichever thread of it asks.
+    /// The process, whichever of its threads asks.
     pub(crate) pid: u32,
     /// Why it is asked about.
     pub(crate) reason: Reason,
-    /// It is about a sensitive path, of which a person is warned once.
+    /// It is about a sensitive path, of which the person is warned once.
     pub(crate) warning: bool,
 }
 
 impl Question {
-    /// Whether an answer to the one is an answer to the other: the process is named in it.
+    /// Whether an answer to one is an answer to the other. The prompt names the process, so it must be the same.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.pid == other.pid && self.program == other.program && self.wishes == other.wishes
     }
 
-    /// Whether it is about a start of what was found there.
+    /// Whether it is about starting the file at that path.
     pub(crate) fn is_start(&self) -> bool {
         self.wishes.iter().any(|wish| wish.file.is_some())
     }
 }
 
-/// Whether one may choose between once and the whole run: a warning is for the run in any case.
+/// Whether "once" and "this run" are both offered. A warning always holds for the run.
 pub(super) fn offers_run(questions: &[&Question]) -> bool {
     !questions.iter().all(|question| question.warning)
 }
@@ -164,18 +164,18 @@ fn offer(questions: &[&Question]) -> String {
     format!("  [y] yes, once  [r] yes, in this run{each}  [N] no: ")
 }
 
-/// Questions that are seen at once.
+/// The prompts that are visible at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Screenful {
-    /// How many they are.
+    /// How many prompts.
     pub(super) count: usize,
-    /// They in words, and the answers to choose from.
+    /// Their text, and the answers on offer.
     pub(super) text: String,
 }
 
 impl Screenful {
-    /// As many of the questions, from the first on, as are seen on a terminal of so many rows and columns, below the words
-    /// of a countersign. The others are asked later, as are `further` ones. `None` where there is no room for one.
+    /// Selects the first prompts that together fit a terminal of this size below `sign_words`. The others are asked
+    /// later, as are `further` ones. `None` if not even one fits.
     pub(super) fn of(
         questions: &[&Question],
         further: usize,
@@ -192,7 +192,7 @@ impl Screenful {
         let fits_below = |above: &str, it: &Self| {
             height(&format!("{above}{}", it.text), columns) <= usize::from(rows)
         };
-        // Shown again it may have a countersign.
+        // When it is shown again, it may have a confirmation word.
         let longest_words = format!("{}\n", Countersign::LONGEST);
         let fits = |it: &Self| fits_below(&longest_words, it);
         let together = (1..=questions.len().min(TOGETHER)).map(|count| first(count, LONGEST));
@@ -205,14 +205,14 @@ impl Screenful {
     }
 }
 
-/// How many rows a text takes. Before the last column a wide character may be on the next row already.
+/// How many rows a text takes. A wide character before the last column may already wrap.
 fn height(text: &str, columns: u16) -> usize {
     let columns = usize::from(columns).saturating_sub(1).max(1);
     text.lines().map(|line| output::width(line).div_ceil(columns).max(1)).sum()
 }
 
-/// The questions in words, and how many others wait, without the answers to choose from: of a path no more than
-/// `longest` characters.
+/// The text of the prompts and how many others wait, without the answers on offer. Shows at most `longest` characters
+/// of a path.
 fn words(questions: &[&Question], others: usize, longest: usize) -> String {
     let mut text = String::new();
     for Question { wishes, via, program, pid, reason, .. } in questions {
@@ -271,7 +271,7 @@ mod tests {
         assert!(!text.chars().any(|one| one.is_control() && one != '\n'), "{text:?}");
     }
 
-    /// What was typed is told where it is another name of what it leads to, however it is judged.
+    /// A prompt shows the typed path if it is another name of the target, however it is judged.
     #[test]
     fn the_way_through_a_link_is_told() {
         let by = |route: &'static [u8]| {
@@ -282,7 +282,7 @@ mod tests {
         assert!(!by(b"/w/infra/f").contains("via"));
     }
 
-    /// Wrapped lines, as long names make them, are as many as they are seen.
+    /// Wrapped lines, which long names cause, count as the rows they take on the screen.
     #[test]
     fn questions_fit_the_screen() {
         let name = format!("/w/{}", "資".repeat(100));
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(Screenful::of(&[&of(b"/w/f")], 0, None, "").map(|shown| shown.count), Some(1));
     }
 
-    /// That is one line more, also where those that wait are none of these.
+    /// The count of waiting prompts takes one line, even if none of these waits.
     #[test]
     fn how_many_wait_takes_a_line() {
         let of = question(7, Subject::new(b"/w/f"), Capabilities::READ);
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(count(1, rows), Some(2));
     }
 
-    /// Of one question that is more than the screen less of the names is shown, so that its beginning is.
+    /// If one prompt does not fit the screen, its names are shortened so that its beginning stays visible.
     #[test]
     fn a_question_is_shortened_to_the_screen() {
         let name = format!("/w/{}end", "資".repeat(200));
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(height(&text, 60), usize::from(shortest), "{text}");
     }
 
-    /// What it calls itself takes no lines that could be read as another question.
+    /// A program's name takes no lines that could be read as another prompt.
     #[test]
     fn the_name_of_a_program_is_short() {
         let program = format!("/bin/cat (1) wants to read{}    README.md", " ".repeat(90));

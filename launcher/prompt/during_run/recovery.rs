@@ -1,4 +1,4 @@
-//! The terminal where a supervisor was killed while its question stood: nobody is left there to give it back.
+//! Restores the terminal after a supervisor was killed during a prompt, when nobody else would give it back.
 
 use std::io;
 
@@ -7,14 +7,14 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr,
 
 use crate::prompt::terminal::controlling;
 
-/// How the terminal was when a run began.
+/// The terminal's modes when a run began.
 #[derive(Clone, Debug)]
 pub(crate) struct Before {
     modes: Termios,
 }
 
 impl Before {
-    /// How it is now; `None` where there is none, and in the background of one, where its modes are another job's.
+    /// The modes now. `None` without a terminal, and in the background, where the modes are another job's.
     pub(crate) fn now() -> Option<Self> {
         let terminal = controlling().ok()?;
         let is_ours = tcgetpgrp(&terminal).is_ok_and(|group| group == getpgrp());
@@ -22,11 +22,11 @@ impl Before {
         Some(Self { modes })
     }
 
-    /// Makes the terminal so again, and this process's group its foreground, if the `supervisor`, which has ended,
-    /// left it to itself. What was typed at its question is discarded. `SIGTTOU` has to be blocked.
+    /// Restores the modes and makes this process's group the foreground. Does so only if the `supervisor`, which has
+    /// ended, still has the terminal. Discards the input typed at its prompt. The caller must block `SIGTTOU`.
     ///
     /// # Errors
-    /// Where the terminal is gone.
+    /// Fails if the terminal is gone.
     pub(crate) fn restore(&self, supervisor: Pid) -> io::Result<()> {
         let terminal = controlling()?;
         if tcgetpgrp(&terminal)? == supervisor {

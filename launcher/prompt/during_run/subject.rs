@@ -1,22 +1,22 @@
-//! What a question during a run is about.
+//! Describes the access that a prompt is about.
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::Request;
 
 use crate::prompt::during_run::identity::Identity;
 
-/// What is being judged: where it is, and by which way it was reached.
+/// The object under judgement: its path, and the route by which it was reached.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'p> {
     pub(crate) path: &'p [u8],
     pub(crate) route: &'p [u8],
-    /// The other path of a call that names two; else empty.
+    /// The second path of a call that names two, or empty.
     pub(crate) other: &'p [u8],
-    /// What a person is to consent to there as well.
+    /// The rights that also need consent at `other`.
     pub(crate) also: Capabilities,
-    /// What is there, where the kernel looks for it by its name after the answer.
+    /// The file there, if the kernel looks up its name again after the answer.
     pub(crate) file: Option<Identity>,
-    /// What would change in a configuration of git that is put there, in words; mostly nothing.
+    /// The changes to a Git configuration that is put there, in words. Usually empty.
     pub(crate) changes: &'p str,
 }
 
@@ -29,7 +29,7 @@ impl<'p> Subject<'p> {
         Self { path, route, other: &[], also: Capabilities::NONE, file: None, changes: "" }
     }
 
-    /// The same, where this object was found there.
+    /// The same subject, with the object that was found there.
     pub(crate) fn holding(self, file: Identity) -> Self {
         Self { file: Some(file), ..self }
     }

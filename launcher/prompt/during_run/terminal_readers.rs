@@ -1,7 +1,8 @@
-//! Those of the run who wait for keys when a question comes: they would take the answer, or have it take a countersign.
+//! Holds the run's threads that wait for keys when a prompt comes. They would take the answer, or force a confirmation
+//! word.
 //!
-//! Each such thread is held by itself (`sys::tracing`), since a signal that stops it would stop its process:
-//! its shell would say so, and take the terminal. Whom somebody traces already cannot be held, and is stopped.
+//! Each such thread is held alone (`sys::tracing`). A signal would stop its whole process: the shell would report that,
+//! and take the terminal. A process that is already traced cannot be held, and is stopped.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -17,12 +18,12 @@ use crate::prompt::turns::own_terminal;
 use crate::sys::proc::descendants;
 use crate::sys::tracing;
 
-/// How often, and after how long, it is looked again who reads.
+/// How many times to look again for readers, and how long to wait between the looks.
 const LOOKS: u32 = 50;
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Calls that wait in a terminal for what they read, and which argument has its descriptor. `io_submit(2)` has it in
-/// memory, and waits in nothing else.
+/// Calls that wait for terminal input, and which argument is the descriptor. `io_submit(2)` has it in memory, and waits
+/// in nothing but a read.
 const READING: [(libc::c_long, Option<usize>); 7] = [
     (libc::SYS_read, Some(0)),
     (libc::SYS_readv, Some(0)),
@@ -40,7 +41,7 @@ const WAITING: &[libc::c_long] = &[
     libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2,
     libc::SYS_io_getevents,
-    // What goes on after a hold, or after a stop.
+    // Resumes an interrupted wait after a hold or a stop.
     libc::SYS_restart_syscall,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_poll,
@@ -50,19 +51,19 @@ const WAITING: &[libc::c_long] = &[
     libc::SYS_epoll_wait,
 ];
 
-/// The device number of `/dev/tty`, which does not say whose terminal it was opened as.
+/// The device number of `/dev/tty`, which does not tell whose terminal it was opened as.
 const CONTROLLING: (u32, u32) = (5, 0);
 
-/// Whom to take for one who reads the terminal.
+/// Which threads count as readers of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// Whose descriptor is of it.
+    /// Those whose descriptor refers to it.
     Surely,
-    /// Who waits where such wait, too: a call reads on whatever becomes of its descriptor.
+    /// Also those that wait where such readers wait. A read goes on even after its descriptor is closed.
     Perhaps,
 }
 
-/// Where keys went until the question came.
+/// The receiver of the keys until the prompt came.
 #[derive(Clone, Copy, Debug)]
 struct Keys {
     reading: Reading,
@@ -72,35 +73,35 @@ struct Keys {
     terminal: Option<u64>,
 }
 
-/// What a thread does with keys.
+/// How a thread uses the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     Nothing,
-    /// It runs, so that nothing can be known.
+    /// It runs, so its use is unknown.
     Perhaps,
     /// It waits for them.
     Takes,
 }
 
-/// Those of the run who wait for keys, held until the thread ends that holds them.
+/// The run's threads that wait for keys. They are held until the thread that holds them ends.
 #[derive(Debug)]
 pub(super) struct Readers {
     /// The terminal's device number, if it is known.
     terminal: Option<u64>,
-    /// Threads.
+    /// The held threads.
     held: HashSet<i32>,
-    /// Processes that had to be stopped instead, as the terminal would stop them (`SIGTTIN`).
+    /// Processes that had to be stopped instead, by the signal that the terminal uses (`SIGTTIN`).
     stopped: HashSet<Pid>,
 }
 
 impl Readers {
-    /// Nobody is held yet.
+    /// Holds nothing yet.
     pub(super) fn new() -> Self {
         Self { terminal: own_terminal(), held: HashSet::new(), stopped: HashSet::new() }
     }
 
-    /// Holds who waits for keys. `foreground` is the group that they went to. Who is on a processor just now may be
-    /// about to wait, past the point at which the terminal would stop it: such are looked at again for a moment.
+    /// Holds all threads that wait for keys. `foreground` is the group that received them. A running thread may be past
+    /// the point where the terminal would stop it, and about to wait. Such threads are looked at again for a moment.
     pub(super) fn hold(&mut self, foreground: Pid, reading: Reading) {
         let keys = Keys { reading, foreground, terminal: self.terminal };
         for _ in 0..LOOKS {
@@ -115,12 +116,12 @@ impl Readers {
         }
     }
 
-    /// Holds the threads of a process that wait for keys. Whether it is known of all what they do.
+    /// Holds the threads of a process that wait for keys. Returns whether the state of all threads is known.
     fn hold_of(&mut self, process: i32, keys: Keys) -> bool {
         let mut all_known = true;
         for (thread, what) in keys.threads(process) {
             all_known &= what != Use::Perhaps;
-            // It may have ended meanwhile.
+            // The thread may have ended meanwhile.
             if what == Use::Takes
                 && self.held.insert(thread)
                 && tracing::hold(thread) == Err(Errno::PERM)
@@ -131,10 +132,10 @@ impl Readers {
         all_known
     }
 
-    /// Has those go on that were stopped.
+    /// Continues the stopped processes.
     pub(super) fn go_on(&self) {
         for process in &self.stopped {
-            // It may have ended.
+            // The process may have ended.
             let _ = kill_process(*process, Signal::CONT);
         }
     }
@@ -146,7 +147,7 @@ fn stop(process: i32) -> Option<Pid> {
 }
 
 impl Keys {
-    /// What the threads of a process do with keys.
+    /// How each thread of a process uses the keys.
     fn threads(self, pid: i32) -> Vec<(i32, Use)> {
         let is_unstopped = self.is_unstopped(Pid::from_raw(pid));
         let number = |thread: &Path| thread.file_name().and_then(OsStr::to_str)?.parse().ok();
@@ -155,8 +156,8 @@ impl Keys {
             .collect()
     }
 
-    /// Whether the terminal does not stop a process that comes from waiting to read: keys went to its group, or
-    /// it is of another session, as a server is that was handed the terminal (tmux).
+    /// Whether the terminal does not stop a process that ends a wait and reads. That is so for the group that received
+    /// the keys. It is also so for another session, such as a server that was handed the terminal (tmux).
     fn is_unstopped(self, process: Option<Pid>) -> bool {
         is_of_another_session(process)
             || getpgid(process).is_ok_and(|group| group == self.foreground)
@@ -170,13 +171,13 @@ impl Keys {
         })
     }
 
-    /// Whether a thread has the terminal open: each may have descriptors of its own.
+    /// Whether a thread has the terminal open. Each thread may have its own descriptors.
     fn are_open_in(self, thread: &Path) -> bool {
         entries(&thread.join("fd")).any(|one| self.may_come_from(&one))
     }
 
-    /// What the call says that a thread is in (`proc_pid_syscall(5)`). Of a call that waits it is not known for what;
-    /// who comes from it to read, unless it `is_unstopped`, is stopped by the terminal.
+    /// Judges a thread by the call it is in (`proc_pid_syscall(5)`). A call that waits does not tell for which file. If
+    /// a thread reads after such a call, the terminal stops it unless it `is_unstopped`.
     fn use_of(self, thread: &Path, is_unstopped: bool) -> Use {
         let call = fs::read_to_string(thread.join("syscall")).unwrap_or_default();
         let mut words = call.split_whitespace();
@@ -199,14 +200,14 @@ impl Keys {
     }
 }
 
-/// Whether a thread waits where the kernel has those wait who read a terminal (`/proc/PID/wchan`), or that is not told.
-/// Those who read a connection wait there, too.
+/// Whether a thread waits where the kernel places readers of a terminal (`/proc/PID/wchan`), or the place is unknown.
+/// Readers of a connection wait there, too.
 fn may_read(thread: &Path) -> bool {
     let place = fs::read_to_string(thread.join("wchan")).unwrap_or_default();
     matches!(place.as_str(), "" | "0" | "wait_woken" | "n_tty_read")
 }
 
-/// The descriptor that an argument names, of which the kernel looks at the lower half.
+/// The descriptor in an argument. The kernel uses the lower half.
 fn descriptor(argument: &str) -> Option<u64> {
     let argument = u64::from_str_radix(argument.strip_prefix("0x")?, 16).ok()?;
     Some(argument & u64::from(u32::MAX))

@@ -1,4 +1,4 @@
-//! Who waits for which question, without a terminal.
+//! Tests which callers wait for which prompt, without a terminal.
 
 use std::fs;
 use std::io::Write as _;
@@ -24,7 +24,7 @@ fn about() -> About {
     }
 }
 
-/// That this process wants to do this to what lies in the workspace `/w`.
+/// A prompt in which this process wants these rights in the workspace `/w`.
 pub(super) fn question(pid: u32, subject: Subject<'_>, missing: Capabilities) -> Question {
     let denial = Denial {
         rule: None,
@@ -39,18 +39,18 @@ pub(super) fn question(pid: u32, subject: Subject<'_>, missing: Capabilities) ->
     about().question(&denial, subject, b"/bin/cat".to_vec(), pid)
 }
 
-/// That it wants to read a file.
+/// A prompt to read a file.
 fn reading(pid: u32) -> Question {
     question(pid, Subject::new(b"/w/f"), Capabilities::READ)
 }
 
-/// The process of each question, and how many wait for it.
+/// The process of each prompt, and the number of its callers.
 fn waiting(consent: &Consent) -> Vec<(u32, usize)> {
     let state = consent.state();
     state.pending.iter().map(|one| (one.question.pid, one.waiters.len())).collect()
 }
 
-/// As two threads of one process do, and none of another.
+/// Two threads of one process share a prompt. Another process does not.
 #[test]
 fn only_who_is_named_joins_a_question() {
     let consent = Consent::new(about());
@@ -65,7 +65,7 @@ fn an_answer_for_once_is_for_one_process() {
     let join = |tid: i32| consent.join(tid, &reading(tid.unsigned_abs())).expect("joined");
     let waiters = [join(3), join(4), join(5), join(6)];
     consent.answer(waiters[1].id, Answer::Once);
-    // In the order in which they came.
+    // In order of arrival.
     assert_eq!(waiting(&consent), [(3, 1), (5, 1), (6, 1)]);
     consent.answer(waiters[0].id, Answer::Once);
     assert_eq!(waiting(&consent), [(5, 1), (6, 1)]);
@@ -73,7 +73,7 @@ fn an_answer_for_once_is_for_one_process() {
     assert_eq!(waiting(&consent), []);
 }
 
-/// Who was killed is not named, although whoever waited on its behalf may not have noticed yet.
+/// A killed process is not named, even if the thread waiting for it has not noticed yet.
 #[test]
 fn who_was_killed_is_not_asked_about() {
     let consent = Consent::new(about());
@@ -100,7 +100,7 @@ fn own_thread() -> i32 {
     gettid().as_raw_nonzero().get()
 }
 
-/// The library asks, and makes its call: that of the program's own code is another.
+/// The library asks, and makes its own call. A call by the program's code is another.
 #[test]
 fn a_yes_to_the_library_is_for_its_own_call() {
     let consent = Consent::new(about());
@@ -118,7 +118,7 @@ fn a_yes_to_the_library_is_for_its_own_call() {
     assert_eq!(known(by(Asker::Call, library)), None);
 }
 
-/// A process that was consented to start a file, and executes another program when it gets a line.
+/// A process whose start of a file was allowed. It executes another program when it gets a line.
 struct Starting {
     consent: Arc<Consent>,
     file: tempfile::NamedTempFile,
@@ -129,7 +129,7 @@ struct Starting {
 const START: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
 
 impl Starting {
-    /// Its start executes `image`.
+    /// The start executes `image`.
     fn new(image: &str) -> Self {
         let mut waiting = Command::new("sh");
         waiting.args(["-c", "read line; exec sleep 60"]).stdin(Stdio::piped());
@@ -155,7 +155,7 @@ impl Starting {
         self.consent.known(asking, &self.asked(wanted))
     }
 
-    /// It executes what it does, as it is.
+    /// Executes its next program.
     fn execute(&mut self) {
         self.line.write_all(b"\n").expect("written");
         while fs::read(format!("/proc/{}/comm", self.process.id())).expect("there") != b"sleep\n" {
@@ -176,13 +176,13 @@ impl Drop for Starting {
     }
 }
 
-/// Where a program is.
+/// The path of an installed program.
 fn have(name: &str) -> std::path::PathBuf {
     let path = std::env::var_os("PATH").expect("a path");
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|it| it.exists()).expect(name)
 }
 
-/// Once it has executed that, and no sooner; no other process, no other file, and no more than reading.
+/// Applies only after it has executed the program. It covers no other process, no other file, and only reading.
 #[test]
 fn who_was_started_reads_what_it_was_started_from() {
     let mut starting = Starting::new("sleep");
@@ -216,7 +216,7 @@ fn who_executes_another_program_reads_nothing_by_that() {
     assert!(!starting.consent.is_any_starting());
 }
 
-/// Its thread makes another call, or any thread tries to execute something: the start has failed.
+/// If its thread makes another call, or any thread tries to execute something, the start has failed.
 #[test]
 fn a_start_that_failed_is_over() {
     for (other, executes) in [(0, false), (0, true), (1, true)] {
@@ -230,7 +230,7 @@ fn a_start_that_failed_is_over() {
     }
 }
 
-/// The library makes its call, and finds another file there than was asked about.
+/// The library makes its call, and finds another file than the prompt was about.
 #[test]
 fn a_yes_to_a_start_is_for_what_was_there() {
     let consent = Consent::new(about());
@@ -249,7 +249,7 @@ fn a_yes_to_a_start_is_for_what_was_there() {
     assert_eq!(known(by(Asker::Call)), None);
 }
 
-/// Who waits when nobody is asked any more, and who comes later.
+/// Covers callers that already wait when prompts end, and callers that come later.
 #[test]
 fn what_is_withdrawn_nobody_answered() {
     let consent = Consent::new(about());

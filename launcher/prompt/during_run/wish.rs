@@ -1,24 +1,24 @@
-//! What a question asks for.
+//! Describes the access that a prompt asks for.
 
 use jp_confine_policy::Capabilities;
 
 use crate::prompt::during_run::identity::Identity;
 
-/// What somebody wants to do at one place.
+/// The rights wanted at one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wish {
     /// Canonical path.
     pub(crate) path: Vec<u8>,
-    /// The same as people see it: relative to the workspace where it is in it.
+    /// The path as people see it: relative to the workspace if inside it.
     pub(crate) shown: Vec<u8>,
-    /// What is granted only with consent.
+    /// The rights that need consent.
     pub(crate) wanted: Capabilities,
-    /// What is there, where that is looked for once more after the answer.
+    /// The file there, if it is looked up once more after the answer.
     pub(crate) file: Option<Identity>,
 }
 
 impl Wish {
-    /// Whether consent to this is consent to the other.
+    /// Whether consent to this includes consent to the other.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         self.path == other.path && self.wanted.contains(other.wanted)
     }

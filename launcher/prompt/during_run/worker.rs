@@ -1,4 +1,4 @@
-//! The thread that talks to the terminal: it puts questions, and hands on what they came to.
+//! The thread that shows prompts at the terminal and hands on their outcome.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -19,32 +19,32 @@ use crate::prompt::reply::Reply;
 use crate::sys::proc::status::Status;
 use crate::sys::proc::{descendants, orphaned_group};
 
-/// At so many looks, a second's, who has the terminal may be about to hand it on, or a shell to take it back from a job
-/// that has ended: on a busy machine that takes its time.
+/// After this many looks, about one second, the terminal counts as left. Before that its owner may still hand it on, or
+/// a shell take it back from a job that ended. A busy machine takes that long.
 const HANDING_ON: u64 = 16;
 
-/// A question, by the number that it waits under.
+/// A prompt and the number that it waits under.
 type Numbered = (u64, Question);
 
-/// What questions came to. Those that nobody waits for any more have no answer.
+/// The outcome of prompts. A prompt without a waiting caller has no answer.
 #[derive(Debug, Default)]
 struct Outcome {
     answers: Vec<(u64, Answer)>,
     pressed: Option<Pressed>,
 }
 
-/// A key that means a signal to programs.
+/// A key that sends programs a signal.
 #[derive(Debug)]
 struct Pressed {
     signal: Signal,
     /// The processes that were asked about then.
     askers: Vec<u32>,
-    /// The group that would have heard it without a question.
+    /// The group that would have received it without a prompt.
     foreground: Option<Pid>,
 }
 
 impl Consent {
-    /// Asks, for as long as the run lasts.
+    /// Shows prompts for as long as the run lasts.
     pub(super) fn work(&self) {
         loop {
             let waiting = self.changed.wait_while(self.state(), |state| state.pending.is_empty());
@@ -52,11 +52,11 @@ impl Consent {
             thread::sleep(GATHER);
             let questions = self.next_questions();
             if questions.is_empty() {
-                // Who was sent a signal comes back, or not.
+                // A caller that received a signal comes back in time, or its prompt is dropped.
                 self.state().pending.retain(Pending::is_wanted);
                 continue;
             }
-            // With this thread ends what it holds of others.
+            // The other threads that this thread holds are released when it ends.
             let Outcome { answers, pressed } = thread::scope(|scope| {
                 let put = Builder::new().spawn_scoped(scope, || self.put(&questions)).ok();
                 let unasked = || Outcome::of(Said::Gone, &questions);
@@ -66,7 +66,7 @@ impl Consent {
                 self.answer(id, answer);
             }
             self.interrupting.store(false, Ordering::SeqCst);
-            // Not before: who is stopped hears the answer while it is known what for.
+            // Not earlier: the answer must reach a stopped caller while the reason is still known.
             self.asking.store(false, Ordering::Relaxed);
             if let Some(pressed) = pressed.filter(Pressed::stops) {
                 pressed.reach();
@@ -76,7 +76,7 @@ impl Consent {
         }
     }
 
-    /// Those of which somebody waits for an answer: first those that are asked about one by one.
+    /// The prompts with a waiting caller. Those that are to be asked one by one come first.
     fn next_questions(&self) -> Vec<Numbered> {
         let state = self.state();
         let pending: Vec<_> = state.pending.iter().filter(|one| one.is_waited_for()).collect();
@@ -85,14 +85,14 @@ impl Consent {
         next.map(|one| (one.id, one.question.clone())).collect()
     }
 
-    /// Puts those questions to the person that fit the screen; the others come after them.
+    /// Shows the prompts that fit the screen. The others follow later.
     fn put(&self, questions: &[Numbered]) -> Outcome {
         let mut terminal = match self.terminal(questions) {
             Ok(Some(terminal)) => terminal,
             Ok(None) => return Outcome::default(),
             Err(_) => return Outcome::of(Said::Gone, questions),
         };
-        // Who ended while others had the terminal is not named, nor who is about to.
+        // Processes that ended, or are about to, while others had the terminal are not named.
         let mut questions = self.waited_for(questions);
         let mut by_itself = self.is_any(&questions, |one| one.by_itself);
         let together = questions.len().min(if by_itself { 1 } else { usize::MAX });
@@ -103,7 +103,7 @@ impl Consent {
             by_itself = true;
             (said, count) = self.hear(&mut terminal, &questions[..1]);
         }
-        // A key that means a signal is about all of which a person wants to be asked one by one.
+        // A key that sends a signal answers all prompts that the person wanted one by one.
         if !(by_itself && matches!(said, Said::Signal(_))) {
             questions.truncate(count);
         }
@@ -115,27 +115,27 @@ impl Consent {
             if !pressed.stops() {
                 self.state().interruption = Some(pressed.signal);
                 self.interrupting.store(true, Ordering::SeqCst);
-                // With the terminal, and before the answer.
+                // After the terminal is given back, and before the answer.
                 pressed.reach();
             }
         }
         outcome
     }
 
-    /// From now on each of these is asked about by itself.
+    /// From now on each of these is asked alone.
     fn ask_each(&self, questions: &[Numbered]) {
         for one in &mut self.state().pending {
             one.by_itself |= questions.iter().any(|(id, _)| *id == one.id);
         }
     }
 
-    /// Those that somebody still waits for; who comes back is asked about later.
+    /// The prompts that a caller still waits for. A caller that comes back later is asked about later.
     pub(super) fn waited_for(&self, questions: &[Numbered]) -> Vec<Numbered> {
         let is_waited_for = |one: &&Numbered| self.is_any_waited_for(std::slice::from_ref(*one));
         questions.iter().filter(is_waited_for).cloned().collect()
     }
 
-    /// Asks about these together, as many as are seen at once: what came of it, and how many that were.
+    /// Asks as many of these together as fit the screen. Returns the outcome and their number.
     fn hear(&self, terminal: &mut Foreground, questions: &[Numbered]) -> (Said, usize) {
         if questions.is_empty() {
             return (Said::Nothing, 0);
@@ -152,22 +152,22 @@ impl Consent {
         (said, count.get())
     }
 
-    /// The terminal, once the run has it; `None` where nobody waits any more.
+    /// Waits until the run has the terminal. `None` if no caller waits any more.
     ///
     /// # Errors
-    /// Where there is none, and where nobody would give it to the run.
+    /// Fails if there is no terminal, and if nobody would give it to the run.
     fn terminal(&self, questions: &[Numbered]) -> io::Result<Option<Foreground>> {
         let terminal = self.terminal.as_ref().ok_or(Errno::NXIO)?;
         let mut looks = 0;
         while self.is_any_wanted(questions) {
             let turn = self.about.turns.next_at_once();
             if let Some(turn) = turn.filter(|_| self.is_any_waited_for(questions)) {
-                // Whoever is stopped from here on is stopped for the question.
+                // From here on a process that stops does so because of the prompt.
                 self.begin_to_ask();
                 let was_left = looks >= HANDING_ON;
                 let taken = Foreground::take(terminal.try_clone()?, turn, was_left)?;
                 let is_another_jobs = taken.is_none();
-                // Keys come here by now; what was pressed before may have stopped who asks.
+                // Keys come here by now. Earlier ones may have stopped the caller.
                 if taken.is_some() && self.is_any_waited_for(questions) {
                     return Ok(taken);
                 }
@@ -183,8 +183,8 @@ impl Consent {
         Ok(None)
     }
 
-    /// Lets questions be whose jobs are told to stop. A call that is interrupted by that begins again, and asks
-    /// again, when its job is continued; about whom does not stop it is asked again soon.
+    /// Sets aside the prompts of jobs that are told to stop. The stop interrupts their calls, which begin and ask again
+    /// when the job is continued. If a process does not stop, it is asked about again soon.
     fn set_aside(&self, questions: &[Numbered]) {
         let until = Instant::now() + GRACE;
         let is_meant = |one: &Pending| questions.iter().any(|(id, _)| *id == one.id);
@@ -195,7 +195,7 @@ impl Consent {
         self.state().pending.retain(|one| waits(one) || !is_meant(one));
     }
 
-    /// How many others wait for an answer.
+    /// How many other prompts wait for an answer.
     fn others_than(&self, questions: &[Numbered]) -> usize {
         let is_other = |one: &&Pending| !questions.iter().any(|(id, _)| *id == one.id);
         self.state().pending.iter().filter(is_other).filter(|one| one.is_waited_for()).count()
@@ -219,10 +219,10 @@ fn questions_of(questions: &[Numbered]) -> Vec<&Question> {
     questions.iter().map(|(_, question)| question).collect()
 }
 
-/// Goes on waiting where another job had the terminal at so many looks before, and says so once.
+/// Goes on waiting if another job had the terminal at this many looks. Says so once.
 ///
 /// # Errors
-/// Where nobody would give it to the run, as for who reads (`EIO`, `read(2)`).
+/// Fails if nobody would give the terminal to the run, as a read does (`EIO`, `read(2)`).
 fn wait_for_foreground(terminal: &File, looks: u64) -> io::Result<()> {
     if looks < HANDING_ON {
         return Ok(());
@@ -234,7 +234,7 @@ fn wait_for_foreground(terminal: &File, looks: u64) -> io::Result<()> {
 }
 
 impl Outcome {
-    /// What was said to questions that were put together. To interrupt is to say no.
+    /// The answers to prompts that were shown together. An interrupt is a no.
     fn of(said: Said, questions: &[Numbered]) -> Self {
         let asked = questions_of(questions);
         let answer = |question: &Question| match said {
@@ -256,12 +256,12 @@ impl Outcome {
 }
 
 impl Pressed {
-    /// Whether it is ^Z: no answer, and for later.
+    /// Whether the key is ^Z: no answer, to be asked later.
     fn stops(&self) -> bool {
         self.signal == Signal::TSTP
     }
 
-    /// Sends the signal to the job in the foreground, and to those of the askers.
+    /// Sends the signal to the foreground job and to the jobs of the askers.
     fn reach(&self) {
         let mut groups: HashSet<Pid> = self.foreground.into_iter().collect();
         for process in descendants::all() {
@@ -270,7 +270,7 @@ impl Pressed {
             }
         }
         for group in groups {
-            // Whoever has ended needs none.
+            // Fails if the group has ended. That is fine.
             let _ = kill_process_group(group, self.signal);
         }
     }

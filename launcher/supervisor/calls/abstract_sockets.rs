@@ -1,5 +1,5 @@
-//! Connections to local sockets that have a name and no path (`unix(7)`, "abstract"). No rule is about those: the server
-//! must be of the run. It is held before anybody is connected, so that nobody else can come to its name meanwhile.
+//! Connects to local sockets that have a name but no path (`unix(7)`, "abstract"). No rule covers them, so the server
+//! must belong to the run. It is pinned before the connection, so that nobody else can take its name meanwhile.
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,22 +18,23 @@ use crate::sys::actions;
 use crate::sys::notification::Answer;
 use crate::sys::proc::descendants::{self, sockets_of};
 
-/// connect(2) to such a name, or to none.
+/// connect(2) to an abstract name, or to none.
 pub(super) fn connect(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Answer, Errno> {
     let _server = if is_name(given) { admit(task, socket, given)? } else { None };
     let _acting = task.begin()?;
     task.connect(socket, given).map(|()| Answer::Value(0))
 }
 
-/// Whether an address without a path names anybody: the kernel says what is wrong with the others.
+/// Whether an address without a path names a socket. The kernel rejects the others.
 pub(super) fn is_name(given: &[u8]) -> bool {
     (PATH_AT + 1..=LONGEST).contains(&given.len()) && address::family(given) == libc::AF_UNIX
 }
 
-/// Holds the server of that name; none where whoever learns watches what is said to others, too.
+/// Pins the server of that name. `None` for another process's server in a learning run without rules, which observes
+/// such connections.
 ///
 /// # Errors
-/// `ECONNREFUSED` where nobody has the name, `EACCES` where somebody outside of the run has.
+/// `ECONNREFUSED` if nobody has the name, `EACCES` if a process outside the run has it.
 fn admit(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Option<OwnedFd>, Errno> {
     let shown = shown_name(given);
     let sought = Server::sought_by(socket, given)?;
@@ -48,7 +49,7 @@ fn admit(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Option<Owned
     Ok(None)
 }
 
-/// Who is looked for: names are of a network namespace, and of a kind of sockets.
+/// The wanted server. Names belong to a network namespace and a type of socket.
 struct Server<'a> {
     name: &'a [u8],
     namespace: u64,
@@ -57,14 +58,14 @@ struct Server<'a> {
 
 impl<'a> Server<'a> {
     /// # Errors
-    /// `EACCES` where the kernel does not tell namespaces apart (before Linux 5.14).
+    /// `EACCES` if the kernel cannot tell namespaces apart (before Linux 5.14).
     fn sought_by(socket: &OwnedFd, given: &'a [u8]) -> Result<Self, Errno> {
         let namespace = actions::network_namespace(socket).map_err(|_| Errno::ACCESS)?;
         let name = given.get(3..).unwrap_or_default();
         Ok(Self { name, namespace, kind: socket_type(socket)? })
     }
 
-    /// The socket, of any process of the run that has it, but for those that were `handed` to the run.
+    /// The socket, from any process of the run that has it. Sockets that were `handed` to the run do not count.
     fn hold(&self, handed: &HashSet<u64>) -> Option<OwnedFd> {
         let is_own = |socket: &OwnedFd| socket_cookie(socket).is_ok_and(|it| !handed.contains(&it));
         let is_sought = |socket: &OwnedFd| self.is(socket) == Ok(true) && is_own(socket);
@@ -84,7 +85,8 @@ impl<'a> Server<'a> {
     }
 }
 
-/// Whether anybody in the caller's network namespace has the name, or nobody can tell (`/proc/net/unix`, `proc(5)`).
+/// Whether any process in the caller's network namespace has the name, or that is unknown (`/proc/net/unix`,
+/// `proc(5)`).
 fn is_taken(task: &Task<'_>, shown: &[u8]) -> bool {
     let as_listed = shown.iter().map(|&byte| if byte == 0 { b'@' } else { byte });
     let line: Vec<u8> = [b' '].into_iter().chain(as_listed).chain([b'\n']).collect();

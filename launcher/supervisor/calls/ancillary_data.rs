@@ -1,6 +1,6 @@
-//! What goes along with a message (`cmsg(3)`): read from the caller's copy, and made anew for the
-//! supervisor, which sends it. Descriptors in it become the supervisor's, and so does the number of the
-//! process that says who sends: the kernel lets nobody use another's.
+//! Translates the control data of a message (`cmsg(3)`) from the caller's copy, for the supervisor to send. Descriptors
+//! in it become the supervisor's. So does the process number in the sender's credentials, because the kernel lets
+//! nobody use another's.
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -12,15 +12,15 @@ use rustix::thread::CapabilitySet;
 
 use crate::sys::proc::status::{Sender, Status};
 
-/// The size of `struct cmsghdr`, and what its records are aligned to.
+/// The size of `struct cmsghdr`, and the alignment of its records.
 const HEADER: usize = size_of::<usize>() + 2 * size_of::<i32>();
 const ALIGNMENT: usize = size_of::<usize>();
 
-/// Who sends.
+/// The record with the sender's credentials.
 const CREDENTIALS: (i32, i32) = (libc::SOL_SOCKET, libc::SCM_CREDENTIALS);
 
-/// What may go along with messages to hosts, by level and kind: marks, limits and the address that is sent
-/// from. None of it says where to.
+/// The control data allowed in messages to hosts, by level and kind: marks, limits and the source address. None of it
+/// changes the destination.
 const TO_HOSTS: [(i32, i32); 7] = [
     (libc::IPPROTO_IP, libc::IP_TOS),
     (libc::IPPROTO_IP, libc::IP_TTL),
@@ -31,21 +31,21 @@ const TO_HOSTS: [(i32, i32); 7] = [
     (libc::SOL_UDP, libc::UDP_SEGMENT),
 ];
 
-/// Control data that is ready to be sent.
+/// Control data ready to send.
 #[derive(Debug, Default)]
 pub(super) struct Control {
     pub(super) bytes: Vec<u8>,
-    /// The descriptors in it, by their numbers with the sender.
+    /// The descriptors in it, by their numbers in the sender.
     held: BTreeMap<i32, OwnedFd>,
-    /// The sender says who it is.
+    /// The sender included its credentials.
     names_sender: bool,
 }
 
 impl Control {
-    /// What the `sender` gave, with its descriptors as `descriptor` finds them.
+    /// Translates the `sender`'s control data. `descriptor` looks up its descriptors.
     ///
     /// # Errors
-    /// `EINVAL` for what has no form; `EPERM` where it says to be somebody else; what `descriptor` says.
+    /// `EINVAL` for malformed data, `EPERM` if it claims to be another sender, and the errors of `descriptor`.
     pub(super) fn translated(
         given: &[u8],
         sender: &Status,
@@ -72,8 +72,8 @@ impl Control {
         Ok(control)
     }
 
-    /// Says who the sender is, as the kernel would if the sender sent it, where it is not who the supervisor is. Of
-    /// ids that differ only the effective ones can be said.
+    /// Adds the sender's credentials as the kernel would, if they differ from the supervisor's. If its ids differ from
+    /// one another, only the effective ones can be stated.
     pub(super) fn name_sender(&mut self, sender: &Status) {
         let own = [getuid().as_raw(), getgid().as_raw()];
         let Sender { users, groups } = sender.sender;
@@ -93,7 +93,7 @@ impl Control {
         self.push(Record { level, kind, data: &[] }, data.as_flattened());
     }
 
-    /// Holds a descriptor of the sender's; its number here.
+    /// Pins a descriptor of the sender's, and returns its number here.
     fn hold(
         &mut self,
         number: i32,
@@ -121,7 +121,7 @@ fn credentials(data: &[u8]) -> Option<[u32; 3]> {
     Some(numbers.map(u32::from_ne_bytes))
 }
 
-/// Whether the kernel would let the sender say to be these (`scm_check_creds` in net/core/scm.c).
+/// Whether the kernel would let the sender claim these ids (`scm_check_creds` in net/core/scm.c).
 fn may_claim(sender: &Status, user: u32, group: u32) -> bool {
     let capabilities = CapabilitySet::from_bits_retain(sender.identity.capabilities);
     let Sender { users, groups } = sender.sender;
@@ -129,7 +129,7 @@ fn may_claim(sender: &Status, user: u32, group: u32) -> bool {
         && (groups.contains(&group) || capabilities.contains(CapabilitySet::SETGID))
 }
 
-/// How many descriptors it takes to send that: no more than one for each of the sender's.
+/// How many descriptors it takes to send this: at most one for each of the sender's.
 ///
 /// # Errors
 /// As [`Control::translated`].
@@ -139,7 +139,7 @@ pub(super) fn carried(given: &[u8]) -> Result<usize, Errno> {
     Ok(rights.flat_map(Record::descriptors).collect::<BTreeSet<i32>>().len())
 }
 
-/// Whether nothing in it makes a message go elsewhere than to the address that is judged.
+/// Whether nothing in it redirects a message from the judged address.
 ///
 /// # Errors
 /// As [`Control::translated`].

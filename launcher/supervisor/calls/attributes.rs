@@ -1,5 +1,5 @@
-//! Changing what a file is: length, mode, owner, times. Each needs `update`, and acts on the object
-//! that was judged.
+//! Changes the length, mode, owner and times of files. Each change needs `update`, and acts on the object that was
+//! judged.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -25,16 +25,16 @@ use crate::sys::{actions, signals};
 const UPDATE: Capabilities = Capabilities::UPDATE;
 const DONE: Answer = Answer::Value(0);
 
-/// What a call with a descriptor and a path is about.
+/// The object of a call with a descriptor and a path.
 pub(super) enum Target<'a> {
-    /// What a path leads to.
+    /// The object that a path leads to.
     Path(Argument<'a>),
-    /// What a descriptor stands for: with `AT_EMPTY_PATH`.
+    /// The object of a descriptor, with `AT_EMPTY_PATH`.
     Descriptor(Object),
 }
 
 impl<'a> Target<'a> {
-    /// Reads the arguments; `flags` are those of `AT_…`.
+    /// Reads the arguments. `flags` are the `AT_…` flags.
     ///
     /// # Errors
     /// As [`Argument::read`].
@@ -42,10 +42,10 @@ impl<'a> Target<'a> {
         Self::of_text(task, dirfd, task.caller.text(path)?, flags)
     }
 
-    /// As [`Self::read`], where no path at all may stand for an empty one.
+    /// As [`Self::read`], but a null path may stand for an empty one.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::read`].
     pub(super) fn read_optional(
         task: &Task<'a>,
         dirfd: i32,
@@ -66,18 +66,18 @@ impl<'a> Target<'a> {
         Object::of_descriptor(&task.caller, file).map(Self::Descriptor)
     }
 
-    /// The object, held, if the policy grants `update` on it.
+    /// The pinned object, if the policy grants `update` on it.
     ///
     /// # Errors
-    /// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
+    /// The kernel's errors, and `EACCES` or `ENOENT` if the policy denies it.
     pub(super) fn hold(self, task: &Task<'_>, flags: i32) -> Result<Object, Errno> {
         self.hold_for(task, flags, UPDATE)
     }
 
-    /// As [`Self::hold`], if it grants `need`.
+    /// As [`Self::hold`], but requires `need`.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::hold`].
     pub(super) fn hold_for(
         self,
         task: &Task<'_>,
@@ -93,10 +93,10 @@ impl<'a> Target<'a> {
 }
 
 impl Target<'_> {
-    /// As [`Self::hold`], for the object to get this mode.
+    /// As [`Self::hold`], for giving the object this mode.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::hold`].
     fn hold_for_mode(self, task: &Task<'_>, flags: i32, mode: u32) -> Result<Object, Errno> {
         let Self::Path(argument) = &self else { return self.hold(task, flags) };
         let Ok(Found::Object(object)) = argument.find(flags & libc::AT_SYMLINK_NOFOLLOW != 0)
@@ -125,7 +125,7 @@ fn is_writable(file: &OwnedFd) -> bool {
     fcntl_getfl(file).is_ok_and(is_of)
 }
 
-/// Makes a call on a descriptor of the caller's, if its object may be updated.
+/// Acts on a descriptor of the caller's, if its object may be updated.
 pub(super) fn on_descriptor(
     task: &Task<'_>,
     fd: i32,
@@ -149,13 +149,13 @@ pub(crate) fn truncate(task: &Task<'_>, path: u64, length: i64) -> Result<Answer
     let _acting = task.begin()?;
     let object = task.object(&argument, false, UPDATE)?;
     if length.unsigned_abs() > limit && object.stat.st_size < length {
-        // The kernel says so twice (truncate(2)).
+        // The kernel reports this in two ways (truncate(2)).
         task.caller.confirm()?;
         signals::tell_of_length(task.caller.status()?.process, task.caller.tid());
         return Err(Errno::FBIG);
     }
     let name = CString::new(name_of(object.file.as_fd())).map_err(|_| Errno::ACCESS)?;
-    // For whoever has a lease on it.
+    // Waits for a process that has a lease on it.
     task.wait(|| actions::truncate(&name, length)).map(|()| DONE)
 }
 
@@ -198,12 +198,12 @@ fn check_mode(task: &Task<'_>, object: &Object, mode: u32) -> Result<(), Errno> 
     }
 }
 
-/// Reports that an object was to get the rights of somebody else for who starts it.
+/// Reports an attempt to make a file run with another user's rights.
 pub(super) fn refuse_bits(task: &Task<'_>, object: &Object) -> Errno {
     task.refused(Reason::SetId, Subject::new(object.path().unwrap_or(b"/")))
 }
 
-/// The owner to set; all ones leave it.
+/// The owner to set. All bits set means unchanged.
 fn owner(uid: u32, gid: u32) -> (Option<Uid>, Option<Gid>) {
     let uid = (uid != u32::MAX).then(|| Uid::from_raw(uid));
     let gid = (gid != u32::MAX).then(|| Gid::from_raw(gid));
@@ -234,7 +234,7 @@ pub(crate) fn set_owner_of(task: &Task<'_>, fd: i32, uid: u32, gid: u32) -> Resu
     on_descriptor(task, fd, |object| fchown(&object.file, uid, gid))
 }
 
-/// How a call gives times.
+/// The format of a call's times.
 #[cfg_attr(
     not(target_arch = "x86_64"),
     expect(dead_code, reason = "only older calls, which newer processors lack, count otherwise")
@@ -249,7 +249,7 @@ pub(crate) enum Unit {
     Seconds,
 }
 
-/// The times at `address`; now where there are none.
+/// The times at `address`, or now without an address.
 fn times(task: &Task<'_>, address: u64, unit: Unit) -> Result<Timestamps, Errno> {
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     if address == 0 {
@@ -281,7 +281,7 @@ pub(crate) fn set_times(
     let times = times(task, address, unit)?;
     let is_omitted = |time: Timespec| time.tv_nsec == UTIME_OMIT;
     if is_omitted(times.last_access) && is_omitted(times.last_modification) {
-        // Then nobody looks at the path (utimensat(2)).
+        // Then the kernel ignores the path (utimensat(2)).
         return Ok(DONE);
     }
     if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {

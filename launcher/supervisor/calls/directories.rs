@@ -1,5 +1,5 @@
-//! getdents(2), which is trapped where somebody learns alone: rules are about opening a directory, and a program may
-//! do so only to come back to it, or to have it written to disk.
+//! getdents(2), which is trapped only in a learning run. Rules concern opening a directory. But a program may open one
+//! only to return to it, or to have it written to disk. So a learning run also records which ones are read.
 
 use rustix::io::Errno;
 
@@ -7,7 +7,7 @@ use crate::supervisor::resolve::object::Object;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 
-/// getdents(2), getdents64(2). The kernel goes on with it: there is nothing to judge.
+/// getdents(2), getdents64(2). The kernel continues with the call, because there is nothing to judge.
 pub(crate) fn list(task: &Task<'_>, fd: i32) -> Result<Answer, Errno> {
     let object = Object::of_descriptor(&task.caller, task.caller.object(fd)?)?;
     task.caller.confirm()?;

@@ -1,4 +1,4 @@
-//! Making and removing directory entries. None of these calls follows a link at the end.
+//! Creates and deletes directory entries. None of these calls follows a symlink at the end.
 
 use std::ffi::CString;
 
@@ -22,8 +22,8 @@ pub(super) fn may_create(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     decide::access(image, request, Capabilities::CREATE)
 }
 
-/// Holds the directory of an entry, has `judge` decide, and lets `act` do it there. `said` is the
-/// answer for `.`, `..` and the root, which cannot be made or removed.
+/// Pins the directory of an entry, has `judge` decide, and lets `act` do it there. `said` is the errno for `.`, `..`
+/// and the root, which cannot be created or deleted.
 fn on_entry(
     task: &Task<'_>,
     argument: &Argument<'_>,
@@ -52,37 +52,38 @@ fn on_entry(
     outcome.map(|()| Answer::Value(0))
 }
 
-/// The answer for a path that names no entry: `said`, if there is the directory that it begins with. The kernel looks
-/// for that before it looks at the `.` or `..` at the end.
+/// The errno for a path that names no entry: `said`, if the directory before the dots exists. The kernel looks for that
+/// first.
 pub(super) fn no_entry(task: &Task<'_>, argument: &Argument<'_>, said: Errno) -> Errno {
     let found =
         argument.before_dots().and_then(|it| task.object_judged(&it, false, decide::metadata));
     found.err().unwrap_or(said)
 }
 
-/// Tools make every directory above the one they want: they need to hear of those that exist.
+/// Whether the call creates something that exists. Tools create each directory above the one they want, so they need to
+/// learn which ones exist.
 pub(super) fn is_making_what_exists(image: &Image<'_>, verdict: Verdict, entry: &Entry) -> bool {
     matches!(verdict, Verdict::Deny(denial)
         if existing::is_told(image, &entry.request(), &denial) && exists(entry))
 }
 
-/// Nobody is asked about what is not there. Should it come to be there now, it stays.
+/// Whether the call deletes something that is missing. That needs no prompt. If it appears just now, it stays.
 fn is_removing_what_is_missing(image: &Image<'_>, verdict: Verdict, entry: &Entry) -> bool {
     matches!(verdict, Verdict::Deny(denial)
         if denial.missing == Capabilities::DELETE && is_told_missing(image, entry, &denial))
 }
 
-/// Whether who is to be asked about something that takes `entry` hears instead that it is missing.
+/// Whether the caller is told that `entry` is missing, instead of a prompt about taking it.
 pub(super) fn is_told_missing(image: &Image<'_>, entry: &Entry, denial: &Denial) -> bool {
     existing::is_told_missing(image, &entry.request(), denial) && find(entry) == Err(Errno::NOENT)
 }
 
-/// Whether an entry of that name exists, be it a dangling link.
+/// Whether an entry of that name exists, even a dangling symlink.
 pub(super) fn exists(entry: &Entry) -> bool {
     find(entry).is_ok()
 }
 
-/// Looks for an entry, and not for what a link there leads to, as the kernel does where a slash is behind the name.
+/// Looks for an entry without following a symlink there, even if a slash follows the name, as in the kernel.
 fn find(entry: &Entry) -> Result<(), Errno> {
     let name = entry.name.to_bytes();
     let name = name.strip_suffix(b"/").unwrap_or(name);
@@ -129,7 +130,7 @@ pub(crate) fn make_node(
 ) -> Result<Answer, Errno> {
     let argument = task.argument(dirfd, path)?;
     let _acting = task.begin()?;
-    // A device node is a way around every path; 0:0 is the mark of overlay filesystems.
+    // A device node bypasses every path rule. 0:0 is the whiteout of overlay filesystems.
     let kind = match mode & libc::S_IFMT {
         libc::S_IFBLK => return Err(refuse_device(task, &argument)),
         libc::S_IFCHR if device != 0 => return Err(refuse_device(task, &argument)),
@@ -143,7 +144,7 @@ pub(crate) fn make_node(
     })
 }
 
-/// Reports it; the answer is what the kernel says to whoever may not make devices.
+/// Reports it. Returns the kernel's errno for a process that may not create devices.
 fn refuse_device(task: &Task<'_>, argument: &Argument<'_>) -> Errno {
     let path = match task.spelled(argument) {
         Ok(path) => path,
@@ -199,7 +200,7 @@ pub(crate) fn remove(task: &Task<'_>, dirfd: i32, path: u64, flags: i32) -> Resu
     })
 }
 
-/// Makes a unix socket's entry by `act`.
+/// Creates a unix socket's entry with `act`.
 pub(super) fn make_socket(
     task: &Task<'_>,
     argument: &Argument<'_>,

@@ -1,7 +1,7 @@
-//! execve(2): what runs is judged as the kernel will find it, program, interpreter and loader, and
-//! then the caller makes the call itself. It is the one call that can be made by nobody else; whoever
-//! changes the path or the arguments meanwhile is left with what Landlock lets be executed. While a person is asked
-//! there is all the time in the world for that: so all of it is looked for and judged once more after a yes.
+//! execve(2): judges the program, interpreter and loader as the kernel will find them. Then the caller makes the call
+//! itself, because nobody else can make it. A caller that changes the path or the arguments meanwhile is still limited
+//! to programs that Landlock allows. A prompt leaves much time for that. So after a yes, everything is looked up and
+//! judged again.
 
 use std::ffi::{CString, OsStr};
 use std::os::fd::AsFd as _;
@@ -32,8 +32,8 @@ use crate::sys::proc::{HERE, name_of};
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
 const SCRIPT_DEPTH: u32 = 5;
 
-/// execve(2), execveat(2). The first program was typed, and with it its arguments: no rule about
-/// programs counts for it, and nobody is asked whether what was there when it was looked up may be executed.
+/// execve(2), execveat(2). The first program was typed with its arguments, so rules about programs do not apply to it.
+/// If the program is the one found at the start, no prompt is needed either.
 pub(crate) fn execute(
     task: &Task<'_>,
     dirfd: i32,
@@ -58,17 +58,17 @@ pub(crate) fn execute(
     }
 }
 
-/// Where the words and the environment of the new program are in the caller's memory.
+/// The addresses of the new program's arguments and environment in the caller's memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
     pub(crate) argv: u64,
     pub(crate) envp: u64,
 }
 
-/// Says of a program whether it may be executed.
+/// Decides whether a program may be executed.
 type Judge<'j> = &'j dyn Fn(&Image<'_>, &Request<'_>) -> Verdict;
 
-/// Judges a program, and the words that it is to be started with where rules may be about them: what is executed then.
+/// Judges a program, and its arguments if rules may be about them. Returns the binary that the kernel executes.
 fn start(
     task: &Task<'_>,
     dirfd: i32,
@@ -104,7 +104,8 @@ fn start(
     admit(task, object, given)
 }
 
-/// Says that a program is where Landlock lets none start, which the caller's own call would fail for without a word.
+/// Reports a program in a place where Landlock lets none start. Otherwise the caller's own call would fail without any
+/// report.
 fn judge_place(task: &Task<'_>, program: &Object) -> Result<(), Errno> {
     let (Some(starts), Some(path)) = (&task.policy.starts, program.path()) else { return Ok(()) };
     let place = Path::new(OsStr::from_bytes(path));
@@ -114,7 +115,7 @@ fn judge_place(task: &Task<'_>, program: &Object) -> Result<(), Errno> {
     Err(task.refused(Reason::MadeLater, Subject::new(path)))
 }
 
-/// Whether the rules about programs let it start with these words (spec §11.3).
+/// Whether the rules about programs allow these arguments (spec §11.3).
 fn judge_words(task: &Task<'_>, program: &Object, words: Option<&[Vec<u8>]>) -> Result<(), Errno> {
     let Some(words) = words else { return Ok(()) };
     let (called, arguments) =
@@ -134,7 +135,7 @@ pub(super) fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     decide::access(image, request, Capabilities::EXECUTE)
 }
 
-/// As [`may_execute`], with the consent of whoever typed it to what is at the path `typed`. Where the name leads
+/// As [`may_execute`], but typing the program counts as consent to the file at the path `typed`. If the name leads
 /// elsewhere by now, that is another program.
 fn may_execute_typed(image: &Image<'_>, request: &Request<'_>, typed: Option<&Path>) -> Verdict {
     let is_meant = typed.is_some_and(|typed| typed.as_os_str().as_bytes() == request.path);
@@ -153,8 +154,7 @@ pub(super) fn find(
     task.object_judged(argument, stops, judge)
 }
 
-/// A name in a hidden area that is not there: whoever searches `PATH` asks for many of those, and
-/// that is no refusal to tell of.
+/// Whether it is a missing name in a hidden area. A search along `PATH` tries many of those, so they are not reported.
 fn is_absent(task: &Task<'_>, argument: &Argument<'_>) -> bool {
     let Ok(path) = task.spelled(argument) else { return false };
     matches!(may_execute(task.image(), &Request::canonical(&path)),
@@ -162,7 +162,7 @@ fn is_absent(task: &Task<'_>, argument: &Argument<'_>) -> bool {
         && !matches!(argument.find(false), Ok(Found::Object(_)))
 }
 
-/// Follows the program to the binary that is executed then.
+/// Follows the program to the binary that the kernel executes.
 fn admit(task: &Task<'_>, program: Object, given: Given) -> Result<Object, Errno> {
     let mut program = program;
     for scripts in 0..=SCRIPT_DEPTH {
@@ -204,7 +204,7 @@ fn inspect(task: &Task<'_>, program: &Object) -> Result<Kind, Errno> {
     executable::inspect(|offset, to| executable::read_at(&file, offset, to))
 }
 
-/// What a program names to be started by; the empty path is the working directory to the kernel.
+/// The interpreter or loader that a program names. An empty path means the working directory, as in the kernel.
 pub(super) fn named<'a>(task: &Task<'a>, path: Vec<u8>) -> Result<Argument<'a>, Errno> {
     let path = if path.is_empty() { b".".to_vec() } else { path };
     let path = CString::new(path).map_err(|_| Errno::NOEXEC)?;
@@ -213,8 +213,8 @@ pub(super) fn named<'a>(task: &Task<'a>, path: Vec<u8>) -> Result<Argument<'a>, 
     Ok(argument)
 }
 
-/// The loader that the program names is a program, and no more: where there is a supervisor, whatever does
-/// not bring in the library is held all the same.
+/// Judges the loader that the program names as a program, nothing more. With a supervisor, programs without the library
+/// are confined as well.
 fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<(), Errno> {
     let argument = named(task, path)?;
     let found = argument.find(false)?;
@@ -230,13 +230,13 @@ fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<(), Errno> {
     }
 }
 
-/// Neither a script nor a binary: what the kernel answers, without asking it, because an interpreter
+/// The kernel's errno for a file that is neither a script nor a binary. The kernel is not asked, because an interpreter
 /// registered for such files (`binfmt_misc`) would run unjudged.
 fn not_a_program(file: &Object) -> Errno {
     may_be_started(file).err().unwrap_or(Errno::NOEXEC)
 }
 
-/// Whether the caller has the permission, whatever the file is.
+/// Whether the caller has execute permission on the file, whatever it contains.
 fn may_be_started(file: &Object) -> Result<(), Errno> {
     accessat(HERE, name_of(file.file.as_fd()), Access::EXEC_OK, AtFlags::EACCESS)
 }
@@ -250,7 +250,7 @@ mod tests {
 
     use super::*;
 
-    /// What a name leads to once it is another program nobody consented to, asked about or not.
+    /// Typing a name is no consent to another program that it leads to later, whether or not that needs a prompt.
     #[test]
     fn typing_is_consent_to_what_was_there() {
         let workspace = Path::new("/w");

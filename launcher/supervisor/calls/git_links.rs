@@ -1,5 +1,5 @@
-//! Writes the files that lead git to a repository elsewhere. The supervisor writes the line that git would, whatever the
-//! program writes, so that no run chooses the repository. Used by `open`.
+//! Writes the files that lead Git to a repository elsewhere. The supervisor writes the line that Git would, whatever
+//! the program writes. So no run can choose the repository. Used by `open`.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -19,10 +19,11 @@ use crate::supervisor::resolve::location::{self, Place};
 use crate::supervisor::resolve::object::{Entry, Object};
 use crate::supervisor::task::Task;
 
-/// Creates such a file, and has the program write to one in memory. `None` where the file is none, or a person decides.
+/// Creates such a file, and gives the program a file in memory to write to. `None` if it is no such file, or a person
+/// decides.
 ///
 /// # Errors
-/// The kernel's; `EEXIST` where one stands there now.
+/// The kernel's errors, and `EEXIST` if the file exists by now.
 pub(super) fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<Option<OwnedFd>, Errno> {
     let Some(text) = text(task, &entry.request(), how, Capabilities::CREATE) else {
         return Ok(None);
@@ -36,7 +37,7 @@ pub(super) fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<Option<
     in_memory().map(Some)
 }
 
-/// Opens such a file for a program that writes it anew. `None` where the file does not hold that already.
+/// Opens such a file for a program that rewrites it. `None` if the file does not already have that text.
 ///
 /// # Errors
 /// The kernel's.
@@ -62,7 +63,7 @@ pub(super) fn rewrite(
     }
 }
 
-/// The text that the file is to have, if only the list of auto-run files is in the way of a write.
+/// The text that the file must have, if only the list of auto-run files denies the write.
 fn text(task: &Task<'_>, request: &Request<'_>, how: How, need: Capabilities) -> Option<Vec<u8>> {
     let only_writes =
         how.flags() & (libc::O_ACCMODE | libc::O_PATH | libc::O_APPEND) == libc::O_WRONLY;
@@ -76,7 +77,7 @@ fn text(task: &Task<'_>, request: &Request<'_>, how: How, need: Capabilities) ->
     git_links::text(task.image(), request.path, Path::new(OsStr::from_bytes(&cwd)))
 }
 
-/// A file for the program to write to. Nobody reads it.
+/// A file for the program to write to, which nobody reads.
 fn in_memory() -> Result<OwnedFd, Errno> {
     memfd_create("jp-confine written", MemfdFlags::CLOEXEC)
 }

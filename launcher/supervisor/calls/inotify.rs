@@ -1,5 +1,4 @@
-//! inotify(7): events name the entries of a directory and tell what is done with a file, so that
-//! watching is reading.
+//! inotify(7): its events name a directory's entries and report uses of a file, so watching needs read.
 
 use std::os::fd::AsFd as _;
 
@@ -19,7 +18,7 @@ pub(crate) fn add(task: &Task<'_>, fd: i32, path: u64, mask: u32) -> Result<Answ
     let flags = inotify::WatchFlags::from_bits_retain(mask);
     let stops = flags.contains(inotify::WatchFlags::DONT_FOLLOW);
     let object = task.object(&argument, stops, Capabilities::READ)?;
-    // The link to the descriptor is followed, to what may itself be a link.
+    // The link to the descriptor must be followed. Its target may itself be a symlink.
     let flags = flags - inotify::WatchFlags::DONT_FOLLOW;
     let watch = inotify::add_watch(queue, name_of(object.file.as_fd()), flags)?;
     Ok(Answer::Value(watch.into()))

@@ -1,5 +1,5 @@
-//! What the preload library refused by itself, for the record. It comes by a call of its own, so that
-//! nobody in the run can open the record; who tells is not for the teller to say.
+//! Receives reports of the preload library's own denials. They come by a system call, so no program in the run can open
+//! the record. The supervisor determines the sender itself.
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
@@ -30,10 +30,10 @@ pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, 
     }
     let told = denial::sole(&record).ok_or(Errno::INVAL)?;
     if told.reason.is_answer() {
-        // Only a person can give one.
+        // Only a person can give an answer.
         return Err(Errno::INVAL);
     }
-    // Whoever is ended while a question stands cannot be looked at afterwards.
+    // If the caller ends during the prompt, it can no longer be looked up.
     let program = program_of(&task.caller);
     let said = if told.question { said(task, &told)? } else { None };
     if said.is_some_and(answer::Answer::consents) {
@@ -45,8 +45,8 @@ pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, 
     Ok(Answer::Value(if is_interrupted { INTERRUPTED.into() } else { 0 }))
 }
 
-/// What a person says about what the library asks. That it is a question at all is judged here: who asks could ask for
-/// anything.
+/// The answer to the library's prompt. The supervisor judges whether a prompt is allowed at all, because a caller could
+/// ask for anything.
 fn said(task: &Task<'_>, told: &denial::Denial) -> Result<Option<answer::Answer>, Errno> {
     let beyond = Request::canonical(&told.other);
     if matches!(decide::access(task.image(), &beyond, told.also), Verdict::Deny(denial) if !denial.ask)

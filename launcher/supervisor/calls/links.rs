@@ -1,4 +1,4 @@
-//! link(2): the object that gets a second name is held, so that none other can take its place.
+//! link(2): the object that gets a second name is pinned, so that no other can take its place.
 
 use std::os::fd::AsFd as _;
 
@@ -17,7 +17,7 @@ use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 use crate::sys::proc::{HERE, name_of};
 
-/// What gets another name.
+/// The object that gets another name.
 enum Old<'a> {
     Descriptor(Object),
     Path(Argument<'a>),
@@ -64,10 +64,10 @@ pub(crate) fn make_link(
     outcome.map(|()| Answer::Value(0))
 }
 
-/// Whether an object, by its path if it is judged by one, may get `entry` for a name.
+/// Whether an object may get the name `entry`. It is judged by its path, if it has one.
 ///
 /// # Errors
-/// `EEXIST` where that is a name already, and it is told.
+/// `EEXIST` if that name exists and the caller may know.
 fn settle(
     task: &Task<'_>,
     path: Option<&[u8]>,
@@ -97,7 +97,7 @@ fn settle(
     settle_pair(task, verdict, (&source, &target), Capabilities::NONE)
 }
 
-/// Refuses what the spelling of one end of a call keeps from everybody.
+/// Denies access that the spelling of one end denies to everybody.
 pub(super) fn refuse_by_spelling(
     task: &Task<'_>,
     end: &Request<'_>,
@@ -107,8 +107,8 @@ pub(super) fn refuse_by_spelling(
     task.settle(verdict, Subject::by_route(end.path, end.route))
 }
 
-/// Refuses what is hidden, as it must look absent, to go where something is that stays: the kernel looks for it
-/// before it says that.
+/// Denies moving a hidden object onto one that stays, because a hidden object must look absent. The kernel looks for it
+/// first.
 pub(super) fn refuse_hidden(task: &Task<'_>, source: &Request<'_>) -> Result<(), Errno> {
     let verdict = decide::metadata(task.image(), source);
     task.settle(verdict, Subject::by_route(source.path, source.route))
@@ -122,8 +122,8 @@ fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object,
     }
 }
 
-/// Reports a refusal about the one of two paths that it is about, with the other beside it; or asks a
-/// person, about both if `also` is wanted at the other.
+/// Reports a denial for the path that it is about, along with the other path. Or asks a person, about both paths if
+/// `also` is wanted at the other.
 pub(super) fn settle_pair(
     task: &Task<'_>,
     verdict: Verdict,
@@ -133,7 +133,7 @@ pub(super) fn settle_pair(
     settle_pair_changing(task, verdict, pair, also, "")
 }
 
-/// As [`settle_pair`], where that is what would change in a configuration of git.
+/// As [`settle_pair`], with `changes` to a Git configuration.
 pub(super) fn settle_pair_changing(
     task: &Task<'_>,
     verdict: Verdict,

@@ -1,5 +1,4 @@
-//! Where programs let others come to them while rules about hosts are declared: on this machine, and nowhere
-//! else.
+//! Lets programs accept connections while rules about hosts are declared: from this machine, and from nowhere else.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -16,12 +15,12 @@ use crate::supervisor::task::Task;
 use crate::sys::actions;
 use crate::sys::notification::Answer;
 
-/// bind(2) of a socket of the internet. A stream is not open to anybody before it listens; datagrams come
-/// in from then on, but at a port that the kernel chooses nobody expects them who was not sent one.
+/// bind(2) of an internet socket. A stream accepts nothing until it listens. A bound datagram socket receives at once.
+/// But if the kernel chose its port, only hosts that it sent to know the port.
 ///
-/// Who binds a stream to a port of all addresses is going to listen there, and gets loopback's. At a port of
-/// the kernel's choice it may as well connect, which a socket bound to loopback could not: that is for
-/// [`listen`] to see.
+/// A stream bound to a chosen port on all addresses will listen there, so it gets the loopback address. On a port that
+/// the kernel chooses, it may connect instead, which a socket bound to loopback could not. [`listen`] handles that
+/// case.
 pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Answer, Errno> {
     let place = address::read(given)?;
     if place.port() == 0 {
@@ -42,7 +41,7 @@ pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<An
     .map(|()| Answer::Value(0))
 }
 
-/// listen(2), which other sockets than those of the internet do as they are.
+/// listen(2). Sockets other than the internet's listen as they are.
 pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, Errno> {
     let socket = task.caller.descriptor(fd)?;
     let network = task.policy.network.as_ref();
@@ -50,7 +49,7 @@ pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, E
         let _acting = task.begin()?;
         return make_listen(&socket, backlog).map(|()| Answer::Value(0));
     };
-    // It would be bound anew while another thread sends by it.
+    // Binding it again would disturb another thread that sends with it.
     if is_datagram(&socket)? {
         return Err(Errno::OPNOTSUPP);
     }
@@ -64,7 +63,7 @@ pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, E
         let _acting = task.begin()?;
         make_listen(&socket, backlog)?;
     }
-    // Another thread may have bound it anew meanwhile.
+    // Another thread may have bound it again meanwhile.
     admit_only_own(task, own_address(&socket)?).inspect_err(|_| {
         let _ = shutdown(&socket, Shutdown::Both);
     })?;
@@ -74,8 +73,7 @@ pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, E
     Ok(Answer::Value(0))
 }
 
-/// Where on loopback a stream is to listen that is for all addresses, if it is: at IPv4's, unless it is
-/// for IPv6 only.
+/// The loopback address for a stream bound to all addresses. Uses IPv4, unless the socket is for IPv6 only.
 fn on_loopback(socket: &OwnedFd, place: SocketAddr) -> Result<Option<SocketAddr>, Errno> {
     if !place.ip().to_canonical().is_unspecified() {
         return Ok(None);
@@ -88,20 +86,20 @@ fn on_loopback(socket: &OwnedFd, place: SocketAddr) -> Result<Option<SocketAddr>
     Ok(Some(SocketAddr::new(ip, place.port())))
 }
 
-/// Binds a socket anew, to `place`, at the port that the kernel chose for it. It gives that up only after a
-/// connection, and the one that needs nobody else is that to itself.
+/// Binds a socket again, to `place`, keeping the port that the kernel chose. A socket only gives up its port after a
+/// connection. A connection to itself needs nobody else.
 fn move_to(task: &Task<'_>, socket: &OwnedFd, place: SocketAddr) -> Result<(), Errno> {
     let wanted = address::write(place, domain(socket)?);
     if place.port() != 0 {
         let _ = task.connect(socket, &wanted);
         actions::connect(socket, &address::nowhere())?;
     }
-    // One that does not stays where it is, and is not admitted.
+    // If that fails, the socket stays where it is, and is denied.
     let _ = actions::bind(socket, &wanted);
     Ok(())
 }
 
-/// Fails unless only programs of this machine can reach the address.
+/// Fails unless only programs on this machine can reach the address.
 fn admit_only_own(task: &Task<'_>, place: SocketAddr) -> Result<(), Errno> {
     if place.ip().to_canonical().is_loopback() {
         return Ok(());

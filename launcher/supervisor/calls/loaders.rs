@@ -1,7 +1,8 @@
-//! Judges what a dynamic loader starts that somebody executes as a program (`ld.so PROGRAM`, ld.so(8)). Used by `programs`.
+//! Judges the program that a dynamic loader starts when it is itself executed (`ld.so PROGRAM`, ld.so(8)). Used by
+//! `exec`.
 //!
-//! To the kernel the loader only reads the program. So whoever may read a file could start it, although no rule lets it be
-//! executed.
+//! The kernel only sees the loader read the program. So any process that may read a file could start it, although no
+//! rule allows executing it.
 
 use jp_confine_policy::loader::{self, Start};
 use rustix::io::Errno;
@@ -14,14 +15,14 @@ use crate::supervisor::resolve::object::Object;
 use crate::supervisor::task::Task;
 use crate::sys::executable::Libc;
 
-/// The variable with which glibc's loader prints what it would load, and starts nothing: this is how ldd(1) works.
+/// The variable that makes glibc's loader print its libraries and start nothing, as ldd(1) does.
 const PRINTS: &[u8] = b"LD_TRACE_LOADED_OBJECTS=";
 
-/// Judges the program that `loader` is to start. Of a script whose interpreter is a loader nothing is `given`: its words
-/// are others than the caller's.
+/// Judges the program that `loader` will start. For a script whose interpreter is a loader, nothing is `given`, because
+/// its arguments are not the caller's.
 ///
 /// # Errors
-/// As `find`; `EACCES` where nobody can tell what the loader will start.
+/// As `find`, and `EACCES` if the loader's program is unknown.
 pub(super) fn judge(
     task: &Task<'_>,
     loader: &Object,
@@ -48,7 +49,7 @@ pub(super) fn judge(
     }
 }
 
-/// Whether the loader only prints, by its environment.
+/// Whether the environment makes the loader only print.
 fn prints(task: &Task<'_>, libc: Libc, given: Given) -> Result<bool, Errno> {
     let is_known = libc == Libc::Glibc;
     let variables = if is_known { arguments::read(&task.caller, given.envp)? } else { Vec::new() };

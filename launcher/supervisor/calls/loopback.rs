@@ -1,5 +1,5 @@
-//! Connections from the run into the run, by loopback: to a socket that one of its processes listens on. It
-//! is held, so that nobody else can come to its place meanwhile, and looked at again afterwards.
+//! Connects programs of the run to each other by loopback. The target is a socket that a process of the run listens on.
+//! It is pinned, so that nobody else can take its place meanwhile, and checked again afterwards.
 
 use std::net::{Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -23,23 +23,23 @@ use crate::sys::actions;
 use crate::sys::notification::Answer;
 use crate::sys::proc::descendants::{self, sockets_of};
 
-/// For so long a connection is waited for: whoever is asked takes it at once, or has too many.
+/// How long to wait for a connection. The target accepts at once, or has too many waiting.
 const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
-/// After so long it is looked again whether a connection has come about.
+/// How long to wait before checking again for a connection.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 
-/// A socket of the run's that listens. As long as it is held nobody else can listen there.
+/// A pinned listening socket of the run. While it is pinned, nobody else can listen there.
 pub(super) struct Held<'n> {
     socket: OwnedFd,
     listener: Listener,
     place: SocketAddr,
-    /// The program neither has it stop nor shares its port.
+    /// Keeps the program from closing it or sharing its port.
     _awaited: Awaited<'n>,
 }
 
 impl Held<'_> {
-    /// Whether it has been listening all the time since it was found.
+    /// Whether it has been listening ever since it was found.
     fn listens(&self, network: &Network) -> bool {
         network.listeners.find(self.place) == Some(self.listener)
             && socket_acceptconn(&self.socket) == Ok(true)
@@ -47,7 +47,7 @@ impl Held<'_> {
     }
 }
 
-/// Takes note of a socket that began to listen.
+/// Notes a socket that began to listen.
 pub(super) fn note(
     task: &Task<'_>,
     network: &Network,
@@ -62,20 +62,20 @@ pub(super) fn note(
     let process = task.caller.status()?.process;
     network.listeners.begin(place, place, process, fd, cookie);
     if place.is_ipv4() && domain(socket)? == libc::AF_INET6 {
-        // It stands for one at all addresses, of both families.
+        // It stands for a socket bound to all addresses of both families.
         let other = (Ipv6Addr::LOCALHOST, place.port()).into();
         network.listeners.begin(other, place, process, fd, cookie);
     }
     Ok(())
 }
 
-/// Where a socket is, without zone and flow.
+/// The address of a socket, without zone and flow.
 fn place_of(socket: &OwnedFd) -> Result<SocketAddr, Errno> {
     let own = address::plain(own_address(socket)?);
     Ok(SocketAddr::new(own.ip(), own.port()))
 }
 
-/// setsockopt(2) of `SO_REUSEPORT`: whose port others may listen at is not the run's alone.
+/// setsockopt(2) with `SO_REUSEPORT`. A port that others may share does not belong to the run alone.
 pub(crate) fn share_port(task: &Task<'_>, fd: i32, at: u64, size: u32) -> Result<Answer, Errno> {
     let socket = task.caller.descriptor(fd)?;
     if (size as usize) < size_of::<i32>() {
@@ -90,7 +90,7 @@ pub(crate) fn share_port(task: &Task<'_>, fd: i32, at: u64, size: u32) -> Result
     set_free(task, &socket, || set_socket_reuseport(&socket, shares))
 }
 
-/// shutdown(2): a socket that listens stops, and another may listen in its place.
+/// shutdown(2). A listening socket stops, and another may take its place.
 pub(crate) fn shut_down(task: &Task<'_>, fd: i32, how: i32) -> Result<Answer, Errno> {
     let socket = task.caller.descriptor(fd)?;
     let shut = || match how {
@@ -102,8 +102,8 @@ pub(crate) fn shut_down(task: &Task<'_>, fd: i32, how: i32) -> Result<Answer, Er
     set_free(task, &socket, shut)
 }
 
-/// Does something to a socket by which others may come to its place, when no connection to it is about to come about
-/// any more: it would be to them.
+/// Acts on a socket so that others may take its place. Waits until no connection to it is pending, because that would
+/// reach the others.
 pub(super) fn set_free(
     task: &Task<'_>,
     socket: &OwnedFd,
@@ -118,11 +118,10 @@ pub(super) fn set_free(
     act().map(|()| Answer::Value(0))
 }
 
-/// The socket of the run that `socket` would be connected to at `target`, in its plain form, if no rule is
-/// about that.
+/// The socket of the run that `socket` would reach at `target`, in plain form. `None` if a rule is about that target.
 ///
 /// # Errors
-/// `ECONNREFUSED` where that is about to listen no more.
+/// `ECONNREFUSED` if it is about to stop listening.
 pub(super) fn hold<'n>(
     network: &'n Network,
     socket: &OwnedFd,
@@ -141,12 +140,12 @@ pub(super) fn hold<'n>(
     };
     let awaited = network.listeners.await_at(listener.cookie, socket)?;
     let held = Held { socket: found, listener, place: target, _awaited: awaited };
-    // A process may have gone where there is another loopback.
+    // The process may have entered a network namespace with another loopback.
     let [here, there] = [socket, &held.socket].map(actions::network_namespace);
     Ok((here.is_ok() && here == there && held.listens(network)).then_some(held))
 }
 
-/// The socket, of the process that made it listen, or of one that has it too, by whatever number.
+/// The socket, from the process that made it listen or from another that has it under any number.
 fn find(listener: Listener) -> Option<OwnedFd> {
     let at = |process: i32, fd: i32| {
         let process = pidfd_open(Pid::from_raw(process)?, PidfdFlags::empty()).ok()?;
@@ -161,7 +160,7 @@ fn find(listener: Listener) -> Option<OwnedFd> {
     })
 }
 
-/// connect(2) to what is held: the outcome stands once there is a connection, or none.
+/// connect(2) to a pinned socket. The outcome counts once a connection exists or has failed.
 pub(super) fn connect(
     task: &Task<'_>,
     network: &Network,
@@ -182,7 +181,7 @@ pub(super) fn connect(
         if has_failed {
             return outcome.map(|()| Answer::Value(0));
         }
-        // It must not come about when nobody looks.
+        // The connection must not be established later, when nobody checks it.
         let nowhere = address::nowhere();
         let _ = actions::connect(socket, &nowhere);
         let ends = [outcome.err(), waited.err()];

@@ -1,6 +1,5 @@
-//! The trapped calls, a file for each kind. Each reads its arguments, holds what they lead to, has
-//! that judged, and does to it what the caller asked for: the same answers as the preload library's
-//! hooks of the same names.
+//! Handles the trapped calls, one file for each kind. Each handler reads the arguments, pins the objects, has them
+//! judged, and acts on them for the caller. The answers match those of the preload library's hooks with the same names.
 
 pub(super) mod abstract_sockets;
 mod ancillary_data;

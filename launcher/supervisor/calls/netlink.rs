@@ -1,5 +1,6 @@
-//! Netlink sockets (`netlink(7)`). One without a number gets that of the process that first uses it, be that the
-//! supervisor on its own duplicate: it asks for the caller's then, as programs know their socket by it.
+//! Netlink sockets (`netlink(7)`). A socket without a number gets that of the process that first uses it. That would be
+//! the supervisor, with its duplicate. So the supervisor asks for the caller's number, by which programs know their
+//! socket.
 
 use std::os::fd::OwnedFd;
 
@@ -11,21 +12,21 @@ use crate::network::address;
 use crate::supervisor::task::Task;
 use crate::sys::actions;
 
-/// Where the number is in `struct sockaddr_nl`, and how long that is.
+/// The position of the number in `struct sockaddr_nl`, and that structure's size.
 const NUMBER: std::ops::Range<usize> = 4..8;
 const SIZE: usize = 12;
 
-/// Has a socket that is about to connect or to send have its number, as the kernel would do it for the caller.
+/// Gives a socket its number before it connects or sends, as the kernel would for the caller.
 ///
 /// # Errors
-/// Those of [`Task::begin`]; `EACCES` where the caller's number cannot be told.
+/// Those of [`Task::begin`], and `EACCES` if the caller's number is unknown.
 pub(super) fn give_number(task: &Task<'_>, socket: &OwnedFd) -> Result<(), Errno> {
     if is_numbered(socket) {
         return Ok(());
     }
     let number = number_of_caller(task)?;
     let _acting = task.begin()?;
-    // Where another socket has that, the kernel finds one.
+    // If another socket has that number, the kernel chooses one.
     let _ = net::bind(socket, &SocketAddrNetlink::new(number, 0));
     Ok(())
 }
@@ -33,7 +34,7 @@ pub(super) fn give_number(task: &Task<'_>, socket: &OwnedFd) -> Result<(), Errno
 /// bind(2) of a netlink socket.
 ///
 /// # Errors
-/// As there, and those of [`give_number`].
+/// Those of bind(2), and those of [`give_number`].
 pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<(), Errno> {
     let as_given = || actions::bind(socket, given);
     if !asks_for_any(given) || is_numbered(socket) {
@@ -60,7 +61,7 @@ fn is_numbered(socket: &OwnedFd) -> bool {
     own.is_ok_and(|own| own.pid() != 0)
 }
 
-/// The number of the caller's process, as that itself knows it.
+/// The number of the caller's process in its own pid namespace.
 fn number_of_caller(task: &Task<'_>) -> Result<u32, Errno> {
     let status = task.caller.proc().text(task.caller.tid(), "status")?;
     let numbers = status.lines().find_map(|line| line.strip_prefix("NStgid:"));

@@ -1,6 +1,5 @@
-//! Sockets of the internet where rules about hosts are declared, and local ones without a path. The
-//! supervisor does what it has judged on its own duplicate of the socket, with its own copy of the address:
-//! the caller can change neither.
+//! Internet sockets while rules about hosts are declared, and local sockets without a path. The supervisor acts on its
+//! own duplicate of the socket, with its own copy of the address. So the caller can change neither.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -19,7 +18,7 @@ use crate::supervisor::task::{Task, program_of};
 use crate::sys::actions;
 use crate::sys::notification::Answer;
 
-/// A socket's family, as the numbers have it.
+/// A socket's family as a number.
 ///
 /// # Errors
 /// `ENOTSOCK`.
@@ -27,19 +26,18 @@ pub(super) fn domain(socket: &OwnedFd) -> Result<i32, Errno> {
     socket_domain(socket).map(|family| family.as_raw().into())
 }
 
-/// Whether sockets of the family lead to hosts.
+/// Whether sockets of this family lead to hosts.
 pub(super) const fn is_internet(domain: i32) -> bool {
     matches!(domain, libc::AF_INET | libc::AF_INET6)
 }
 
-/// socket(2) and socketpair(2) of a family whose sockets are not made in this run: the filter lets the others
-/// pass.
+/// socket(2) and socketpair(2) for a family that is denied in this run. The filter lets the others pass.
 ///
 /// # Errors
 /// `EACCES`.
 pub(crate) fn refuse_socket(task: &Task<'_>, domain: i32) -> Result<Answer, Errno> {
     if domain == libc::AF_NETLINK {
-        // Of these only some are trapped, and only where others may be made.
+        // The filter traps only some of these, and only if sockets of other families are allowed.
         return refused::anywhere(task);
     }
     let what = if is_internet(domain) {
@@ -50,9 +48,8 @@ pub(crate) fn refuse_socket(task: &Task<'_>, domain: i32) -> Result<Answer, Errn
     Err(task.refused(Reason::Socket, Subject::new(what.as_bytes())))
 }
 
-/// Fails for sockets of other families than those that are judged, and the one by which the C library asks
-/// for the addresses of this machine. The filter lets none be made, but one may turn into another
-/// (`TCP_ULP`), or come from outside.
+/// Fails for sockets of families other than the judged ones, and the one with which the C library queries the machine's
+/// addresses. The filter lets none be created. But a socket may turn into another (`TCP_ULP`), or come from outside.
 ///
 /// # Errors
 /// `EACCES`.
@@ -61,7 +58,7 @@ pub(super) fn admit_family(domain: i32) -> Result<(), Errno> {
     if known { Ok(()) } else { Err(Errno::ACCESS) }
 }
 
-/// Whether each message of the socket may have an address of its own.
+/// Whether each message on the socket may have its own address.
 ///
 /// # Errors
 /// `ENOTSOCK`.
@@ -69,10 +66,10 @@ pub(super) fn is_datagram(socket: &OwnedFd) -> Result<bool, Errno> {
     Ok(socket_type(socket)? == SocketType::DGRAM)
 }
 
-/// The address in the form to use, if it may be connected or sent to.
+/// The address in the form to use, if connecting or sending to it is allowed.
 ///
 /// # Errors
-/// `EACCES` where no rule allows it; those of [`address::read`].
+/// `EACCES` if no rule allows it, and those of [`address::read`].
 pub(super) fn judged(
     task: &Task<'_>,
     network: &Network,
@@ -81,7 +78,7 @@ pub(super) fn judged(
 ) -> Result<Vec<u8>, Errno> {
     let target = address::plain(address::read(given)?);
     if target.port() == 0 && !network.is_watched_only() {
-        // Nobody is there. Resolvers ask so by which way a host is reached, and do without.
+        // No server is there. Resolvers do this to find the route to a host, and cope without.
         return Err(Errno::ACCESS);
     }
     if network.allows(target) {
@@ -92,7 +89,7 @@ pub(super) fn judged(
     Err(task.refused(Reason::Connect, Subject::new(shown.as_bytes())))
 }
 
-/// Has whoever learns know where a program wants to go.
+/// Records the target for a learning run.
 fn learn_target(task: &Task<'_>, network: &Network, target: SocketAddr) {
     if !task.is_lesson() || target.port() == 0 {
         return;
@@ -102,7 +99,7 @@ fn learn_target(task: &Task<'_>, network: &Network, target: SocketAddr) {
     }
 }
 
-/// connect(2) of a socket of the internet.
+/// connect(2) of an internet socket.
 pub(super) fn connect(
     task: &Task<'_>,
     network: &Network,
@@ -110,7 +107,7 @@ pub(super) fn connect(
     given: &[u8],
 ) -> Result<Answer, Errno> {
     if given.len() >= 2 && address::family(given) == libc::AF_UNSPEC {
-        // Dissolves what there was, be it that it listened.
+        // Dissolves the existing association, even a listening one.
         let _acting = task.begin()?;
         return loopback::set_free(task, socket, || actions::connect(socket, given));
     }
@@ -130,7 +127,7 @@ pub(super) fn connect(
     task.connect(socket, &target).map(|()| Answer::Value(0))
 }
 
-/// connect(2) to what stands on loopback for the run, which is to know who asks.
+/// connect(2) to the run's own server on loopback, which must know the asker.
 fn connect_to_own(
     task: &Task<'_>,
     network: &Network,
@@ -152,8 +149,8 @@ fn asker(task: &Task<'_>) -> Result<Asker, Errno> {
     Ok(Asker { pid, program: program_of(&task.caller) })
 }
 
-/// Where a datagram goes that is sent to an address: to the run's own name server, which then knows who
-/// asks, or to where it is meant for.
+/// The destination of a datagram for an address. It is either the run's own name server, which then knows the asker, or
+/// the address itself.
 ///
 /// # Errors
 /// As [`judged`].
@@ -170,7 +167,7 @@ pub(super) fn destination(
     };
     let mut own = own_address(socket)?;
     if own.port() == 0 {
-        // As the kernel does when it sends; but the port must be known before.
+        // The kernel does the same when it sends, but the port must be known before.
         let unspecified = address::write(SocketAddr::new(own.ip(), 0), domain);
         actions::bind(socket, &unspecified)?;
         own = own_address(socket)?;
@@ -186,18 +183,18 @@ pub(super) fn own_address(socket: &OwnedFd) -> Result<SocketAddr, Errno> {
 }
 
 /// # Errors
-/// `EACCES` for what is no address of the internet.
+/// `EACCES` if it is no internet address.
 pub(super) fn socket_address(address: SocketAddrAny) -> Result<SocketAddr, Errno> {
     SocketAddr::try_from(address).map_err(|_| Errno::ACCESS)
 }
 
-/// How the address of a local socket without a path is written.
+/// The text for the address of a local socket without a path.
 pub(super) fn shown_name(given: &[u8]) -> Vec<u8> {
     let name = given.get(2..).unwrap_or_default().strip_prefix(b"\0").unwrap_or_default();
     [b"@", name].concat()
 }
 
-/// Refuses what no rule about hosts can allow; where nothing is ruled, whoever learns gets to know of it.
+/// Denies something that no rule about hosts can allow. In a learning run without rules, records it instead.
 ///
 /// # Errors
 /// `EACCES`.

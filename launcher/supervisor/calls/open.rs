@@ -1,4 +1,4 @@
-//! The `open` family.
+//! Handles the `open` family.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -18,7 +18,7 @@ use crate::supervisor::resolve::object::{Entry, Found, Object};
 use crate::supervisor::task::{Task, is_absent};
 use crate::sys::notification::Answer;
 
-/// The flags that mean something; open(2) ignores others.
+/// The flags with a meaning. open(2) ignores others.
 const KNOWN: i32 = libc::O_ACCMODE
     | libc::O_CREAT
     | libc::O_EXCL
@@ -36,13 +36,13 @@ const KNOWN: i32 = libc::O_ACCMODE
     | libc::O_PATH
     | libc::O_TMPFILE;
 
-/// Those that mean something beside `O_PATH`.
+/// Those with a meaning besides `O_PATH`.
 const KNOWN_WITH_PATH: i32 = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
 
-/// How often a name may come and go between two looks at it.
+/// How often a name may appear and disappear between two lookups.
 const PATIENCE: u32 = 40;
 
-/// An open as the caller asked for it.
+/// The flags and mode of the caller's open.
 #[derive(Clone, Copy)]
 pub(crate) struct How {
     flags: i32,
@@ -59,7 +59,7 @@ impl How {
         self.flags
     }
 
-    /// The mode of a file that it makes.
+    /// The mode of a file that it creates.
     pub(super) const fn mode(self) -> Mode {
         Mode::from_raw_mode(self.mode)
     }
@@ -80,7 +80,7 @@ impl How {
         self.has(libc::O_CREAT | libc::O_EXCL)
     }
 
-    /// Flags that do not go together are refused whatever the path is.
+    /// Rejects incompatible flags, whatever the path is.
     pub(super) const fn check(self) -> Result<(), Errno> {
         let unnamed = self.has(libc::O_TMPFILE);
         let reads_only = self.flags & libc::O_ACCMODE == libc::O_RDONLY;
@@ -88,17 +88,17 @@ impl How {
         if (unnamed && reads_only) || makes_directory { Err(Errno::INVAL) } else { Ok(()) }
     }
 
-    /// Whether it may make or empty a file.
+    /// Whether it may create or truncate a file.
     pub(super) const fn changes(self) -> bool {
         self.has(libc::O_CREAT) || self.has(libc::O_TRUNC) || self.has(libc::O_TMPFILE)
     }
 
-    /// A link at the end of the path is not followed.
+    /// Whether a symlink at the end of the path is not followed.
     pub(crate) const fn stops_at_link(self) -> bool {
         self.has(libc::O_NOFOLLOW) || self.exclusive()
     }
 
-    /// What an open takes of what exists; a bare descriptor takes nothing.
+    /// The rights needed on an existing object. An `O_PATH` descriptor needs none.
     pub(super) fn need(self) -> Capabilities {
         let access = self.flags & libc::O_ACCMODE;
         let writes = access != libc::O_RDONLY || self.has(libc::O_TRUNC);
@@ -110,14 +110,13 @@ impl How {
             .with_if(writes, Capabilities::UPDATE)
     }
 
-    /// What an open takes that may make a file: also what it would if there were one.
+    /// The rights needed by an open that may create a file, including those it would need if the file existed.
     pub(super) fn need_to_make(self) -> Capabilities {
         let existing = if self.exclusive() { Capabilities::NONE } else { self.need() };
         existing.union(Capabilities::CREATE)
     }
 
-    /// What the policy says; a bare descriptor gives no access, so that it only must not show what
-    /// is hidden.
+    /// The policy's verdict. An `O_PATH` descriptor gives no access, so it only must not reveal hidden objects.
     pub(super) fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
         if self.has(libc::O_PATH) {
             return match decide::metadata(image, request) {
@@ -135,7 +134,7 @@ impl How {
         decide::open(image, request, how)
     }
 
-    /// The flags of the supervisor's own open: no terminal becomes that of its session.
+    /// The flags of the supervisor's own open. No terminal may become its session's.
     fn own_flags(self) -> OFlags {
         let flags = self.flags | libc::O_CLOEXEC | libc::O_NOCTTY;
         OFlags::from_bits_retain(flags.unsigned_abs())
@@ -162,7 +161,7 @@ pub(crate) fn open(task: &Task<'_>, dirfd: i32, path: u64, how: How) -> Result<A
     open_argument(task, &argument, how)
 }
 
-/// As [`open`], of an argument already read.
+/// As [`open`], with an argument that has been read.
 pub(crate) fn open_argument(
     task: &Task<'_>,
     argument: &Argument<'_>,
@@ -189,7 +188,7 @@ pub(crate) fn open_argument(
                 }
             }
             Ok(Found::Missing(entry)) if how.has(libc::O_CREAT) => {
-                // A dangling link whose text ends in a slash.
+                // A dangling symlink whose text ends in a slash.
                 let subject = Subject::by_route(&entry.path, &entry.route);
                 task.settle_open(|image, request| how.judge(image, request), subject)?;
                 return Err(Errno::ISDIR);
@@ -201,7 +200,7 @@ pub(crate) fn open_argument(
     Err(Errno::ACCESS)
 }
 
-/// Opens an object that is held.
+/// Opens a pinned object.
 pub(super) fn open_held(
     task: &Task<'_>,
     argument: &Argument<'_>,
@@ -214,11 +213,10 @@ pub(super) fn open_held(
     })
 }
 
-/// As [`open_held`]; `None` where the caller can open it by itself.
+/// As [`open_held`], but `None` if the caller can open it itself.
 ///
-/// The kernel hands no descriptor over that was opened with `O_PATH`. It gives no access either: what
-/// is done by it is judged as if it were done by its path. That the flag stays is sure for the calls
-/// that have it in a register.
+/// The kernel cannot hand over a descriptor opened with `O_PATH`. Such a descriptor gives no access either: calls that
+/// use it are judged as if they named its path. The flag cannot change in calls that have it in a register.
 fn open_object(
     task: &Task<'_>,
     argument: &Argument<'_>,
@@ -240,7 +238,7 @@ fn open_object(
             )?;
         }
         if how.exclusive() {
-            // That it exists is told to those who may create it (spec §5.2).
+            // Callers that may create it are told that it exists (spec §5.2).
             task.learn(Outcome::Used, path, Capabilities::CREATE);
         } else if object.kind() == FileType::Directory && how.need() == Capabilities::READ {
             task.learn(Outcome::Opened, path, Capabilities::READ);
@@ -273,7 +271,7 @@ fn open_object(
         FileType::RegularFile => open_file(task, object, flags),
         FileType::Directory => reopen(),
         FileType::CharacterDevice if terminals::is_controlling(&object.stat) => {
-            // Whose `/dev/tty` itself is comes before whether there is a terminal (open(2)).
+            // open(2) checks the owner of `/dev/tty` itself before it looks for a terminal.
             if how.has(libc::O_NOATIME) && reopen().err() == Some(Errno::PERM) {
                 return Err(Errno::PERM);
             }
@@ -293,7 +291,7 @@ fn open_object(
     opened.map(Some)
 }
 
-/// Opens a regular file, and waits only for whoever has a lease on it (`fcntl(2)`): until that is given up, or for
+/// Opens a regular file. Waits only for a process that has a lease on it (`fcntl(2)`), until that is given up, or for
 /// 45 seconds.
 fn open_file(task: &Task<'_>, object: &Object, flags: OFlags) -> Result<OwnedFd, Errno> {
     let reopen = |flags| task.caller.proc().reopen(object.file.as_fd(), flags);
@@ -307,8 +305,8 @@ fn open_file(task: &Task<'_>, object: &Object, flags: OFlags) -> Result<OwnedFd,
     }
 }
 
-/// Opens a fifo (`fifo(7)`), and waits only if the other end must first be opened: whoever opens that
-/// shall never be told that too many wait already.
+/// Opens a fifo (`fifo(7)`), and waits only if the other end must be opened first. The process that opens that end must
+/// never fail because too many wait already.
 fn open_fifo(task: &Task<'_>, object: &Object, flags: OFlags) -> Result<OwnedFd, Errno> {
     let reopen = |flags| task.caller.proc().reopen(object.file.as_fd(), flags);
     if flags.contains(OFlags::RDWR) {
@@ -323,7 +321,7 @@ fn open_fifo(task: &Task<'_>, object: &Object, flags: OFlags) -> Result<OwnedFd,
     task.wait(|| reopen(flags))
 }
 
-/// Creates a file, if the policy lets new ones be made there. `EEXIST` where one stands there now.
+/// Creates a file, if the policy allows new files there. `EEXIST` if it exists by now.
 fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
     let subject = Subject::by_route(&entry.path, &entry.route);
     if let Some(written) = git_links::create(task, entry, how)? {
@@ -342,8 +340,8 @@ fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
     Ok(made)
 }
 
-/// A path that leads nowhere gets the verdict of its spelling; but tools look for their files in
-/// every directory above the workspace, and there that something is absent is no secret.
+/// Judges a path that leads nowhere by its spelling. But tools look for their files in every directory above the
+/// workspace, where a file's absence is no secret.
 pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno: Errno) -> Errno {
     let (path, route) = match task.absent(argument) {
         Ok(place) => place,
@@ -369,7 +367,7 @@ pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno:
     }
 }
 
-/// Has whoever learns know that a path led nowhere.
+/// Records for a learning run that a path led nowhere.
 pub(super) fn learn_absent(task: &Task<'_>, argument: &Argument<'_>, how: How, errno: Errno) {
     let absent = matches!(errno, Errno::NOENT | Errno::NOTDIR) && task.is_lesson();
     if let Some((path, _)) = absent.then(|| task.absent(argument).ok()).flatten() {
@@ -381,7 +379,7 @@ fn is_told(how: How, denial: Denial, path: &[u8], errno: Errno) -> bool {
     how.has(libc::O_CREAT) || !is_absent(denial, path, errno)
 }
 
-/// Why no file is made of a name with a slash behind it, nor of `.` or `..`, be there one or not.
+/// The errno for creating a file from a name that ends in a slash, `.` or `..`, whether or not it exists.
 fn make_directory(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Errno {
     let judge = |image: &Image<'_>, request: &Request<'_>| match how.judge(image, request) {
         OpenVerdict::Deny(denial) => Verdict::Deny(denial),
@@ -403,7 +401,7 @@ fn make_directory(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Errno {
     }
 }
 
-/// `O_TMPFILE`: a file without a name is made in a directory.
+/// `O_TMPFILE`: creates a file without a name in a directory.
 fn open_unnamed(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Result<Answer, Errno> {
     let directory = match argument.find(how.stops_at_link()) {
         Ok(Found::Object(object)) => object,
@@ -414,7 +412,7 @@ fn open_unnamed(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Result<An
         return Err(Errno::NOTDIR);
     }
     let path = task.judged_path(&directory)?.ok_or(Errno::ACCESS)?;
-    // The kernel shows such files as `#INODE`; any name below the directory is judged alike.
+    // The kernel shows such files as `#INODE`. Any name below the directory gets the same verdict.
     let below = |path: &[u8]| [path.strip_suffix(b"/").unwrap_or(path), b"/#"].concat();
     let (unnamed, route) = (below(path), below(&directory.route(argument)));
     let subject = Subject::by_route(&unnamed, &route);

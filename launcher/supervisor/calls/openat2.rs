@@ -1,5 +1,5 @@
-//! openat2(2): its resolve flags change what a path means, so that the kernel must say where it
-//! leads before the policy can judge.
+//! openat2(2): its resolve flags change the meaning of a path. So the kernel must say where it leads before the policy
+//! can judge.
 
 use std::os::fd::OwnedFd;
 
@@ -14,11 +14,11 @@ use crate::supervisor::resolve::openat2::{Reached, Resolution};
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 
-/// The size of `struct open_how` as it is known here, and the largest that the kernel takes.
+/// The size of `struct open_how` as known here, and the largest that the kernel accepts.
 const KNOWN_SIZE: usize = 24;
 const LARGEST: usize = 4096;
 
-/// The flags of open(2) that openat2(2) takes beside those that mean something here.
+/// Flags of open(2) that openat2(2) accepts and that have no meaning here.
 const WITHOUT_MEANING: i32 = libc::O_LARGEFILE | 0o100_000;
 
 /// `RESOLVE_CACHED`.
@@ -38,8 +38,8 @@ pub(crate) fn open(
     let (how, resolve) = read(task, how, size)?;
     how.check()?;
     if how.has(libc::O_PATH) {
-        // Such a descriptor cannot be handed over, and who makes the call by itself may have other
-        // flags in its memory by then. The older calls can do it.
+        // Such a descriptor cannot be handed over. A caller that makes the call itself may have changed the flags in
+        // its memory. The older calls support it.
         return Err(Errno::NOSYS);
     }
     let argument = task.argument(dirfd, path)?;
@@ -68,7 +68,7 @@ fn read(task: &Task<'_>, address: u64, size: u64) -> Result<(How, u64), Errno> {
     }
     let bytes = task.caller.bytes(address, size)?;
     let (known, later) = bytes.split_at_checked(KNOWN_SIZE).ok_or(Errno::INVAL)?;
-    // What comes later asks for something unknown here, unless it is zero.
+    // Later fields ask for something unknown here unless they are zero.
     if later.iter().any(|&byte| byte != 0) {
         return Err(Errno::TOOBIG);
     }
@@ -78,19 +78,19 @@ fn read(task: &Task<'_>, address: u64, size: u64) -> Result<(How, u64), Errno> {
     let mode = u32::try_from(word(1)).map_err(|_| Errno::INVAL)?;
     let creates = flags & libc::O_CREAT != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE;
     let how = How::new(flags, mode);
-    // Unlike open(2) it refuses what it does not know, and a mode that means nothing.
+    // Unlike open(2), it rejects unknown flags, and a mode without a file to create.
     let unknown = how.flags() != flags & !WITHOUT_MEANING || word(2) & !KNOWN_RESOLVE != 0;
     if unknown || mode & !0o7777 != 0 || (!creates && mode != 0) {
         return Err(Errno::INVAL);
     }
-    // What is not in memory yet cannot be made or emptied from there.
+    // A file that is not cached cannot be created or truncated from the cache.
     if word(2) & CACHED != 0 && how.changes() {
         return Err(Errno::AGAIN);
     }
     Ok((how, word(2)))
 }
 
-/// Opens what the path leads to as asked, mediated.
+/// Opens the target of the path, mediated.
 fn open_resolved(
     task: &Task<'_>,
     argument: &Argument<'_>,
@@ -110,7 +110,7 @@ fn open_resolved(
     opened.inspect_err(|errno| learn_absent(task, argument, how, *errno))
 }
 
-/// Opens an object that is held.
+/// Opens a pinned object.
 fn open_found(
     task: &Task<'_>,
     argument: &Argument<'_>,
@@ -121,7 +121,7 @@ fn open_found(
     open_held(task, argument, &object, how)
 }
 
-/// Opens or creates what is at the end of a path.
+/// Opens or creates the last component of a path.
 fn open_or_make(
     task: &Task<'_>,
     argument: &Argument<'_>,

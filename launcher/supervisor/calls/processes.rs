@@ -1,5 +1,5 @@
-//! What is done to processes by their numbers: by its limits a process can be ended, as by a signal, and by its
-//! priority be starved. Landlock scopes signals and looking into others only.
+//! Judges calls on processes by number. Limits can end a process, as a signal can, and a priority can starve it.
+//! Landlock only scopes signals and looking into other processes.
 
 use rustix::io::Errno;
 
@@ -9,15 +9,15 @@ use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 use crate::sys::proc::{descendants, exists, is_of_this_run};
 
-/// A call about the process or thread of that number, zero being the caller's own. The number is in a
-/// register, so that the caller can make the call itself.
+/// A call on the process or thread with that number. Zero means the caller itself. The number is in a register, so the
+/// caller can make the call itself.
 ///
 /// # Errors
-/// `EPERM` for a process that is not of the run, `ESRCH` for none.
+/// `EPERM` for a process outside the run, `ESRCH` if there is none.
 pub(crate) fn one(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
     let proc = task.caller.proc();
     let name = number.to_string();
-    // In a pid namespace that the run made there are processes of the run only.
+    // In a pid namespace that the run created, all processes belong to the run.
     if number == 0
         || is_of_this_run(proc, name.as_bytes())
         || proc.is_other_pid_namespace(task.caller.tid())
@@ -27,10 +27,10 @@ pub(crate) fn one(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
     Err(if exists(proc, &name) { refused(task, &format!("/proc/{name}")) } else { Errno::SRCH })
 }
 
-/// `perf_event_open(2)`: as [`one`], where the number is not that of a control group.
+/// `perf_event_open(2)`: as [`one`], unless the number is that of a control group.
 ///
 /// # Errors
-/// `EPERM` too for all processes at once, and for those of a control group.
+/// Also `EPERM` for all processes at once, and for those of a control group.
 pub(crate) fn count(task: &Task<'_>, number: i32, flags: u64) -> Result<Answer, Errno> {
     const OF_GROUP: u64 = 4; // PERF_FLAG_PID_CGROUP
     if number < 0 || flags & OF_GROUP != 0 {
@@ -39,10 +39,10 @@ pub(crate) fn count(task: &Task<'_>, number: i32, flags: u64) -> Result<Answer, 
     one(task, number)
 }
 
-/// `setpriority(2)`, `ioprio_set(2)`: as [`one`] where `which` is `process`, of the call's own numbers.
+/// `setpriority(2)`, `ioprio_set(2)`: as [`one`] if `which` is `process`, a constant of the call.
 ///
 /// # Errors
-/// `EPERM` too for a group, to which the shell may have given others, and for all processes of a user.
+/// Also `EPERM` for a group, to which the shell may have added other processes, and for all processes of a user.
 pub(crate) fn prioritise(
     task: &Task<'_>,
     which: u32,
@@ -52,11 +52,12 @@ pub(crate) fn prioritise(
     if which == process { one(task, number) } else { Err(refused(task, "/proc")) }
 }
 
-/// `setpgid(2)`: a terminal stops and interrupts groups, and whoever is in one can have it do so. That which the run
-/// was started in is its own, too. The numbers are in registers, so that the caller can make the call itself.
+/// `setpgid(2)`: a terminal stops and interrupts whole groups, so a member could make it do that to others. The group
+/// that the run was started in also counts as the run's. The numbers are in registers, so the caller can make the call
+/// itself.
 ///
 /// # Errors
-/// `EPERM` for a group in which nobody is of the run.
+/// `EPERM` for a group without a process of the run.
 pub(crate) fn join(task: &Task<'_>, number: i32, group: i32) -> Result<Answer, Errno> {
     let proc = task.caller.proc();
     let is_own = number == group
@@ -66,8 +67,8 @@ pub(crate) fn join(task: &Task<'_>, number: i32, group: i32) -> Result<Answer, E
     if is_own { Ok(Answer::Continue) } else { Err(refused(task, &format!("/proc/{group}"))) }
 }
 
-/// Reaching into a process where nothing tells those of the run apart from others; its number, or zero where
-/// it is named otherwise.
+/// Reaching into a process, if nothing tells those of the run apart from others. The number is zero if the process is
+/// named in another way.
 ///
 /// # Errors
 /// Always `EPERM`.
@@ -76,7 +77,7 @@ pub(crate) fn reach(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
     Err(refused(task, &whose))
 }
 
-/// Reports it; the answer is what the kernel says of processes of others.
+/// Reports it. Returns the kernel's errno for other users' processes.
 fn refused(task: &Task<'_>, whose: &str) -> Errno {
     task.refused(Reason::OtherProcess, Subject::new(whose.as_bytes()));
     Errno::PERM

@@ -1,5 +1,5 @@
-//! POSIX message queues. Landlock is not asked about their names, which are judged as those of the files that
-//! the queues are in `/dev/mqueue` (`mq_overview(7)`), be that mounted or not.
+//! POSIX message queues. Landlock has no right for their names. So they are judged as files in `/dev/mqueue`
+//! (`mq_overview(7)`), whether or not that is mounted.
 
 use std::ffi::CString;
 
@@ -17,20 +17,20 @@ use crate::sys::queues;
 
 const QUEUES: &[u8] = b"/dev/mqueue/";
 
-/// The flags that mean something here.
+/// The flags with a meaning here.
 const KNOWN: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_EXCL | libc::O_NONBLOCK;
 
 /// The queue that a call names.
 struct Queue {
-    /// As the kernel takes it, without a slash.
+    /// The name for the kernel, without a slash.
     name: CString,
-    /// What is judged.
+    /// The path to judge.
     path: Vec<u8>,
 }
 
 impl Queue {
     /// # Errors
-    /// The kernel's for what is no name; `EACCES` where the name stands for another queue than here.
+    /// The kernel's for an invalid name, and `EACCES` if the name means another queue for the caller.
     fn read(task: &Task<'_>, name: u64) -> Result<Self, Errno> {
         let name = task.caller.text(name)?;
         let text = name.as_bytes();
@@ -51,7 +51,7 @@ impl Queue {
 /// `mq_open(2)`.
 ///
 /// # Errors
-/// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
+/// The kernel's, and `EACCES` or `ENOENT` if the policy denies it.
 pub(crate) fn open(
     task: &Task<'_>,
     name: u64,
@@ -59,7 +59,7 @@ pub(crate) fn open(
     mode: u32,
     attributes: u64,
 ) -> Result<Answer, Errno> {
-    // The kernel reads them first, too.
+    // The kernel also reads them first.
     let attributes = match attributes {
         0 => None,
         address => Some(task.caller.words(address)?),

@@ -1,5 +1,5 @@
-//! Receiving, where the program wants to know from whom: answers of the run's own name server come from the
-//! one that was asked, as far as the program is told. All else it receives itself: nothing is judged here.
+//! Receives for programs that want the sender's address. Replies from the run's own name server seem to come from the
+//! server that the program asked. All else the program receives itself, and nothing is judged here.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -15,19 +15,19 @@ use crate::supervisor::task::Task;
 use crate::sys::messages;
 use crate::sys::notification::Answer;
 
-/// No answer of a name server is longer.
+/// No reply of a name server is longer.
 const LONGEST: usize = 1 << 16;
-/// Where in `struct msghdr` there are the length of the address, that of the control data, and the flags.
+/// The positions of the address length, the control length and the flags in `struct msghdr`.
 const NAME_LENGTH: u64 = 8;
 const CONTROL_LENGTH: u64 = 40;
 const FLAGS: u64 = 48;
 
-/// What was received.
+/// A received message.
 struct Received {
     data: Vec<u8>,
-    /// How long it was, be it longer than what there was room for.
+    /// Its full length, even if there was less room.
     length: usize,
-    /// The sender, as the program believes.
+    /// The sender as shown to the program.
     name: Vec<u8>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn receive_messages(
         if flags & libc::MSG_WAITFORONE != 0 {
             flags |= libc::MSG_DONTWAIT;
         }
-        // Not before, says recvmmsg(2).
+        // Not earlier, according to recvmmsg(2).
         if end.is_some_and(|end| end <= Instant::now()) {
             break;
         }
@@ -98,7 +98,7 @@ fn duration(task: &Task<'_>, at: u64) -> Result<Duration, Errno> {
     let nanoseconds = u32::try_from(nanoseconds).ok().filter(|it| *it < 1_000_000_000);
     let is_past = i64::try_from(seconds).is_err();
     let nanoseconds = nanoseconds.filter(|_| !is_past).ok_or(Errno::INVAL)?;
-    // No clock goes further than that.
+    // No clock reaches further.
     Ok(Duration::new(seconds.min(u32::MAX.into()), nanoseconds))
 }
 
@@ -120,7 +120,7 @@ fn answer(result: usize) -> Answer {
     Answer::Value(i64::try_from(result).unwrap_or(i64::MAX))
 }
 
-/// Receives what the caller's `struct msghdr` is for, and fills that in; the result of recvmsg(2).
+/// Receives into the caller's `struct msghdr`, and returns the result of recvmsg(2).
 fn receive_as(
     task: &Task<'_>,
     network: &Network,
@@ -143,13 +143,13 @@ fn receive_as(
     Ok(if wants_whole { received.length } else { received.data.len() })
 }
 
-/// The socket, if it is one whose messages say whence they come, and was meant for another name server.
+/// The socket, if its messages name their sender, and it was meant for another name server.
 fn misled<'t>(task: &'t Task<'_>, fd: i32) -> Result<Option<(&'t Network, OwnedFd)>, Errno> {
     let Some((network, socket)) = redirected(task, fd)? else { return Ok(None) };
     Ok(network::is_datagram(&socket)?.then_some((network, socket)))
 }
 
-/// The socket, if it is one that was meant for another name server.
+/// The socket, if it was meant for another name server.
 fn redirected<'t>(task: &'t Task<'_>, fd: i32) -> Result<Option<(&'t Network, OwnedFd)>, Errno> {
     let Some(network) = &task.policy.network else { return Ok(None) };
     let socket = task.caller.descriptor(fd)?;
@@ -180,7 +180,7 @@ fn receive(
     Ok(Received { data, length, name })
 }
 
-/// Writes an address, as much of it as there is room for, and how long it is.
+/// Writes an address, as far as it fits, and its length.
 fn tell_address(task: &Task<'_>, name: &[u8], name_at: u64, size_at: u64) -> Result<(), Errno> {
     let room = task.caller.bytes(size_at, size_of::<i32>())?;
     let room = room.first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));

@@ -1,5 +1,5 @@
-//! Calls that nobody in a run may make, whatever the policy (`refused_calls::table`). The filter hands them over
-//! so that the report has them. The answer is the kernel's to whoever lacks the privilege.
+//! Denies calls that no program in a run may make, whatever the policy (`syscalls::REFUSED`). The filter traps them so
+//! that the report lists them. The errno is the kernel's for callers without the privilege.
 
 use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
@@ -10,7 +10,7 @@ use crate::supervisor::resolve::object::Object;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 
-/// Refuses a call about the path at that address, which is told as it reads.
+/// Denies a call about the path at that address. The report shows the path as spelled.
 ///
 /// # Errors
 /// Always `EPERM`.
@@ -22,7 +22,7 @@ pub(crate) fn at(task: &Task<'_>, dirfd: i32, path: u64) -> Result<Answer, Errno
     Err(refuse(task, path.as_deref().unwrap_or(b"/")))
 }
 
-/// Refuses a call that names no path.
+/// Denies a call that names no path.
 ///
 /// # Errors
 /// Always `EPERM`.
@@ -30,7 +30,7 @@ pub(crate) fn anywhere(task: &Task<'_>) -> Result<Answer, Errno> {
     Err(refuse(task, b"/"))
 }
 
-/// Refuses a call on what a descriptor is open for.
+/// Denies a call on the object of a descriptor.
 ///
 /// # Errors
 /// Always `EPERM`.
@@ -40,11 +40,12 @@ pub(crate) fn on(task: &Task<'_>, fd: i32) -> Result<Answer, Errno> {
     Err(refuse(task, path.unwrap_or(b"/")))
 }
 
-/// `unshare(2)` and `setns(2)` with namespaces that take `CAP_SYS_ADMIN`. Whoever has that, in a user namespace of
-/// its own, makes the call itself: the flags are in a register. Root that was left without is told of.
+/// `unshare(2)` and `setns(2)` with namespaces that need `CAP_SYS_ADMIN`. A caller with that capability, in its own
+/// user namespace, makes the call itself: the flags are in a register. The denial is reported for root that lacks the
+/// capability.
 ///
 /// # Errors
-/// `EPERM`; `EACCES` where it cannot be told who calls.
+/// `EPERM`, and `EACCES` if the caller's identity is unknown.
 pub(crate) fn namespaces(task: &Task<'_>) -> Result<Answer, Errno> {
     let caller = task.caller.status()?.identity;
     let is_privileged = caller.capabilities & CapabilitySet::SYS_ADMIN.bits() != 0;
@@ -53,7 +54,7 @@ pub(crate) fn namespaces(task: &Task<'_>) -> Result<Answer, Errno> {
 }
 
 fn refuse(task: &Task<'_>, path: &[u8]) -> Errno {
-    // Of a caller that was killed meanwhile nobody knows who it was, nor what it meant.
+    // If the caller was killed meanwhile, its identity and arguments are unknown.
     if task.caller.confirm().is_ok() {
         task.refused(Reason::Namespace, Subject::new(path));
     }

@@ -1,4 +1,4 @@
-//! rename(2), and what renameat2(2) has beside it.
+//! Handles rename(2), and the flags of renameat2(2).
 
 use std::os::fd::AsFd as _;
 
@@ -118,7 +118,7 @@ pub(crate) fn rename(
     }
 }
 
-/// Moves what is no directory. `stays` says that one must stay, `lends` that a symlink must.
+/// Moves anything but a directory. `stays` is the errno for a directory that must stay, `lends` for a symlink.
 fn move_file(
     (source, target): (&Entry, &Entry),
     flags: RenameFlags,
@@ -126,7 +126,7 @@ fn move_file(
     stays: impl Fn() -> Errno,
     lends: impl Fn() -> Errno,
 ) -> Result<(), Errno> {
-    // A whiteout takes the place of what goes in one step only.
+    // Only one atomic step can leave a whiteout.
     if !RenameFlags::NOREPLACE.contains(flags) {
         return Err(stays());
     }
@@ -141,7 +141,7 @@ fn move_file(
     })
 }
 
-/// What the call is on record as.
+/// The name of the call in the record.
 fn called(call: &'static str, kind: Kind) -> &'static str {
     match kind {
         Kind::Exchange => EXCHANGE.to_str().unwrap_or(call),
@@ -149,7 +149,7 @@ fn called(call: &'static str, kind: Kind) -> &'static str {
     }
 }
 
-/// What a learner is told that the rename was.
+/// The kind of rename for a learning run.
 fn learnt(task: &Task<'_>, target: &Entry, flags: RenameFlags) -> How {
     if flags.contains(RenameFlags::EXCHANGE) {
         How::Exchanged
@@ -160,7 +160,7 @@ fn learnt(task: &Task<'_>, target: &Entry, flags: RenameFlags) -> How {
     }
 }
 
-/// Both ends of a move, held.
+/// Both ends of a move, pinned.
 struct Held<'a> {
     source: &'a Entry,
     target: &'a Entry,

@@ -1,5 +1,5 @@
-//! Sending with an address, or with what may hold one: `sendto`, `sendmsg`, `sendmmsg`. What is sent is the
-//! supervisor's copy.
+//! Sends messages with an address, or with data that may contain one: `sendto`, `sendmsg`, `sendmmsg`. The supervisor
+//! sends its own copy.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
@@ -20,31 +20,31 @@ use crate::sys::notification::Answer;
 use crate::sys::proc::name_of;
 use crate::sys::{messages, signals};
 
-/// So much of a stream is sent at once; a datagram that long no kernel takes.
+/// The most bytes of a stream sent at once. No kernel accepts so long a datagram.
 const LONGEST: usize = 16 << 20;
-/// The kernel takes no more pieces, and no more messages, at a time (`UIO_MAXIOV`).
+/// The most pieces and messages that the kernel accepts at a time (`UIO_MAXIOV`).
 pub(super) const MOST: usize = 1024;
-/// Nor more control data than that, by its own default.
+/// The most control data that the kernel accepts by default.
 const LONGEST_CONTROL: usize = 128 << 10;
-/// The words of `struct msghdr`, and the size of `struct mmsghdr`, in which a length follows it.
+/// The words of `struct msghdr`, and the size of `struct mmsghdr`, which adds a length.
 pub(super) const WORDS: usize = 7;
 pub(super) const MMSGHDR: u64 = 64;
 
-/// A message of the caller's, copied.
+/// A copy of a message of the caller's.
 struct Message<'t> {
     address: Address,
     data: Vec<u8>,
-    /// What is copied of it has its place in the supervisor's memory.
+    /// Budget for the copies in the supervisor's memory.
     _rooms: [Room<'t>; 2],
     control: Vec<u8>,
     flags: i32,
 }
 
-/// Where a message goes.
+/// The destination of a message.
 #[derive(Default)]
 struct Destination {
     name: Vec<u8>,
-    /// What a substituted name leads to.
+    /// Pins the object behind a substituted name.
     _held: Option<Object>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn send_to(
     (at, size): (u64, i32),
 ) -> Result<Answer, Errno> {
     let socket = task.caller.descriptor(fd)?;
-    // That it is no socket comes first.
+    // The error for a descriptor that is no socket comes first.
     network::domain(&socket)?;
     let length = usize::try_from(length).map_err(|_| Errno::INVAL)?;
     let room = room_for_data(task, &socket, length)?;
@@ -81,7 +81,7 @@ pub(crate) fn send_message(
 fn send_one(task: &Task<'_>, fd: i32, header: u64, flags: i32) -> Result<usize, Errno> {
     let socket = task.caller.descriptor(fd)?;
     let message = Message::read(task, &socket, header, flags);
-    // That it is no socket comes first.
+    // The error for a descriptor that is no socket comes first.
     let message = message.or_else(|errno| network::domain(&socket).and(Err(errno)))?;
     let carried = ancillary_data::carried(&message.control)?;
     if carried == 0 {
@@ -121,7 +121,7 @@ impl<'t> Message<'t> {
         let caller = task.caller;
         let [name, name_length, pieces, count, control, control_length, _]: [u64; WORDS] =
             caller.words(at)?;
-        // The upper half of it is padding.
+        // The upper half is padding.
         #[expect(
             clippy::cast_possible_truncation,
             reason = "the kernel too takes only its 32 bits"
@@ -145,12 +145,12 @@ impl<'t> Message<'t> {
     }
 }
 
-/// Where in the caller's memory the data of a message is (`struct iovec`).
+/// The addresses of a message's data in the caller's memory (`struct iovec`).
 pub(super) struct Pieces(Vec<[u64; 2]>);
 
 impl Pieces {
     /// # Errors
-    /// `EFAULT`; `EMSGSIZE` where there are too many.
+    /// `EFAULT`, and `EMSGSIZE` if there are too many.
     pub(super) fn read(caller: Caller<'_>, at: u64, count: u64) -> Result<Self, Errno> {
         let count = usize::try_from(count).ok().filter(|count| *count <= MOST);
         let bytes = caller.bytes(at, count.ok_or(Errno::MSGSIZE)? * size_of::<[u64; 2]>())?;
@@ -159,10 +159,10 @@ impl Pieces {
         Ok(Self(words.as_chunks::<2>().0.to_vec()))
     }
 
-    /// How long they are together.
+    /// Their total length.
     ///
     /// # Errors
-    /// `EINVAL` where one of them is longer than memory can be.
+    /// `EINVAL` if one of them is longer than memory can be.
     pub(super) fn length(&self) -> Result<usize, Errno> {
         let add = |sum: usize, [_, length]: &[u64; 2]| {
             isize::try_from(*length).map(|length| sum.saturating_add(length.unsigned_abs()))
@@ -170,7 +170,7 @@ impl Pieces {
         self.0.iter().try_fold(0, add).map_err(|_| Errno::INVAL)
     }
 
-    /// What is there, up to `limit`.
+    /// Their data, up to `limit`.
     fn gather(&self, caller: Caller<'_>, limit: usize) -> Result<Vec<u8>, Errno> {
         let mut data = Vec::with_capacity(limit);
         for &[start, length] in &self.0 {
@@ -181,7 +181,7 @@ impl Pieces {
         Ok(data)
     }
 
-    /// Puts data there, as far as there is room.
+    /// Writes data into them, as far as it fits.
     ///
     /// # Errors
     /// `EFAULT`.
@@ -196,10 +196,10 @@ impl Pieces {
     }
 }
 
-/// Room for as much of that length as is sent at once: of a stream, what there is room for.
+/// Reserves memory to send this length at once. A stream may get less.
 ///
 /// # Errors
-/// `EMSGSIZE` for a datagram that is too long; `ENOBUFS` where there is no room for it.
+/// `EMSGSIZE` for a datagram that is too long, and `ENOBUFS` if there is no memory for it.
 fn room_for_data<'t>(task: &Task<'t>, socket: &OwnedFd, length: usize) -> Result<Room<'t>, Errno> {
     let is_datagram = || network::is_datagram(socket);
     if length > LONGEST && is_datagram()? {
@@ -239,7 +239,7 @@ fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message<'_>) -> Result<usiz
     sent
 }
 
-/// What goes along with a message; servers on this machine are to be told who sends it.
+/// The control data of a message. Servers on this machine learn its sender from it.
 fn control(task: &Task<'_>, domain: i32, given: &[u8]) -> Result<Control, Errno> {
     let is_local = domain == libc::AF_UNIX;
     if given.is_empty() && !is_local {
@@ -253,7 +253,7 @@ fn control(task: &Task<'_>, domain: i32, given: &[u8]) -> Result<Control, Errno>
     Ok(control)
 }
 
-/// Where a message goes: as given, unless that is judged.
+/// The destination of a message: as given, unless it is judged.
 fn destination(
     task: &Task<'_>,
     socket: &OwnedFd,
@@ -268,7 +268,7 @@ fn destination(
     if let Some(network) = &task.policy.network {
         network::admit_family(domain)?;
         if network::is_internet(domain) {
-            // The address of a message means nothing to a stream.
+            // A stream ignores the address of a message.
             let streams = !network::is_datagram(socket)?;
             let judged = || network::destination(task, network, socket, given);
             let name = if streams { Vec::new() } else { judged()? };

@@ -1,5 +1,5 @@
-//! Unix sockets by path: connecting needs read and update of the socket, binding creates it.
-//! Addresses of other families name no file, and are used as they are where no rules are about hosts.
+//! Unix sockets by path: connecting needs read and update of the socket, binding creates it. Addresses of other
+//! families name no file. Without rules about hosts they are used as they are.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -19,14 +19,14 @@ use crate::sys::actions;
 use crate::sys::notification::Answer;
 use crate::sys::proc::{HERE, name_of};
 
-/// Where the path of a unix socket's address begins.
+/// The offset of the path in a unix socket's address.
 pub(super) const PATH_AT: usize = std::mem::offset_of!(libc::sockaddr_un, sun_path);
-/// No address of a unix socket is longer (`unix_validate_addr` in `net/unix/af_unix.c`).
+/// The longest address of a unix socket (`unix_validate_addr` in `net/unix/af_unix.c`).
 pub(super) const LONGEST: usize = size_of::<libc::sockaddr_un>();
-/// The size of `struct sockaddr_storage`: no address is larger.
+/// The size of `struct sockaddr_storage`, the largest address.
 const LARGEST: usize = size_of::<libc::sockaddr_storage>();
 
-/// An address of the caller's, copied.
+/// A copy of an address of the caller's.
 pub(super) struct Address {
     pub(super) bytes: Vec<u8>,
 }
@@ -41,7 +41,7 @@ impl Address {
         Ok(Self { bytes })
     }
 
-    /// The path of a unix socket; `None` for any other address, which names no file.
+    /// The path of a unix socket. `None` for any other address, because it names no file.
     pub(super) fn path(&self) -> Option<CString> {
         let (family, path) = self.bytes.split_at_checked(PATH_AT)?;
         let is_local = family == unix_family() && self.bytes.len() <= LONGEST;
@@ -90,12 +90,12 @@ fn connect_to_path(task: &Task<'_>, socket: &OwnedFd, path: CString) -> Result<A
     if task.policy.network.is_some() && object.path().is_some_and(names::is_service) {
         return Err(Errno::CONNREFUSED);
     }
-    // By a name that leads to exactly what was judged.
+    // Uses a name that leads to exactly the judged object.
     let substitute = unix_address(name_of(object.file.as_fd()).as_bytes());
     task.connect(socket, &substitute).map(|()| Answer::Value(0))
 }
 
-/// bind(2). The name that is bound stays the caller's own, where the supervisor can go by it: peers see it.
+/// bind(2). Peers see the bound name. So it stays the caller's own if the supervisor can use it.
 pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
     let socket = task.caller.descriptor(fd)?;
     let domain = network::domain(&socket)?;
@@ -130,8 +130,8 @@ pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Ans
     })
 }
 
-/// Whether a path leads the supervisor to where the entry is. Through the caller's descriptors, or its working
-/// directory in `/proc`, it would go by the supervisor's own.
+/// Whether a path leads the supervisor to the entry's directory. A path through the caller's descriptors or working
+/// directory in `/proc` would lead through the supervisor's own.
 fn leads_into(entry: &Entry, path: &[u8], start: Option<BorrowedFd<'_>>) -> bool {
     let Split { parent, .. } = split(path);
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -142,8 +142,8 @@ fn leads_into(entry: &Entry, path: &[u8], start: Option<BorrowedFd<'_>>) -> bool
     judged.is_ok() && reached.and_then(fstat).map(identity) == judged
 }
 
-/// Binds the canonical path, or where that is too long for an address or not for the caller to go the last name alone,
-/// which is then what peers see.
+/// Binds the canonical path. If that is too long for an address, or the caller cannot use it, binds only the last name,
+/// which peers then see.
 fn bind_canonical(entry: &Entry, socket: &OwnedFd) -> Result<(), Errno> {
     let address = unix_address(&entry.path);
     let is_usable = !entry.slash && address.len() <= LONGEST;
@@ -153,7 +153,7 @@ fn bind_canonical(entry: &Entry, socket: &OwnedFd) -> Result<(), Errno> {
     bind_in(entry, socket, &unix_address(entry.name.to_bytes()))
 }
 
-/// Binds the last name of the entry, from its directory, which is held.
+/// Binds the last name of the entry, from its pinned directory.
 fn bind_in(entry: &Entry, socket: &OwnedFd, address: &[u8]) -> Result<(), Errno> {
     fchdir(&entry.directory)?;
     let bound = actions::bind(socket, address);
@@ -161,9 +161,9 @@ fn bind_in(entry: &Entry, socket: &OwnedFd, address: &[u8]) -> Result<(), Errno>
     bound
 }
 
-/// Binds a whole path. The kernel resolves it anew, so that this is done by a thread that can make
-/// sockets nowhere but below the directory that was judged. Without Landlock, or where not all that is
-/// below may be made, the last name alone is bound, which is then what peers see.
+/// Binds a whole path. The kernel resolves it again, so a thread does this that can create sockets only below the
+/// judged directory. Without Landlock, or if not everything below may be created, it binds only the last name, which
+/// peers then see.
 fn bind_below(
     entry: &Entry,
     start: Option<BorrowedFd<'_>>,

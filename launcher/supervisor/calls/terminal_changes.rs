@@ -1,6 +1,6 @@
-//! Other modes of a terminal, and what discards what was typed or holds back what is shown. The supervisor makes
-//! these changes, on the terminal that it holds, while no question stands: a caller that makes the call itself does so
-//! whenever it gets a processor, be it in the middle of an answer (decision 0018).
+//! Changes a terminal's modes, discards its input, or holds back its output. The supervisor makes these changes on the
+//! terminal that it has pinned, while no prompt is shown. A caller that made the call itself could do so at any moment,
+//! even in the middle of an answer (decision 0018).
 
 use std::os::fd::OwnedFd;
 
@@ -18,10 +18,10 @@ use crate::sys::proc::orphaned_group;
 use crate::sys::signals::Signals;
 use crate::sys::terminals;
 
-/// How long a caller that is sent a signal is given to be interrupted by it: another thread may have it.
+/// How long a caller that is sent a signal has to be interrupted by it. Another thread may receive it instead.
 const SIGNALLED: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// `TCXONC`, and those of its numbers that ask the other end for something.
+/// `TCXONC`, and its two arguments that send something to the other end.
 const FLOW: u32 = 0x540a;
 const TCIOFF: u64 = 2;
 const TCION: u64 = 3;
@@ -29,17 +29,17 @@ const TCION: u64 = 3;
 /// A command that changes modes.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
-    /// The one that does it without waiting.
+    /// The command that does it without waiting.
     at_once: u32,
-    /// How long the kernel's structure is.
+    /// The size of the kernel's structure.
     length: usize,
-    /// What was written has to be shown before.
+    /// Waits until output is written.
     drains: bool,
-    /// What was typed is discarded.
+    /// Discards input.
     discards: bool,
 }
 
-/// What is to be done.
+/// A change to make.
 #[derive(Debug)]
 enum Change {
     Modes(Setting, Vec<u8>),
@@ -47,19 +47,19 @@ enum Change {
     Order(u32, u64),
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Clone, Copy, Debug)]
 enum Turn {
     Made,
-    /// A question stands.
+    /// A prompt is shown.
     Asked,
     /// The caller is in the background, and was sent the signal for that.
     Behind,
 }
 
 impl Setting {
-    /// What a command sets: `struct termios` of the kernel, `struct termio`, `struct termios2`, each in three commands.
-    /// On a pseudo terminal nothing waits to be sent, and what is discarded at either end is what was typed.
+    /// Decodes a command. Each of the kernel's `struct termios`, `struct termio` and `struct termios2` has three. On a
+    /// pseudo terminal no output waits, and the discarded input is what was typed at either end.
     fn of(command: u32, device: u32) -> Option<Self> {
         let (at_once, length) = match command {
             0x5402..=0x5404 => (0x5402, 36),
@@ -75,10 +75,10 @@ impl Setting {
     }
 }
 
-/// Makes the change that `command` and its `argument` ask for.
+/// Makes the change for `command` and its `argument`.
 ///
 /// # Errors
-/// As `ioctl_tty(2)`; what interrupted the wait for the foreground, for the terminal, or for a question.
+/// As `ioctl_tty(2)`, and interruptions of the wait for the foreground, the terminal, or a prompt.
 pub(super) fn make(task: &Task<'_>, fd: i32, command: u32, argument: u64) -> Result<Answer, Errno> {
     let terminal = task.caller.descriptor(fd)?;
     let device = terminals::device(&terminal)?;
@@ -111,7 +111,8 @@ pub(super) fn make(task: &Task<'_>, fd: i32, command: u32, argument: u64) -> Res
 }
 
 impl Change {
-    /// Whether it may wait for who writes to the terminal: `TCIOFF` and `TCION` write there, too, and lose nothing.
+    /// Whether it may wait for a process that writes to the terminal. `TCIOFF` and `TCION` write there, too, and lose
+    /// nothing.
     fn may_wait(&self) -> bool {
         matches!(self, Self::Order(FLOW, TCIOFF | TCION))
     }
@@ -129,17 +130,17 @@ impl Change {
     }
 }
 
-/// Makes a call on a terminal that would stop who is in its background.
+/// Makes a call on a terminal that would stop a background process.
 fn from_any_group<T>(call: impl FnOnce() -> T) -> T {
     let _held = Signals::of(&[libc::SIGTTOU]).hold();
     call()
 }
 
-/// The caller's group, if the terminal stops that for a change: it controls the caller, which is in its background and
-/// hears the signal (`tty_check_change` in the kernel's `tty_jobctrl.c`).
+/// The caller's group, if the terminal stops it for a change. That needs a terminal that controls the caller, which is
+/// in the background and does not block or ignore the signal (`tty_check_change` in the kernel's `tty_jobctrl.c`).
 ///
 /// # Errors
-/// `EACCES` where that cannot be told.
+/// `EACCES` if that is unknown.
 fn stopped_group(task: &Task<'_>, device: u32) -> Result<Option<Pid>, Errno> {
     let caller = task.caller;
     let field = |behind| caller.proc().number(caller.tid(), behind).ok_or(Errno::ACCESS);
@@ -152,15 +153,15 @@ fn stopped_group(task: &Task<'_>, device: u32) -> Result<Option<Pid>, Errno> {
     Ok(i32::try_from(group).ok().and_then(Pid::from_raw))
 }
 
-/// Does to a group in the background what the terminal does.
+/// Stops a background group as the terminal does.
 ///
 /// # Errors
-/// `EIO` where nobody would continue it.
+/// `EIO` if nobody would continue it.
 fn stop(group: Pid) -> Result<(), Errno> {
     if orphaned_group::is(group.as_raw_nonzero().get()) {
         return Err(Errno::IO);
     }
-    // Who has ended meanwhile needs no signal.
+    // The group may have ended meanwhile. Then it needs no signal.
     let _ = kill_process_group(group, Signal::TTOU);
     Ok(())
 }

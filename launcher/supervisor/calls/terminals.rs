@@ -1,4 +1,4 @@
-//! Terminals: `/dev/tty` is the caller's, not the supervisor's, which has none.
+//! Terminals: `/dev/tty` means the caller's terminal, not the supervisor's, which has none.
 
 use std::os::fd::OwnedFd;
 
@@ -15,26 +15,28 @@ use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 use crate::sys::terminals::{device, set};
 
-/// The device number of `/dev/tty`, as `devices.txt` of the kernel has it.
+/// The device number of `/dev/tty` (`devices.txt` of the kernel).
 const CONTROLLING: (u32, u32) = (5, 0);
 /// `/dev/ptmx`.
 const MULTIPLEXER: (u32, u32) = (5, 2);
-/// `TIOCSPGRP`, which is only for who is in the session, and leaves a trace.
+/// `TIOCSPGRP`, which only a process of the session may use, and which has a lasting effect.
 const FOREGROUND: u32 = 0x5410;
-/// `TIOCSWINSZ`, and how long its `struct winsize` is.
+/// `TIOCSWINSZ`, and the size of its `struct winsize`.
 const SIZE: u32 = 0x5414;
 const SIZE_LENGTH: usize = 8;
 /// `/dev/null` and its like.
 const MEMORY: u32 = 1;
-/// The first and the last major number of pseudo terminals.
+/// The first and last major number of pseudo terminals.
 const PSEUDO: std::ops::RangeInclusive<u32> = 136..=143;
 
-/// A command that is trapped: typing for the user is refused. Another size is not for the terminal where questions are
-/// put. Other modes, and what discards or holds back what is typed or shown, wait until no question stands, and are the
-/// supervisor's to make; another foreground waits, and is the caller's own business then, and the kernel's.
+/// A trapped command:
+/// * Typing for the user is denied.
+/// * Another size is denied for the terminal that shows prompts.
+/// * The supervisor changes modes, discards input, and holds back output, once no prompt is shown.
+/// * A change of the foreground waits for prompts. Then the caller and the kernel handle it.
 ///
 /// # Errors
-/// `EPERM`, those of the command, or what interrupted the wait.
+/// `EPERM`, the errors of the command, or an interruption of the wait.
 pub(crate) fn command(
     task: &Task<'_>,
     fd: i32,
@@ -57,8 +59,8 @@ pub(crate) fn command(
     Ok(Answer::Continue)
 }
 
-/// Gives a terminal another size, from its background, too (`tiocswinsz` in the kernel's `tty_io.c`). That at which
-/// questions are put has the size that the person gives it: by that it is known how many of them are seen.
+/// Gives a terminal another size, even from its background (`tiocswinsz` in the kernel's `tty_io.c`). The terminal that
+/// shows prompts keeps the size that the person gave it, because that tells how many are visible.
 ///
 /// # Errors
 /// `EPERM`, and those of the command.
@@ -73,7 +75,7 @@ fn resize(task: &Task<'_>, fd: i32, argument: u64) -> Result<Answer, Errno> {
     Ok(Answer::Value(0))
 }
 
-/// Whether a descriptor is of the terminal at which questions are put.
+/// Whether a descriptor refers to the terminal that shows prompts.
 fn leads_to_asked(caller: &Caller<'_>, fd: i32) -> bool {
     let Ok(stat) = caller.object(fd).and_then(|file| fstat(&file)) else { return false };
     let device = if is_controlling(&stat) { device_of(caller) } else { Some(stat.st_rdev) };
@@ -95,10 +97,10 @@ fn number(device: u64) -> (u32, u32) {
     (major(device), minor(device))
 }
 
-/// Holds the caller's controlling terminal.
+/// Pins the caller's controlling terminal.
 ///
 /// # Errors
-/// `ENXIO` where the caller has none, or where it cannot be found.
+/// `ENXIO` if the caller has none, or it cannot be found.
 pub(crate) fn controlling(caller: &Caller<'_>) -> Result<OwnedFd, Errno> {
     let device = device_of(caller).filter(|&device| device != 0).ok_or(Errno::NXIO)?;
     let name = name_of(device).ok_or(Errno::NXIO)?;
@@ -112,8 +114,8 @@ pub(crate) fn controlling(caller: &Caller<'_>) -> Result<OwnedFd, Errno> {
     if is_it { Ok(held) } else { Err(Errno::NXIO) }
 }
 
-/// The held terminal as one of the caller's standard descriptors has it, if that is open for what `flags` ask for:
-/// by `/dev/tty` a terminal of another user's may be opened too.
+/// Duplicates one of the caller's standard descriptors, if it refers to the pinned terminal and is open for what
+/// `flags` ask. `/dev/tty` can also open a terminal that belongs to another user.
 pub(crate) fn shared(caller: &Caller<'_>, terminal: &OwnedFd, flags: OFlags) -> Option<OwnedFd> {
     let device = fstat(terminal).ok()?.st_rdev;
     (0..=2).find_map(|fd| {
@@ -136,18 +138,18 @@ fn device_of(caller: &Caller<'_>) -> Option<u64> {
     if packed == 0 { None } else { Some(makedev(major, minor)) }
 }
 
-/// The numbers of a terminal that `tty_nr` has in one, the old encoding: the minor number in bits 31 to 20 and 7 to 0,
-/// the major one in 15 to 8.
+/// The major and minor number in `tty_nr`, in the old encoding. The minor number is in bits 31 to 20 and 7 to 0, the
+/// major one in 15 to 8.
 const fn unpacked(device: u32) -> (u32, u32) {
     ((device >> 8) & 0xfff, (device & 0xff) | ((device >> 12) & 0xf_ff00))
 }
 
-/// Whether a terminal is a pseudo one, by its `tty_nr`.
+/// Whether a terminal is a pseudo terminal, by its `tty_nr`.
 pub(super) fn is_pseudo(device: u32) -> bool {
     PSEUDO.contains(&unpacked(device).0)
 }
 
-/// The name below `/dev` of a terminal.
+/// The name of a terminal below `/dev`.
 fn name_of(device: u64) -> Option<String> {
     let (major, minor) = number(device);
     if PSEUDO.contains(&major) {

@@ -1,5 +1,5 @@
-//! Renames that put a configuration of git in place, as git does it: ordinary changes need no prompt. What was read is
-//! what is put in place, in a new file that no other process can write to.
+//! Handles renames with which Git replaces its configuration, so that ordinary changes need no prompt. The text that
+//! was vetted goes into a new file that no other process can write to.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -22,22 +22,22 @@ use crate::supervisor::resolve::object::Entry;
 use crate::supervisor::task::Task;
 use crate::supervisor::vetted_remotes::Added;
 
-/// Larger files are nobody's ordinary configuration.
+/// No ordinary configuration is larger.
 const LARGEST: u64 = 1 << 20;
-/// So often somebody else may change the configuration meanwhile.
+/// How many times others may change the configuration meanwhile.
 const TRIES: usize = 4;
 
-/// What became of a rename.
+/// The result for a rename.
 pub(super) enum Outcome {
-    /// It is none that is vetted.
+    /// It is not one to vet.
     Other,
     /// It is done.
     Done,
-    /// A person is to be asked, because of this.
+    /// A person must be asked, for this reason.
     Unvetted(String),
 }
 
-/// Does a rename that puts a configuration of git in place, if what it changes is ordinary.
+/// Makes a rename that replaces a Git configuration, if its changes are ordinary.
 ///
 /// # Errors
 /// The kernel's.
@@ -73,7 +73,7 @@ pub(super) fn rename(
     Ok(Outcome::Unvetted("what cannot be read".to_owned()))
 }
 
-/// The remotes that are added, or what a person is to be asked about.
+/// The added remotes, or the reason to ask a person.
 fn vet(
     task: &Task<'_>,
     target: &Entry,
@@ -94,7 +94,7 @@ fn vet(
     }
 }
 
-/// Whether the path is that of a directory, by no link, in which the run can change nothing that git obeys.
+/// Whether the path is a directory, without any symlink, in which the run can change nothing that Git obeys.
 fn is_out_of_reach(task: &Task<'_>, path: &[u8]) -> bool {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -103,15 +103,15 @@ fn is_out_of_reach(task: &Task<'_>, path: &[u8]) -> bool {
     found.is_ok() && (vetting::is_out_of_reach(image, path) || vetting::is_guarded(image, path))
 }
 
-/// What a file holds.
+/// The content of a file.
 struct Content {
     bytes: Vec<u8>,
-    /// `None` where there is no file.
+    /// `None` if there is no file.
     stat: Option<Stat>,
 }
 
 impl Content {
-    /// A regular file that is not too large; no link.
+    /// Reads a regular file that is not too large. Follows no symlink.
     fn read(entry: &Entry) -> Option<Self> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&entry.directory, &entry.name, flags, Mode::empty()).ok()?;
@@ -124,7 +124,7 @@ impl Content {
         (count as u64 <= LARGEST).then_some(Self { bytes, stat: Some(stat) })
     }
 
-    /// As [`Self::read`]; nothing where nothing is there.
+    /// As [`Self::read`], but empty if the file is missing.
     fn read_if_any(entry: &Entry) -> Option<Self> {
         match look(entry) {
             Err(Errno::NOENT) => Some(Self { bytes: Vec::new(), stat: None }),
@@ -132,7 +132,7 @@ impl Content {
         }
     }
 
-    /// Whether the entry still is that file, and nobody wrote to it.
+    /// Whether the entry is still that file, and nobody has written to it.
     fn is_at(&self, entry: &Entry) -> bool {
         let known = |stat: &Stat| {
             (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec)
@@ -149,10 +149,10 @@ fn look(entry: &Entry) -> Result<Stat, Errno> {
     statat(&entry.directory, &entry.name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Puts what was read of the source at the target, in one step, and removes the source.
+/// Puts the source's vetted text at the target in one step, and deletes the source.
 ///
 /// # Errors
-/// The kernel's; `EAGAIN` where the target is not what it was any more.
+/// The kernel's, and `EAGAIN` if the target has changed.
 fn put(
     Shelter { directory, name }: &Shelter,
     new: &Content,
@@ -188,14 +188,14 @@ fn fill(file: OwnedFd, content: &Content) -> Result<(), Errno> {
     fchmod(&file, Mode::from_raw_mode(mode))
 }
 
-/// Where a file is until it is whole: no process of the run can open, move or link what has a name there.
+/// The place of a file until it is complete. No process of the run can open, move or link a file with a name there.
 struct Shelter {
     directory: OwnedFd,
     name: CString,
 }
 
 impl Shelter {
-    /// The directory of hooks, of the repository that the configuration belongs to.
+    /// The hooks directory of the repository that the configuration belongs to.
     fn beside(task: &Task<'_>, target: &Entry) -> Option<Self> {
         let directory = hooks(task, target).ok()?;
         let name = draw_name().ok()?;
@@ -224,7 +224,7 @@ fn hooks(task: &Task<'_>, target: &Entry) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// A name that nobody knows beforehand, and that no hook has.
+/// A name that nobody can guess, and that no hook has.
 fn draw_name() -> Result<CString, Errno> {
     let mut drawn = [0_u8; 8];
     getrandom(&mut drawn, GetRandomFlags::empty())?;

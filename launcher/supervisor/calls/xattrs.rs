@@ -1,5 +1,4 @@
-//! Extended attributes. What changes them needs `update`; those of the user's are content, and need
-//! `read`.
+//! Extended attributes. Changes need `update`. The `user.` attributes are content, so reading them needs `read`.
 
 use std::ffi::CString;
 use std::os::fd::AsFd as _;
@@ -14,14 +13,14 @@ use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 use crate::sys::proc::name_of;
 
-/// Limits of `xattr(7)`.
+/// The limits of `xattr(7)`.
 const LONGEST_NAME: usize = 255;
 const LARGEST_VALUE: u64 = 65536;
 
-/// What the names of the attributes begin with that are content; the others describe the file.
+/// The prefix of attributes that are content. All others describe the file.
 const OF_THE_USER: &[u8] = b"user.";
 
-/// `struct xattr_args` of setxattrat(2).
+/// The size of `struct xattr_args` of setxattrat(2).
 const ARGUMENTS_SIZE: u64 = 16;
 
 /// An attribute to set.
@@ -65,7 +64,7 @@ impl Attribute {
     }
 }
 
-/// Where an attribute is, as a call says it.
+/// The location of an attribute, as a call gives it.
 #[derive(Clone, Copy)]
 pub(crate) struct At {
     pub(crate) dirfd: i32,
@@ -74,12 +73,12 @@ pub(crate) struct At {
 }
 
 impl At {
-    /// What a path leads to.
+    /// The object that a path leads to.
     pub(crate) fn path(path: u64) -> Self {
         Self { dirfd: libc::AT_FDCWD, path, flags: 0 }
     }
 
-    /// The link itself that a path leads to.
+    /// The object at a path, without following a symlink at the end.
     pub(crate) fn link(path: u64) -> Self {
         Self { flags: libc::AT_SYMLINK_NOFOLLOW, ..Self::path(path) }
     }
@@ -146,13 +145,13 @@ pub(crate) fn get(
     let is_content = name.to_bytes().starts_with(OF_THE_USER);
     let need = Capabilities::NONE.with_if(is_content, Capabilities::READ);
     let target = Target::read_optional(task, at.dirfd, at.path, at.flags)?;
-    // No room at all asks how much would be needed.
+    // A size of zero asks for the needed size.
     let room = if size == 0 { LARGEST_VALUE } else { size.min(LARGEST_VALUE) };
     let mut value = vec![0; usize::try_from(room).unwrap_or(0)];
     let acting = task.begin()?;
     let object = target.hold_for(task, at.flags, need)?;
     let length = getxattr(name_of(object.file.as_fd()), &name, value.as_mut_slice())?;
-    // Looking into others takes the supervisor's own rights.
+    // Writing to the caller's memory needs the supervisor's own rights.
     drop(acting);
     if size != 0 {
         task.caller.write(value_at, value.get(..length).unwrap_or_default())?;
@@ -174,7 +173,7 @@ pub(crate) fn get_at(
     get(task, at, name, (value, size))
 }
 
-/// The value's address and size, and the flags, of the structure that the newest calls take.
+/// The value's address and size, and the flags, from the structure of the newest calls.
 fn arguments_of_at(task: &Task<'_>, at: u64, size: u64) -> Result<(u64, u64, u32), Errno> {
     if size != ARGUMENTS_SIZE {
         return Err(if size < ARGUMENTS_SIZE { Errno::INVAL } else { Errno::TOOBIG });

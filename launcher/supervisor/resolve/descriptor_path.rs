@@ -1,19 +1,19 @@
-//! Paths through descriptors of the caller's own, `/proc/self/fd/N` and its like.
+//! Resolves paths through the caller's own descriptors, such as `/proc/self/fd/N`.
 
 use std::os::fd::OwnedFd;
 
 use crate::supervisor::caller::Caller;
 
-/// A path through a descriptor of the caller's own, which is held before anybody acts as the caller: of a process
-/// that changed its user nobody but that itself finds them in `/proc` without privileges (`proc(5)`).
+/// A path through a descriptor of the caller's own. It is pinned before the supervisor acts as the caller. After a
+/// process has changed its user, only that process finds its descriptors in `/proc` without privileges (`proc(5)`).
 pub(crate) struct Through {
     pub(crate) object: OwnedFd,
-    /// Where in the path what follows it begins.
+    /// The position in the path after the descriptor.
     pub(crate) end: usize,
 }
 
 impl Through {
-    /// What the path begins with, if that is a descriptor that is open.
+    /// The descriptor that the path begins with, if it is open.
     pub(crate) fn of(caller: &Caller<'_>, path: &[u8]) -> Option<Self> {
         let (threads, fd, end) = descriptor_in(path)?;
         let object = match threads {
@@ -25,7 +25,7 @@ impl Through {
     }
 }
 
-/// Whose descriptors: threads of a process may have different ones (`unshare(2)`, `CLONE_FILES`).
+/// The thread that owns the descriptors. Threads of a process may have different ones (`unshare(2)`, `CLONE_FILES`).
 #[derive(Debug, PartialEq, Eq)]
 enum Threads {
     Caller,
@@ -33,7 +33,7 @@ enum Threads {
     Numbered(i32),
 }
 
-/// The descriptor of the caller's process that a path begins with, and where that ends.
+/// The descriptor of the caller's process that a path begins with, and the position after it.
 fn descriptor_in(path: &[u8]) -> Option<(Threads, i32, usize)> {
     let rest = path.strip_prefix(b"/proc/")?;
     let (threads, rest) = if let Some(rest) = rest.strip_prefix(b"thread-self/fd/") {
@@ -48,7 +48,7 @@ fn descriptor_in(path: &[u8]) -> Option<(Threads, i32, usize)> {
     matches!(rest, [] | [b'/', ..]).then_some((threads, fd, path.len() - rest.len()))
 }
 
-/// The number that the text begins with, as `/proc` spells it, and what follows it.
+/// The number at the start of the text, as `/proc` spells it, and the rest.
 fn number(text: &[u8]) -> Option<(i32, &[u8])> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = text.split_at_checked(digits)?;

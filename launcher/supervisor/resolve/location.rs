@@ -1,4 +1,4 @@
-//! Where a held object is, as the policy names it.
+//! Finds the path of a pinned object, as the policy names it.
 
 use std::os::fd::{AsFd as _, BorrowedFd};
 
@@ -10,23 +10,23 @@ use crate::sys::mount_table::elsewhere::Meaning;
 use crate::sys::proc::is_of_this_run;
 use crate::sys::proc::status::Status;
 
-/// Where a held object is.
+/// The location of a pinned object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// At a path, canonical but for `/proc/self`, as which the caller's own process is spelled.
+    /// At a canonical path, except that the caller's own process is spelled `/proc/self`.
     Named(Vec<u8>),
     /// Nowhere: a pipe, a socket, a file in memory.
     Anonymous,
-    /// At a path that shows what only the process itself and its tracers may see, of one that is not
-    /// of the run, or what the kernel shows at a place where it did not when the run began. The supervisor is held by
-    /// no domain of Landlock's, and must be as careful itself.
+    /// At a path in `/proc` that only a process and its tracers may see, of a process outside the run. Or on a kernel
+    /// file system that appeared there after the run began. No Landlock domain confines the supervisor, so it must
+    /// check this itself.
     OfOutsider(Vec<u8>),
 }
 
-/// How the kernel marks a removed file.
+/// The kernel's mark for a deleted file.
 const REMOVED: &[u8] = b" (deleted)";
 
-/// What `/proc` shows of every process to everybody.
+/// The files that `/proc` shows of every process to everybody.
 const SHOWN_OF_ALL: [&[u8]; 18] = [
     b"",
     b"cgroup",
@@ -48,10 +48,10 @@ const SHOWN_OF_ALL: [&[u8]; 18] = [
     b"coredump_filter",
 ];
 
-/// Where a held object is, of which `stat` is told.
+/// The location of a pinned object with this `stat`.
 ///
 /// # Errors
-/// `EACCES` where it cannot be told, `ENAMETOOLONG` where it is longer than any path.
+/// `EACCES` if it is unknown, `ENAMETOOLONG` if it is longer than any path.
 pub(crate) fn of(caller: &Caller<'_>, object: BorrowedFd<'_>, stat: &Stat) -> Result<Place, Errno> {
     let mut path = caller.proc().place(object).map_err(|errno| match errno {
         Errno::NAMETOOLONG => Errno::NAMETOOLONG,
@@ -66,7 +66,7 @@ pub(crate) fn of(caller: &Caller<'_>, object: BorrowedFd<'_>, stat: &Stat) -> Re
     as_seen_by(caller, path, object, stat.st_dev)
 }
 
-/// Where the entry `name` of a held directory is.
+/// The location of the entry `name` in a pinned directory.
 ///
 /// # Errors
 /// As [`of`].
@@ -80,8 +80,8 @@ pub(crate) fn of_entry(
     as_seen_by(caller, [&path, &b"/"[..], name].concat(), directory, device)
 }
 
-/// The canonical path of `object`, or of an entry of it, as the caller's policy has it; `device` is that of the file
-/// system. A process's own is `/proc/self`, wherever that is mounted.
+/// The canonical path of `object`, or of an entry of it, as the caller's policy names it. `device` is that of the file
+/// system. The caller's own process becomes `/proc/self`, wherever procfs is mounted.
 fn as_seen_by(
     caller: &Caller<'_>,
     path: Vec<u8>,
@@ -106,13 +106,13 @@ fn as_seen_by(
     Ok(Place::OfOutsider(path))
 }
 
-/// Whether a canonical path shows what of a process only that itself and its tracers may see. Of a process that
-/// is not of the run nobody gets it, whatever is granted.
+/// Whether a canonical path shows data that only a process itself and its tracers may see. For a process outside the
+/// run access is always denied, whatever is granted.
 pub(crate) fn is_private(path: &[u8]) -> bool {
     process_of(path).is_some_and(|(_, rest)| !is_shown_of_all(rest))
 }
 
-/// The number in `/proc/NUMBER…`, and what follows it.
+/// The number in `/proc/NUMBER…`, and the rest.
 fn process_of(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = path.strip_prefix(b"/proc/")?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -120,21 +120,21 @@ fn process_of(path: &[u8]) -> Option<(&[u8], &[u8])> {
     (!pid.is_empty() && matches!(rest, [] | [b'/', ..])).then_some((pid, rest))
 }
 
-/// Whether the number is that of the caller's process: whether that has the caller as a thread.
+/// Whether the number is that of the caller's process, which has the caller as a thread.
 fn is_process_of(caller: &Caller<'_>, pid: &[u8]) -> bool {
     let Ok(pid) = std::str::from_utf8(pid) else { return false };
     let thread = format!("{pid}/task/{}", caller.tid());
     statat(caller.proc().as_fd(), thread, AtFlags::empty()).is_ok()
 }
 
-/// Whether the caller's process traces that one, and so has its memory by `ptrace(2)` already.
+/// Whether the caller's process traces that one, and so has its memory through `ptrace(2)` already.
 fn is_tracee_of(caller: &Caller<'_>, pid: &[u8]) -> bool {
     let pid = std::str::from_utf8(pid).ok().and_then(|pid| pid.parse().ok());
     let tracer = pid.and_then(|pid| Status::read(caller.proc(), pid).ok()).map(|one| one.tracer);
     tracer.is_some_and(|tracer| is_process_of(caller, tracer.to_string().as_bytes()))
 }
 
-/// Whether what is at `rest` below a process's directory is no secret of the process.
+/// Whether the file at `rest` below a process's directory is no secret of the process.
 fn is_shown_of_all(rest: &[u8]) -> bool {
     let rest = rest.strip_prefix(b"/").unwrap_or(rest);
     let of_thread = rest.strip_prefix(b"task/").map(|thread| {

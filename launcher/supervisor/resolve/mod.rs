@@ -1,8 +1,8 @@
-//! From a path of the caller's to what it leads to, held.
+//! Resolves a path of the caller's to a pinned object.
 //!
-//! The kernel walks where no link is on the way, and proves it. Else the links are followed one at a
-//! time, from directories that are held, because some mean the one who asks: `/proc/self`, and what
-//! stands in `/proc/PID/fd`. What was found is acted on by descriptor; no path is resolved twice.
+//! If no symlink is on the way, the kernel resolves the path and proves that. Otherwise the supervisor follows the
+//! links one by one from pinned directories. Some links mean the process that looks: `/proc/self`, and those in
+//! `/proc/PID/fd`. Calls act on the pinned object. No path is resolved twice.
 
 pub(crate) mod descriptor_path;
 pub(crate) mod location;
@@ -31,7 +31,7 @@ pub(crate) struct Argument<'a> {
     caller: Caller<'a>,
     text: CString,
     start: OwnedFd,
-    /// Where the path begins with a descriptor of the caller's own, by way of `/proc`.
+    /// Set if the path begins with a descriptor of the caller's own in `/proc`.
     through: Option<Through>,
 }
 
@@ -44,10 +44,10 @@ impl<'a> Argument<'a> {
         Self::of_text(caller, dirfd, caller.text(address)?)
     }
 
-    /// As [`Self::read`], of a path already read.
+    /// As [`Self::read`], with a path that has been read.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::read`].
     pub(crate) fn of_text(caller: Caller<'a>, dirfd: i32, text: CString) -> Result<Self, Errno> {
         let start = match text.to_bytes().first() {
             None => return Err(Errno::NOENT),
@@ -58,12 +58,12 @@ impl<'a> Argument<'a> {
         Ok(Self { caller, text, start, through })
     }
 
-    /// A name in a directory that is held.
+    /// A name in a pinned directory.
     pub(crate) fn below(caller: Caller<'a>, directory: OwnedFd, name: CString) -> Self {
         Self { caller, text: name, start: directory, through: None }
     }
 
-    /// The path without the `.` or `..` at its end, as a directory.
+    /// The directory before the `.` or `..` at the end of the path.
     ///
     /// # Errors
     /// `EMFILE`.
@@ -102,15 +102,15 @@ impl<'a> Argument<'a> {
         matches!(self.last(), b"." | b"..")
     }
 
-    /// The last component; nothing where that is the root.
+    /// The last component, or empty for the root.
     pub(crate) fn last(&self) -> &[u8] {
         split(self.text.to_bytes()).name
     }
 
-    /// The path as it reads, made absolute: for where it leads nowhere, or there are several ways.
+    /// The path as written, made absolute. Used if it leads nowhere, or there are several ways.
     ///
     /// # Errors
-    /// Where it cannot be told what it starts from.
+    /// Fails if its start is unknown.
     pub(crate) fn lexical(&self) -> Result<Vec<u8>, Errno> {
         let mut path = Vec::new();
         if !self.text.to_bytes().starts_with(b"/")
@@ -134,8 +134,8 @@ impl<'a> Argument<'a> {
         Ok(if path.is_empty() { b"/".to_vec() } else { path })
     }
 
-    /// Where a path that leads nowhere would: what its links lead to as far as that is there, or would be made, and
-    /// what follows. `None` where `..` follows, or no link is on the way.
+    /// The place that a path which leads nowhere would have. Follows its links as far as they exist, or would be
+    /// created, and appends the rest. `None` if `..` follows, or no link is on the way.
     pub(crate) fn absent_place(&self) -> Option<Vec<u8>> {
         let text = self.text.to_bytes();
         if text.split(|&byte| byte == b'/').any(|component| component == b"..") {
@@ -143,7 +143,7 @@ impl<'a> Argument<'a> {
         }
         let mut before = text;
         while !before.is_empty() {
-            // Mostly no link is on the way, which the kernel tells at once.
+            // Usually no link is on the way, as the kernel tells at once.
             match self.without_links(&CString::new(before).ok()?, HELD) {
                 Ok(_) => return None,
                 Err(Errno::NOENT) => {}
@@ -158,10 +158,10 @@ impl<'a> Argument<'a> {
         None
     }
 
-    /// Holds what the path leads to; `stops` at a link at the end.
+    /// Pins the target of the path. With `stops`, does not follow a link at the end.
     ///
     /// # Errors
-    /// The kernel's, for a path that leads nowhere.
+    /// The kernel's for a path that leads nowhere.
     pub(crate) fn find(&self, stops: bool) -> Result<Found, Errno> {
         let flags = if stops { HELD_ENTRY } else { HELD };
         match self.without_links(&self.text, flags) {
@@ -184,11 +184,10 @@ impl<'a> Argument<'a> {
         })
     }
 
-    /// Holds the directory that the last component is an entry of. `None` where that is `.`, `..` or
-    /// the root, which name no entry.
+    /// Pins the directory that contains the last component. `None` for `.`, `..` and the root, which name no entry.
     ///
     /// # Errors
-    /// The kernel's, where there is no such directory.
+    /// The kernel's if there is no such directory.
     pub(crate) fn entry(&self) -> Result<Option<Entry>, Errno> {
         let Split { parent, name, slash } = split(self.text.to_bytes());
         if matches!(name, b"" | b"." | b"..") {
@@ -209,10 +208,10 @@ impl<'a> Argument<'a> {
         Ok(Some(entry.by_route(route)))
     }
 
-    /// Whether an open that would have made the object may open it, be it another's.
+    /// Whether an open that may create the object may open it, even if another user owns it.
     ///
     /// # Errors
-    /// `EACCES` where it may not, or that cannot be told.
+    /// `EACCES` if it may not, or that is unknown.
     pub(crate) fn check_planted(&self, object: &Object) -> Result<(), Errno> {
         let directory = if object.is_direct() {
             let Split { parent, .. } = split(self.text.to_bytes());
@@ -226,7 +225,7 @@ impl<'a> Argument<'a> {
         if kept { require_owner(&self.caller, &object.stat) } else { Ok(()) }
     }
 
-    /// The entry that no object has, where no link is on the way to its directory.
+    /// The missing entry, if no link is on the way to its directory.
     fn missing(&self) -> Option<Entry> {
         let Split { parent, name, slash } = split(self.text.to_bytes());
         if matches!(name, b"" | b"." | b"..") {
@@ -261,14 +260,14 @@ impl<'a> Argument<'a> {
     }
 }
 
-/// A path, and what follows it below there.
+/// A path with the rest appended to it.
 fn joined(path: &[u8], rest: &[u8]) -> Vec<u8> {
     let names = rest.split(|&byte| byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
     let root = path.strip_suffix(b"/").unwrap_or(path);
     names.fold(root.to_vec(), |place, name| [&place, &b"/"[..], name].concat())
 }
 
-/// Where a path's last component is.
+/// The parts of a path.
 pub(crate) struct Split<'p> {
     pub(crate) parent: &'p [u8],
     pub(crate) name: &'p [u8],

@@ -1,4 +1,4 @@
-//! What a path leads to: an object, or an entry that is not there, in a directory that is; both held.
+//! The target of a path: a pinned object, or a missing entry in a pinned directory.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -13,16 +13,16 @@ use super::location::{self, Place};
 use crate::supervisor::caller::Caller;
 use crate::sys::proc::link_protection::Directory;
 
-/// What is at the end of a path.
+/// The result of resolving a path.
 pub(crate) enum Found {
     /// An object.
     Object(Object),
-    /// No entry of that name, in a directory that exists.
+    /// A missing entry in a directory that exists.
     Missing(Entry),
 }
 
 impl Found {
-    /// The canonical path of what is there or is missing, where it has one.
+    /// The canonical path of the object or the missing entry, if it has one.
     pub(crate) fn path(&self) -> Option<&[u8]> {
         match self {
             Self::Object(object) => object.path(),
@@ -31,33 +31,33 @@ impl Found {
     }
 }
 
-/// An object that is held.
+/// A pinned object.
 pub(crate) struct Object {
     pub(crate) file: OwnedFd,
     pub(crate) stat: Stat,
     place: Place,
-    /// It was reached through the descriptors of the caller's own process.
+    /// It was reached through a descriptor of the caller's own process.
     own: bool,
-    /// No link was on the way: the path reads as the canonical one.
+    /// No link was on the way, so the path as written is canonical.
     direct: bool,
-    /// The directory by whose entry it was reached, where that is known.
+    /// The directory whose entry led to it, if known.
     directory: Option<Directory>,
 }
 
-/// What the policy may be asked about an object.
+/// How the policy judges an object.
 pub(crate) enum Judged<'o> {
     /// Its canonical path.
     ByPath(&'o [u8]),
-    /// Nothing: it has no path, and the caller has it already.
+    /// Not at all: it has no path, and the caller already has it.
     Own,
-    /// Nothing: it is another's.
+    /// Always denied: it belongs to another process.
     Refused(&'o [u8]),
 }
 
-/// An entry of a directory that is held.
+/// An entry of a pinned directory.
 pub(crate) struct Entry {
     pub(crate) directory: OwnedFd,
-    /// Its name, with a slash where one was given.
+    /// Its name, with a slash if one was given.
     pub(crate) name: CString,
     /// Its canonical path.
     pub(crate) path: Vec<u8>,
@@ -72,7 +72,7 @@ impl Object {
         FileType::from_raw_mode(self.stat.st_mode)
     }
 
-    /// Which device it is, if it is one.
+    /// The device, if it is one.
     pub(crate) fn device(&self) -> Option<Device> {
         let is_block = match self.kind() {
             FileType::BlockDevice => true,
@@ -92,7 +92,7 @@ impl Object {
         }
     }
 
-    /// The canonical path, for an object that has one.
+    /// The canonical path, if it has one.
     pub(crate) fn path(&self) -> Option<&[u8]> {
         match &self.place {
             Place::Named(path) => Some(path),
@@ -105,30 +105,30 @@ impl Object {
         self.direct
     }
 
-    /// The directory by whose entry it was reached, where that is known.
+    /// The directory whose entry led to it, if known.
     pub(crate) const fn directory(&self) -> Option<Directory> {
         self.directory
     }
 
-    /// The same, reached without a link.
+    /// The same, marked as reached without a link.
     pub(crate) fn directly(self) -> Self {
         Self { direct: true, ..self }
     }
 
-    /// The same, reached by an entry of this directory.
+    /// The same, with the directory whose entry led to it.
     pub(crate) fn below(self, directory: Option<Directory>) -> Self {
         Self { directory, ..self }
     }
 
-    /// What a descriptor of the caller's stands for.
+    /// The object of a descriptor of the caller's.
     ///
     /// # Errors
-    /// `EACCES` where its place cannot be told.
+    /// `EACCES` if its location is unknown.
     pub(crate) fn of_descriptor(caller: &Caller<'_>, file: OwnedFd) -> Result<Self, Errno> {
         Self::locate(caller, file, true)
     }
 
-    /// The spelling by which a path of the caller's led here, for choosing between external rules.
+    /// The spelling by which a path of the caller's led here, to choose between external rules.
     pub(crate) fn route(&self, argument: &Argument<'_>) -> Vec<u8> {
         match &self.place {
             Place::Named(path) if self.direct => path.clone(),
@@ -136,7 +136,7 @@ impl Object {
         }
     }
 
-    /// What the kernel held for the supervisor.
+    /// An object that the kernel resolved for the supervisor.
     ///
     /// # Errors
     /// As [`Self::of_descriptor`].
@@ -156,7 +156,7 @@ impl Entry {
         Request::by_route(&self.path, &self.route)
     }
 
-    /// The same, reached by this spelling.
+    /// The same, with this spelling.
     pub(crate) fn by_route(self, route: Vec<u8>) -> Self {
         Self { route, ..self }
     }

@@ -1,5 +1,5 @@
-//! Where a path leads by the flags of openat2(2). The kernel resolves it as asked, from its beginning. It follows no
-//! links for that: they are followed one at a time, because some mean the one who asks, as `/proc/self` does.
+//! Resolves a path with the flags of openat2(2). The kernel resolves it from its start, but follows no links. The
+//! supervisor follows them one by one, because some mean the process that looks, as `/proc/self` does.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -15,34 +15,34 @@ use crate::supervisor::caller::Caller;
 
 const HELD_DIRECTORY: OFlags = HELD.union(OFlags::DIRECTORY);
 
-/// What stays below where a path starts.
+/// The flags that keep the path below its start.
 const SCOPED: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::IN_ROOT);
 
-/// How a path is to be resolved, and from where.
+/// How to resolve a path, and from where.
 pub(crate) struct Resolution<'r> {
     caller: &'r Caller<'r>,
     start: OwnedFd,
     flags: ResolveFlags,
 }
 
-/// What is at the end of a path by which something may be made.
+/// The target of a path that may be created.
 pub(crate) enum Reached {
-    /// A directory that the path names by no entry: `.`, `..`, or where it starts.
+    /// A directory that the path names by no entry: `.`, `..`, or its start.
     Directory(OwnedFd),
-    /// An entry of a directory, there or not.
+    /// An entry of a directory, which may be missing.
     Entry {
-        /// The directory, held.
+        /// The pinned directory.
         directory: OwnedFd,
-        /// The entry's name, with a slash where one was given.
+        /// The entry's name, with a slash if one was given.
         name: CString,
     },
 }
 
 impl<'r> Resolution<'r> {
-    /// A resolution of this path, which was given relative to `dirfd`.
+    /// A resolution of this path, given relative to `dirfd`.
     ///
     /// # Errors
-    /// `EBADF`, or `EACCES` where it cannot be told what it starts from.
+    /// `EBADF`, or `EACCES` if its start is unknown.
     pub(crate) fn new(
         argument: &'r Argument<'_>,
         dirfd: i32,
@@ -58,7 +58,7 @@ impl<'r> Resolution<'r> {
         Ok(Self { caller, start, flags })
     }
 
-    /// Holds what the path leads to; `stops` at a link at the end.
+    /// Pins the target of the path. With `stops`, does not follow a link at the end.
     ///
     /// # Errors
     /// Those of openat2(2).
@@ -70,12 +70,13 @@ impl<'r> Resolution<'r> {
         }
     }
 
-    /// Holds the directory that the end of the path is, or is an entry of; `stops` at a link at the end.
+    /// Pins the directory that the path names, or that contains its last entry. With `stops`, does not follow a link at
+    /// the end.
     ///
     /// # Errors
     /// Those of openat2(2).
     pub(crate) fn entry(&self, path: &[u8], stops: bool) -> Result<Reached, Errno> {
-        // Behind a slash only directories are followed, and none is made.
+        // If a slash follows, only links to directories are followed, and nothing is created.
         let stops = stops || path.ends_with(b"/");
         let path = self.without_links(path, stops)?;
         let Split { parent, name, slash } = split(&path);
@@ -87,14 +88,13 @@ impl<'r> Resolution<'r> {
         Ok(Reached::Entry { directory, name })
     }
 
-    /// Has the kernel resolve a path on which no link is.
+    /// Makes the kernel resolve a path without links.
     fn hold(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         let resolve = self.flags | ResolveFlags::NO_SYMLINKS;
         openat2(&self.start, terminated(path)?, flags, Mode::empty(), resolve)
     }
 
-    /// The path that leads to the same without links, but for one at the end where it `stops`. What ends it may be
-    /// missing.
+    /// An equivalent path without links, except for one at the end if it `stops`. The last component may be missing.
     fn without_links(&self, path: &[u8], stops: bool) -> Result<Vec<u8>, Errno> {
         let mut done = beginning(path);
         let mut rest = path.to_vec();
@@ -124,7 +124,7 @@ impl<'r> Resolution<'r> {
         Ok([done, rest].concat())
     }
 
-    /// What a link reads that is in the directory `parent`.
+    /// The text of a link in the directory `parent`.
     fn target(
         &self,
         parent: &[u8],
@@ -149,14 +149,14 @@ impl<'r> Resolution<'r> {
         Ok(target)
     }
 
-    /// Whether a link leads elsewhere than to where it reads.
+    /// Whether a link's target is not the path in its text.
     fn is_magic(&self, name: &[u8], directory: &OwnedFd) -> bool {
         let resolve = ResolveFlags::NO_MAGICLINKS;
         let follow = || openat2(directory, name, HELD, Mode::empty(), resolve);
         look_up(self.caller, directory, name, follow).err() == Some(Errno::LOOP)
     }
 
-    /// What the kernel says of such a link. None is followed: it would be one of the supervisor's.
+    /// The kernel's errno for such a link. None is followed, because it would mean the supervisor's process.
     fn no_magic(&self) -> Errno {
         let asked = self.flags.contains(ResolveFlags::NO_MAGICLINKS);
         if self.flags.intersects(SCOPED) && !asked { Errno::XDEV } else { Errno::LOOP }
@@ -164,7 +164,7 @@ impl<'r> Resolution<'r> {
 
     /// Whether a link in the directory `parent` may lead to the root.
     fn check_jump(&self, parent: &[u8], directory: &OwnedFd) -> Result<(), Errno> {
-        // It must be that of the caller.
+        // The root must be the caller's.
         self.caller.root()?;
         self.caller.confirm()?;
         let root = self.hold(b"/", HELD_DIRECTORY)?;
@@ -173,25 +173,25 @@ impl<'r> Resolution<'r> {
         if may_cross || stays()? { Ok(()) } else { Err(Errno::XDEV) }
     }
 
-    /// Whether the kernel knows where the root is by now: else it takes that for another mount (`nd_jump_root` in
-    /// fs/namei.c). It looks when a path starts there, is to stay below it, or goes up.
+    /// Whether the kernel has looked up the root by now. Otherwise it treats the root as another mount (`nd_jump_root`
+    /// in fs/namei.c). It looks when a path starts there, must stay below it, or goes up.
     fn has_met_root(&self, way: &[u8]) -> bool {
         let goes_up = || way.split(|&byte| byte == b'/').any(|component| component == b"..");
         self.flags.intersects(SCOPED) || way.starts_with(b"/") || goes_up()
     }
 }
 
-/// The mount that a held object is in.
+/// The mount that contains a pinned object.
 ///
 /// # Errors
-/// `ELOOP` where the kernel does not tell (before Linux 5.8).
+/// `ELOOP` if the kernel cannot tell (before Linux 5.8).
 fn mount_of(object: &OwnedFd) -> Result<u64, Errno> {
     let told = statx(object, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?;
     let is_told = told.stx_mask & StatxFlags::MNT_ID.bits() != 0;
     if is_told { Ok(told.stx_mnt_id) } else { Err(Errno::LOOP) }
 }
 
-/// The root, where a path begins with it.
+/// The root, if a path begins with it.
 fn beginning(path: &[u8]) -> Vec<u8> {
     path.iter().take(1).copied().filter(|&byte| byte == b'/').collect()
 }

@@ -1,5 +1,5 @@
-//! A walk by hand, one component at a time, from directories that are held: some links mean the one who asks,
-//! `/proc/self` and what stands in `/proc/PID/fd`.
+//! Walks a path one component at a time, from pinned directories. This is needed because some links mean the process
+//! that looks: `/proc/self`, and those in `/proc/PID/fd`.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
@@ -21,18 +21,18 @@ pub(crate) const LINK_BUDGET: u32 = 40;
 /// The inode of the root of every procfs.
 const PROC_ROOT: u64 = 1;
 
-/// Such a walk.
+/// A walk in progress.
 pub(crate) struct Walk<'w, 'a> {
     caller: &'w Caller<'a>,
     current: OwnedFd,
     rest: Vec<u8>,
     links: u32,
     own: bool,
-    /// What `current` is an entry of; nothing where a link stood for it.
+    /// The directory that contains `current`, or `None` after a link that stands for an object.
     directory: Option<Directory>,
 }
 
-/// What a component of a path is.
+/// The result for one component.
 enum Step {
     Reached(OwnedFd, Stat),
     Link(OwnedFd),
@@ -40,16 +40,16 @@ enum Step {
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
-    /// A walk of `caller`'s along `path` from the directory `current`.
+    /// A walk for `caller` along `path`, from the directory `current`.
     pub(crate) fn new(caller: &'w Caller<'a>, current: OwnedFd, path: &[u8]) -> Self {
         let rest = path.to_vec();
         Self { caller, current, rest, links: LINK_BUDGET, own: false, directory: None }
     }
 
-    /// Where it leads; `stops` at a link at the end.
+    /// The target of the path. With `stops`, does not follow a link at the end.
     ///
     /// # Errors
-    /// The kernel's, for a path that leads nowhere.
+    /// The kernel's for a path that leads nowhere.
     pub(crate) fn finish(mut self, stops: bool) -> Result<Found, Errno> {
         while let Some((name, rest)) = self.next_component() {
             let last = is_end(&rest);
@@ -77,7 +77,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(Found::Object(object.below(self.directory)))
     }
 
-    /// The next component, and what follows it, slashes and all.
+    /// The next component, and the rest including slashes.
     fn next_component(&self) -> Option<(Vec<u8>, Vec<u8>)> {
         first(&self.rest).map(|(name, rest)| (name.to_vec(), rest.to_vec()))
     }
@@ -97,7 +97,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(Step::Reached(found, stat))
     }
 
-    /// Holds an entry of the current directory.
+    /// Pins an entry of the current directory.
     fn hold(&self, name: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         let hold = || openat(&self.current, name, flags, Mode::empty());
         look_up(self.caller, &self.current, name, hold)
@@ -125,21 +125,21 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(())
     }
 
-    /// Goes through a link that stands for an object rather than a path, as the kernel does.
+    /// Follows a link that stands for an object instead of a path, as the kernel does.
     fn pass_through(&mut self, name: &[u8], rest: Vec<u8>) -> Result<(), Errno> {
         let place = location::of_entry(self.caller, self.current.as_fd(), name)?;
         if matches!(place, Place::OfOutsider(_)) {
-            // It may lead to where other things are mounted, and the same path means another object.
+            // It may lead into another mount namespace, where the same path means another object.
             return Err(Errno::ACCESS);
         }
         let object = self.hold(name, HELD)?;
         self.enter(object, rest, is_own(&place))
     }
 
-    /// Goes on from an object, the caller's own descriptor's or another's.
+    /// Continues from an object, of the caller's own descriptor or another.
     ///
     /// # Errors
-    /// `ENOTDIR` where the path goes on, and it is no directory.
+    /// `ENOTDIR` if the path continues and this is no directory.
     pub(crate) fn enter(&mut self, object: OwnedFd, rest: Vec<u8>, own: bool) -> Result<(), Errno> {
         if !rest.is_empty() && !is_directory(&fstat(&object)?) {
             return Err(Errno::NOTDIR);
@@ -152,8 +152,8 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 }
 
-/// Looks up an entry of a directory, by `look`. What `/proc` has of a process it shows to that itself, also where to
-/// nobody else who acts as the same user (`proc(5)`, "dumpable").
+/// Looks up an entry of a directory with `look`. A process may see its own entries in `/proc` even if other processes
+/// of the same user may not (`proc(5)`, "dumpable").
 pub(crate) fn look_up(
     caller: &Caller<'_>,
     directory: &OwnedFd,
@@ -170,12 +170,12 @@ pub(crate) fn look_up(
     }
 }
 
-/// Whether an entry of a directory is what `/proc` has of the caller's own process.
+/// Whether an entry of a directory is one of the caller's own process in `/proc`.
 fn is_of_own_process(caller: &Caller<'_>, directory: &OwnedFd, name: &[u8]) -> Result<bool, Errno> {
     Ok(is_in_proc(directory)? && is_own(&location::of_entry(caller, directory.as_fd(), name)?))
 }
 
-/// The first component of a path, and what follows it, slashes and all.
+/// The first component of a path, and the rest including slashes.
 pub(crate) fn first(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let start = path.iter().position(|&byte| byte != b'/')?;
     let path = path.get(start..)?;
@@ -187,7 +187,7 @@ pub(crate) fn is_end(rest: &[u8]) -> bool {
     rest.iter().all(|&byte| byte == b'/')
 }
 
-/// At the end of a path, a link that somebody left where everybody may leave some leads nobody astray.
+/// Protects against a planted link at the end of a path, in a directory where everybody may create links.
 pub(crate) fn check_planted(
     caller: &Caller<'_>,
     link: &OwnedFd,
@@ -198,12 +198,12 @@ pub(crate) fn check_planted(
     if kept { require_owner(caller, &link) } else { Ok(()) }
 }
 
-/// Whether a link in this directory is of those in `/proc` that stand for an object rather than a path.
+/// Whether a link in this directory is one in `/proc` that stands for an object instead of a path.
 pub(crate) fn stands_for_object(link: &OwnedFd, directory: &OwnedFd) -> Result<bool, Errno> {
     Ok(is_in_proc(link)? && fstat(directory)?.st_ino != PROC_ROOT)
 }
 
-/// What another link reads, to the one who asks.
+/// The text of any other link, as the caller would read it.
 pub(crate) fn text_of(caller: &Caller<'_>, link: &OwnedFd, name: &[u8]) -> Result<Vec<u8>, Errno> {
     match name {
         b"self" if is_in_proc(link)? => Ok(caller.status()?.process.to_string().into_bytes()),
@@ -214,7 +214,7 @@ pub(crate) fn text_of(caller: &Caller<'_>, link: &OwnedFd, name: &[u8]) -> Resul
     }
 }
 
-/// Whether what is there is of the caller's own process.
+/// Whether the place belongs to the caller's own process.
 fn is_own(place: &Place) -> bool {
     matches!(place, Place::Named(path) if path.starts_with(b"/proc/self/"))
 }
@@ -223,7 +223,7 @@ fn is_in_proc(link: &OwnedFd) -> Result<bool, Errno> {
     Ok(fstatfs(link)?.f_type == PROC_SUPER_MAGIC)
 }
 
-/// Refuses what is not the caller's own.
+/// Denies an object that the caller does not own.
 pub(crate) fn require_owner(caller: &Caller<'_>, stat: &Stat) -> Result<(), Errno> {
     let own = caller.status()?.identity.user[1];
     if stat.st_uid == own { Ok(()) } else { Err(Errno::ACCESS) }

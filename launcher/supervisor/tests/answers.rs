@@ -1,4 +1,4 @@
-//! What the policy allows has the kernel's own answer.
+//! Tests that allowed calls get the kernel's own answer.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -43,18 +43,18 @@ const PATHS: [&str; 33] = [
     "input",
 ];
 
-/// Those of them where nothing may be made.
+/// Those of them where nothing may be created.
 const OUTSIDE: [&str; 4] = ["/", "..", "/dev/null", "/proc/self/status"];
 
-/// What a descriptor is, then closed.
+/// Describes a descriptor, and closes it.
 pub(super) fn described(outcome: Result<i64, i32>) -> String {
     let Ok(fd) = outcome else { return said(outcome) };
     let number = usize::try_from(fd).expect("a descriptor");
-    // The lowest free number is always the same here: whoever leaks one shifts it.
+    // The lowest free number is always the same here, so a leaked descriptor shifts it.
     let next = call(libc::SYS_dup, &[0]).expect("a descriptor");
     let _ = call(libc::SYS_close, &[usize::try_from(next).expect("a descriptor")]);
     let lowest = if fd < next { "lowest" } else { "not the lowest" };
-    // An object that is held is opened anew, which cannot be said not to follow.
+    // A pinned object is opened anew, which cannot be done with `O_NOFOLLOW`.
     let flags =
         call(libc::SYS_fcntl, &[number, 3]).map(|flags| flags & !i64::from(libc::O_NOFOLLOW));
     let flags = said(flags);
@@ -174,12 +174,12 @@ fn openat2_with_every_resolve_flag() {
         for resolve in [0_u64, 1, 2, 4, 8, 16, 0x20, 0x40] {
             for flags in &flags {
                 if resolve == 0x20 && flags & libc::O_CREAT == 0 {
-                    // That depends on what the kernel remembers.
+                    // The result depends on the kernel's cache.
                     continue;
                 }
                 for path in paths {
                     if path.starts_with("/proc") && (resolve == 2 || flags & libc::O_EXCL != 0) {
-                        // There nothing may be made, and the kernel's `self` is who asks it.
+                        // Nothing may be created there, and the kernel's `self` is the process that asks.
                         continue;
                     }
                     for made in ["none", "d/e/beyond", "d/l"] {
@@ -416,7 +416,7 @@ fn files_are_watched() {
     });
 }
 
-/// The kernel takes a place for the descriptor first: what fails for want of one has made and emptied nothing.
+/// The kernel reserves the descriptor first. So a call that fails for lack of one has created and truncated nothing.
 #[test]
 fn a_full_table_is_full() {
     agree(|| {

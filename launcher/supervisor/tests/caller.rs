@@ -1,11 +1,11 @@
-//! What the supervisor makes belongs to the caller, whoever that has become.
+//! Tests that new files belong to the caller, whichever user it has become.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 
 use super::{HERE, address, agree, c, call, said};
 
-/// Makes one of everything, and tells whose it is.
+/// Creates one of each kind, and lists the owners.
 fn makes() -> String {
     let mut text = String::new();
     let create = usize::try_from(libc::O_CREAT | libc::O_WRONLY).expect("positive");
@@ -35,12 +35,12 @@ fn the_mask_is_the_callers() {
     }
 }
 
-/// Only root can become somebody else.
+/// Only root can become another user.
 pub(super) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Becomes somebody who owns nothing, and whom nobody without privileges may look into, by all ids at once.
+/// Changes all ids to a user who owns nothing, and whom only privileged processes may look into.
 pub(super) fn become_stranger() {
     call(libc::SYS_setgroups, &[0, 0]).expect("set");
     call(libc::SYS_setresgid, &[1234, 1234, 1234]).expect("set");
@@ -59,7 +59,7 @@ fn files_of_a_caller_that_became_another() {
         call(libc::SYS_setresuid, &[1234, 1234, 1234]).expect("set");
         call(libc::SYS_prctl, &[4, 1]).expect("dumpable");
         let mut text = makes();
-        // Root's.
+        // Files of root.
         let file = c("f");
         let _ = writeln!(text, "{}", said(call(libc::SYS_open, &[address(&file), 1])));
         let _ = writeln!(text, "{}", said(call(libc::SYS_chmod, &[address(&file), 0o600])));

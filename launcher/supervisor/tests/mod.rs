@@ -1,4 +1,4 @@
-//! The supervisor against the kernel: the same calls, made bare and trapped, on equal trees.
+//! Tests the supervisor against the kernel: the same calls, made bare and trapped, on equal trees.
 
 mod answers;
 mod caller;
@@ -41,15 +41,14 @@ struct Ground {
     grants: Vec<Grant>,
 }
 
-/// Has threads of this process answer.
+/// Answers on threads of this process.
 fn serve(supervisor: &Arc<Supervisor>, listener: OwnedFd) {
     let supervisor = Arc::clone(supervisor);
     std::thread::spawn(move || supervisor.serve(listener).expect("served"));
 }
 
 impl Ground {
-    /// Everything may be read, and everything below the tree done, but for what `rules` say of paths
-    /// in it.
+    /// Everything may be read, and everything below the tree is allowed, except as `rules` say for paths in it.
     fn new(rules: &[(&str, Capabilities)]) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("set");
@@ -116,12 +115,12 @@ impl Ground {
         .expect("an image")
     }
 
-    /// What `body` says in a child with the tree as its working directory, untouched.
+    /// The text of `body` in a child with the tree as its working directory, not confined.
     fn bare(&self, body: impl FnOnce() -> String) -> String {
         self.enter(&[], |_, _| {}, body)
     }
 
-    /// What `body` says when every call that can be trapped is; and what was refused.
+    /// The text of `body` when every call that can be trapped is, and the denials.
     fn trapped(&self, body: impl FnOnce() -> String) -> (String, Vec<Denial>) {
         self.trapped_counting(true, body)
     }
@@ -137,7 +136,7 @@ impl Ground {
         (text, denials(&record))
     }
 
-    /// As [`Self::trapped`], with something to do to the child meanwhile.
+    /// As [`Self::trapped`], and acts on the child meanwhile.
     fn trapped_while(&self, body: impl FnOnce() -> String, meanwhile: impl FnOnce(Pid)) -> String {
         let (_, supervisor) = self.supervisor(true);
         let meanwhile = |listener: OwnedFd, pid| {
@@ -172,10 +171,10 @@ impl Ground {
         text.replace(root.to_str().expect("text"), "@")
     }
 
-    /// What is in the tree: names, modes, sizes, targets.
+    /// Lists the tree: names, modes, sizes, targets.
     fn listing(&self) -> String {
         fn list(dir: &Path, depth: usize, to: &mut String) {
-            // Some tests make directories that nobody may read.
+            // Some tests create directories that nobody may read.
             let mut entries: Vec<_> = fs::read_dir(dir).into_iter().flatten().flatten().collect();
             entries.sort_by_key(fs::DirEntry::file_name);
             for entry in entries {
@@ -196,7 +195,7 @@ impl Ground {
     }
 }
 
-/// Makes the same calls bare and trapped on equal trees; both must say and leave the same.
+/// Makes the same calls bare and trapped on equal trees. The results and the trees must be the same.
 fn agree(body: impl Fn() -> String) {
     let (bare, confined) = (Ground::new(&[]), Ground::new(&[]));
     let expected = bare.bare(&body);
@@ -221,14 +220,14 @@ fn denials(record: &tempfile::NamedTempFile) -> Vec<Denial> {
     all
 }
 
-/// Denials, to be read: call, what was missing, path.
+/// Denials as text: call, missing rights, path.
 fn shown(denials: &[Denial]) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let line = |one: &Denial| format!("{} {}: {}", text(&one.call), one.missing, text(&one.path));
     denials.iter().map(line).collect()
 }
 
-/// There is nobody to ask.
+/// Asks nobody.
 fn nobody() -> Arc<Consent> {
     let about = About {
         interactive: false,
@@ -240,7 +239,7 @@ fn nobody() -> Arc<Consent> {
     Arc::new(Consent::new(about))
 }
 
-/// Of every call that can be trapped, but for those of which only what is refused is.
+/// Every call that can be trapped, except those that are only partly trapped.
 fn every_number() -> Vec<i64> {
     let partly = [libc::SYS_socket, libc::SYS_socketpair, libc::SYS_ioctl];
     let judged =
@@ -265,7 +264,7 @@ fn call(number: i64, arguments: &[usize]) -> Result<i64, i32> {
     trapped::call(number, all)
 }
 
-/// An outcome, as text.
+/// An outcome as text.
 fn said(outcome: Result<i64, i32>) -> String {
     match outcome {
         Ok(value) => value.to_string(),
@@ -273,7 +272,7 @@ fn said(outcome: Result<i64, i32>) -> String {
     }
 }
 
-/// Text as a file, for a child to find.
+/// Writes text to a file that a child can find.
 fn written(path: &Path, text: &str) {
     fs::write(path, text).expect("written");
 }

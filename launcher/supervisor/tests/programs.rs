@@ -1,4 +1,4 @@
-//! Programs: dynamic ones, scripts, and what may not run.
+//! Tests programs: dynamic ones, scripts, and those that may not run.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;

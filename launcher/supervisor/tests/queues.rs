@@ -1,4 +1,4 @@
-//! Message queues, by names that are judged as paths in `/dev/mqueue`.
+//! Tests message queues, whose names are judged as paths in `/dev/mqueue`.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{Ground, address, c, call, said, shown};
 
 const NEW: usize = (libc::O_CREAT | libc::O_EXCL | libc::O_RDWR).cast_unsigned() as usize;
 
-/// Makes, opens and removes a queue.
+/// Creates, opens and deletes a queue.
 fn use_queue(name: &str) -> String {
     let name = c(name);
     let attributes: [u64; 8] = [0, 2, 16, 0, 0, 0, 0, 0];
@@ -21,7 +21,7 @@ fn use_queue(name: &str) -> String {
         .join("\n")
 }
 
-/// Whether a new descriptor closes on exec, as one of a queue does.
+/// Whether a new descriptor closes on exec, as a queue's does.
 fn closing(queue: i64) -> i64 {
     let queue = usize::try_from(queue).expect("a descriptor");
     let flags = call(libc::SYS_fcntl, &[queue, 1]).expect("F_GETFD");
@@ -65,7 +65,7 @@ fn only_new_and_only_existing() {
     Ground::new(&[]).bare(|| said(call(libc::SYS_mq_unlink, &[address(&c(&name))])));
 }
 
-/// One record each, which names the call, what was missing, and the file that the queue would be.
+/// Each denial leaves one record that names the call, the missing right, and the queue's file.
 #[test]
 fn refused_and_told() {
     let (text, denials) = Ground::new(&[]).trapped(|| use_queue("jp-confine-none"));

@@ -1,4 +1,4 @@
-//! What the policy refuses is refused as by the preload library, and recorded.
+//! Tests that denied calls fail as with the preload library, and are recorded.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ fn open(path: &str, flags: i32) -> String {
 
 const NEW: i32 = libc::O_CREAT | libc::O_WRONLY;
 
-/// Refused with `EACCES`; each leaves one record that names the call, what was missing, and the path.
+/// Each is denied with `EACCES` and leaves one record that names the call, the missing right, and the path.
 #[test]
 fn every_capability() {
     let none = Capabilities::NONE;
@@ -101,7 +101,7 @@ fn only_new_and_only_existing() {
     assert_eq!(answers, [false, true, true, false], "{text}");
 }
 
-/// What belongs to other processes is not shown, whatever the policy says of `/proc`.
+/// Data of other processes stays hidden, whatever the policy grants in `/proc`.
 #[test]
 fn secrets_of_the_supervisor() {
     let mut ground = Ground::new(&[]);
@@ -117,7 +117,7 @@ fn secrets_of_the_supervisor() {
     assert!(text.lines().all(|line| line != "0"), "{text}");
 }
 
-/// The caller's own process is itself, by every name.
+/// The caller's own process is itself under every name.
 #[test]
 fn own_process() {
     let ground = Ground::new(&[]);
@@ -137,7 +137,7 @@ fn own_process() {
     assert_eq!(answers, [true, true, true, false, true], "{text} {:?}", shown(&denials));
 }
 
-/// However often a program is refused: what has no room is counted.
+/// However often a program is denied, denials that do not fit are counted.
 #[test]
 fn full_record() {
     let ground = Ground::new(&[]);
@@ -154,7 +154,7 @@ fn full_record() {
     assert_eq!((supervisor.unrecorded(), length), (3, FULL + 1));
 }
 
-/// Devices are refused as the kernel refuses them, and told of; the mark of overlay filesystems is none.
+/// Devices are denied as by the kernel, and reported. The whiteout of overlay filesystems is no device.
 #[test]
 fn devices() {
     let ground = Ground::new(&[]);
@@ -183,7 +183,7 @@ fn devices() {
     assert_eq!((denials.len(), told), (2, vec![true, true]), "{:?}", shown(&denials));
 }
 
-/// What nobody may do is told of like everything else that is refused.
+/// Calls that no program may make are reported like all other denials.
 #[test]
 fn refused_whole() {
     let ground = Ground::new(&[]);

@@ -1,4 +1,4 @@
-//! The resolver against the kernel, on trees made at random.
+//! Tests the resolver against the kernel, on random trees.
 
 use std::fmt::Write as _;
 use std::fs::Permissions;
@@ -9,7 +9,7 @@ use super::answers::described;
 use super::caller::{become_stranger, is_root};
 use super::{Ground, HERE, address, agree, c, call, said};
 
-/// The same numbers every time (`splitmix64`).
+/// Reproducible random numbers (`splitmix64`).
 struct Random(u64);
 
 impl Random {
@@ -70,7 +70,7 @@ fn paths_lead_where_the_kernel_goes() {
     assert_kernels_way(|| {});
 }
 
-/// Nobody but itself is shown any more what `/proc` has of it.
+/// Only the process itself can still see its entries in `/proc`.
 #[test]
 fn paths_lead_a_caller_that_became_another_the_same_way() {
     if is_root() {
@@ -78,7 +78,7 @@ fn paths_lead_a_caller_that_became_another_the_same_way() {
     }
 }
 
-/// The paths must lead where they do bare, after the caller did what `first` does.
+/// The paths must lead to the same objects as bare, after the caller ran `first`.
 fn assert_kernels_way(first: impl Fn()) {
     let flags: [i32; 4] = [
         libc::O_RDONLY | libc::O_NONBLOCK,
@@ -120,7 +120,7 @@ fn assert_kernels_way(first: impl Fn()) {
         let (bare, trapped) = (Ground::new(&[]), Ground::new(&[]));
         let expected = bare.bare(walk(&bare));
         let (answers, denials) = trapped.trapped(walk(&trapped));
-        // Above the tree nothing may be written.
+        // Nothing may be written above the tree.
         let refused = |line: &&str| line.contains("code: 13,");
         for (expected, answer) in expected.lines().zip(answers.lines()) {
             if !refused(&answer) {
@@ -138,13 +138,13 @@ fn assert_kernels_way(first: impl Fn()) {
     }
 }
 
-/// What is another mount to the kernel depends on whether it has met the root on the way.
+/// The kernel only recognises another mount if it has met the root on the way.
 #[test]
 fn absolute_links_with_every_resolve_flag() {
     agree(by_absolute_links);
 }
 
-/// Opens by absolute links, and by paths that are so themselves.
+/// Opens through absolute links, and by absolute paths.
 pub(super) fn by_absolute_links() -> String {
     let mut text = String::new();
     let root = std::env::current_dir().expect("there");

@@ -1,4 +1,4 @@
-//! Unix sockets by path, and addresses that name no file.
+//! Tests unix sockets by path, and addresses that name no file.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! What a trapped call costs; `cargo test --release -- --ignored speed --nocapture`.
+//! Measures the cost of a trapped call. Run with `cargo test --release -- --ignored speed --nocapture`.
 
 use std::time::Instant;
 

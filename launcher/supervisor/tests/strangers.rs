@@ -1,4 +1,4 @@
-//! A caller that became another user without executing anything: `/proc` shows it to itself alone.
+//! Tests a caller that became another user without executing anything. Only itself can see its entries in `/proc`.
 
 use std::fmt::Write as _;
 use std::os::fd::AsRawFd as _;
@@ -9,7 +9,7 @@ use super::programs::{run, script};
 use super::resolve::by_absolute_links;
 use super::{HERE, address, agree, c, call, said};
 
-/// As [`agree`], of calls by such a caller in a directory where everybody may do everything.
+/// As [`agree`], for calls by such a caller in a directory where everybody may do everything.
 fn agree_with_stranger(body: impl Fn() -> String) {
     if !is_root() {
         return;
@@ -25,7 +25,7 @@ fn agree_with_stranger(body: impl Fn() -> String) {
     });
 }
 
-/// Does what is done with names, to some in this directory.
+/// Uses names in this directory in many ways.
 fn work_in(directory: &str) -> String {
     let names = ["new", "sub", "other", "third", "socket"];
     let paths = names.map(|name| format!("{directory}/{name}"));
@@ -81,7 +81,7 @@ fn paths_by_absolute_links_and_the_names_of_itself() {
             format!("/proc/self/fd/{fd}"),
             format!("/proc/{own}/fd/{fd}"),
             format!("/dev/fd/{fd}"),
-            // Of others it sees no more than before.
+            // It sees no more of other processes than before.
             "/proc/1/cwd/tmp".to_owned(),
         ]
         .map(|directory| work_in(&directory))

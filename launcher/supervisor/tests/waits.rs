@@ -1,4 +1,4 @@
-//! Calls that wait for others, and callers that do not wait any longer.
+//! Tests calls that wait for others, and callers that stop waiting.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{Ground, address, agree, c, call, said};
 const READ: usize = 0;
 const WRITE: usize = 1;
 
-/// Of `linux/fcntl.h` and `asm-generic/fcntl.h`.
+/// From `linux/fcntl.h` and `asm-generic/fcntl.h`.
 const F_SETSIG: usize = 10;
 const F_SETLEASE: usize = 1024;
 
@@ -37,7 +37,7 @@ fn a_fifo_without_waiting() {
     });
 }
 
-/// Many that wait do not keep others from being answered.
+/// Many waiting calls do not keep others from being answered.
 #[test]
 fn one_waiter_stalls_no_other() {
     let ground = Ground::new(&[]);
@@ -62,7 +62,7 @@ fn one_waiter_stalls_no_other() {
     assert_eq!(text, "0 20");
 }
 
-/// A signal gets through to who waits, and the call is begun again or not as the handler says.
+/// A signal reaches a waiting caller. The handler's flags decide whether the call begins again.
 #[test]
 fn signals_interrupt() {
     for restart in [false, true] {
@@ -87,7 +87,7 @@ fn signals_interrupt() {
     }
 }
 
-/// A file on which somebody has a lease (`fcntl(2)`) is waited for like what else waits.
+/// Waiting for a lease on a file (`fcntl(2)`) can be interrupted like any other wait.
 #[test]
 fn signals_interrupt_who_waits_for_a_lease() {
     let ground = Ground::new(&[]);
@@ -102,7 +102,7 @@ fn signals_interrupt_who_waits_for_a_lease() {
                 &arguments.map(|one: i64| usize::try_from(one).expect("positive")),
             )
         };
-        // Nobody is ended by the signal that says that somebody waits.
+        // The signal that announces a waiting call must not end the process.
         let leased = control(F_SETSIG, libc::SIGWINCH).and(control(F_SETLEASE, libc::F_WRLCK));
         crate::sys::trapped::alarm_in(Duration::from_millis(100));
         let opened = call(libc::SYS_open, &[address(&file), flags]).map(|_| 0);
@@ -116,7 +116,7 @@ fn signals_interrupt_who_waits_for_a_lease() {
     assert_eq!(text, format!("0 {interrupted} {interrupted}"));
 }
 
-/// Who waits may be killed.
+/// A waiting caller may be killed.
 #[test]
 fn a_killed_waiter_is_gone() {
     let ground = Ground::new(&[]);
@@ -135,7 +135,7 @@ fn a_killed_waiter_is_gone() {
     assert_eq!(text, "");
 }
 
-/// With a storm of signals a name is still made once.
+/// During a storm of signals a name is still created only once.
 #[test]
 fn signals_make_no_false_answers() {
     let ground = Ground::new(&[]);
@@ -161,7 +161,7 @@ fn signals_make_no_false_answers() {
     assert_eq!(text, "0");
 }
 
-/// Callers that are killed in the middle of calls leave a supervisor that answers others.
+/// Even after callers are killed in the middle of calls, the supervisor answers others.
 #[test]
 fn killed_callers() {
     let ground = Ground::new(&[]);
@@ -178,7 +178,7 @@ fn killed_callers() {
     assert_eq!(text, "0");
 }
 
-/// Whoever rewrites the path meanwhile gets one of both, judged.
+/// If the path changes meanwhile, the caller gets one of the two files, judged.
 #[test]
 fn a_path_that_changes_meanwhile() {
     use jp_confine_policy::Capabilities;
@@ -278,7 +278,7 @@ fn the_controlling_terminal() {
     });
 }
 
-/// Whoever does not own `/dev/tty` is told so (`O_NOATIME`, `open(2)`), be there a terminal or none.
+/// A caller that does not own `/dev/tty` gets that error first (`O_NOATIME`, `open(2)`), with or without a terminal.
 #[test]
 fn another_s_device() {
     agree(|| {

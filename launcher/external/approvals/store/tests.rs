@@ -1,4 +1,4 @@
-//! What the file of approvals holds, whoever wrote it.
+//! Tests the content of the approvals file, whichever process wrote it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// A workspace and a home for data, both in a directory of their own.
+/// A workspace and a data directory in a temporary directory.
 struct Place {
     context: Context,
     workspace: Workspace,
@@ -27,7 +27,7 @@ impl Place {
         Store::open(&self.context, &self.workspace)
     }
 
-    /// The place of the file.
+    /// The path of the file.
     fn file(&self) -> PathBuf {
         self.workspace.data_dir(&self.context).expect("a home for data").join(FILE)
     }
@@ -283,7 +283,7 @@ fn what_others_changed_meanwhile_stays() {
     assert_eq!(place.kept(), "theirs=/t mine=/m");
 }
 
-/// What is known to others already is taken back, but not what they made of it.
+/// Published changes are withdrawn, except those that others have changed.
 #[test]
 fn what_is_published_stays_where_it_is_saved() {
     let place = Place::new();
@@ -306,7 +306,8 @@ fn what_is_published_stays_where_it_is_saved() {
     assert_eq!(place.kept(), "fork=/a new=/n");
 }
 
-/// Whoever of two made the directories, and is the first to be known and to go: they are those of the other, too.
+/// The directories belong to both links. It does not matter which of them created the directories, is known first, or
+/// goes first.
 #[test]
 fn directories_are_those_of_all_links_in_them() {
     let mounted = |store: &mut Store, name: &str, made| {
@@ -329,7 +330,7 @@ fn directories_are_those_of_all_links_in_them() {
             assert_eq!(made(&place.open()).iter().sum::<usize>(), 2, "{of_a} {of_b}");
         }
     }
-    // Those of nobody are nobody's.
+    // Directories that were not created for links belong to none.
     let place = Place::new();
     place.approve("d/a", "/t");
     let mut store = place.open();
@@ -359,7 +360,7 @@ fn without_a_home_nothing_is_kept() {
     assert!(store.save().is_err());
 }
 
-/// Two workspaces whose folders are called alike do not share what was approved.
+/// Two workspaces with the same directory name do not share approvals.
 #[test]
 fn approvals_are_of_one_workspace() {
     let place = Place::new();
@@ -375,7 +376,7 @@ fn approvals_are_of_one_workspace() {
     assert!(fs::read_to_string(aside).expect("kept aside").contains("/other\""));
 }
 
-/// What is approved of the one kind is not of the other, whatever it is called.
+/// An approval of one kind never counts for the other, whatever its name.
 #[test]
 fn mounts_and_patterns_have_names_of_their_own() {
     let (place, name) = (Place::new(), "read_paths /a/**");
@@ -389,7 +390,7 @@ fn mounts_and_patterns_have_names_of_their_own() {
     assert_eq!(place.open().look(Kind::Pattern, name, Path::new("/a")), Approval::Approved);
 }
 
-/// As files had them once: together.
+/// Old files store both kinds together.
 #[test]
 fn patterns_among_mounts_are_patterns() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Sandboxes that programs make for themselves.
+//! Tests sandboxes that programs build for themselves.
 
 use super::*;
 

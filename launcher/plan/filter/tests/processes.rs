@@ -1,4 +1,4 @@
-//! What is done to processes by their numbers.
+//! Tests calls on processes by number.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn other_processes_are_reached_where_landlock_keeps_those_outside_apart() {
     }
 }
 
-/// In a user namespace of its own whoever makes the others may.
+/// In a new user namespace the caller may create the others.
 #[test]
 fn namespaces_that_take_a_capability_are_told_of_where_it_is_withheld() {
     let with = assemble(NOTHING, Some(COOKIE), Sockets::All);
@@ -48,7 +48,7 @@ fn limits_of_others_are_judged_where_they_are_set() {
     );
 }
 
-/// A crash writes a file that no call asks for.
+/// A crash writes a file without any call.
 #[test]
 fn the_limit_of_core_files_stays() {
     let with = assemble(Traps { cores: true, ..NOTHING }, Some(COOKIE), Sockets::All);
@@ -87,7 +87,7 @@ fn who_runs_first_is_judged_where_it_is_about_others() {
     assert_eq!(call(libc::SYS_perf_event_open, 1, 0), NOTIFY, "it may be of a control group");
 }
 
-/// The supervisor needs to read what they ask.
+/// The supervisor must be able to read their arguments.
 #[test]
 fn processes_are_told_that_their_memory_is_hidden_where_it_must_not_be() {
     let call = |filter: &[sock_filter], what: i32, value: u64| {
