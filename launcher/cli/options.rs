@@ -130,8 +130,8 @@ impl Options {
         self.no_net || self.isolated
     }
 
-    /// Merges the options before the subcommand's name with the `later` ones after it. Lists are joined in order. Of two
-    /// single values the later counts.
+    /// Merges the options before the subcommand's name with the `later` ones after it. Lists are joined in order.
+    /// Of two single values the later counts.
     pub(super) fn then(mut self, later: Self) -> Self {
         self.policies.extend(later.policies);
         self.read.extend(later.read);

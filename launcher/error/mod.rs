@@ -58,7 +58,7 @@ impl Failure {
         Self::Own { message: message.into(), advice: Some(advice.into()) }
     }
 
-    /// Puts `named` before the message, to say which of several items failed. An error in a file names the file already.
+    /// Puts `named` before the message, to say which of several items failed. An error in a file already names it.
     pub(crate) fn of(self, named: &str) -> Self {
         match self {
             Self::Own { message, advice } => {
