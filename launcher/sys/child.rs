@@ -20,8 +20,8 @@ use super::signals::Inherited;
 /// Runs files whose format the kernel does not know (`exec(3)`, ENOEXEC).
 const SHELL: &CStr = c"/bin/sh";
 
-/// Capabilities that no program gets. All but the last reveal memory of other processes or of the kernel in ways that
-/// neither a path rule nor Landlock stops.
+/// Capabilities that are withheld from root's programs if Landlock bounds them. All but the last reveal memory of other
+/// processes or of the kernel in ways that neither a path rule nor Landlock stops.
 ///
 /// - `CAP_SYS_RAWIO`: all memory, by `/proc/kcore` (`proc_pid_kcore(5)`).
 /// - `CAP_PERFMON`, or `CAP_SYS_ADMIN` in its stead: the environment and the maps of every process, even one that the

@@ -31,8 +31,8 @@ impl Listener {
     }
 }
 
-/// Confines the calling thread, and all that it starts, to `filter` for good. Returns the listener's descriptor, or zero
-/// if none is wanted. The thread must have given up new privileges or be privileged.
+/// Confines the calling thread, and all that it starts, to `filter` for good. Returns the listener's descriptor, or
+/// zero if none is wanted. The thread must have given up new privileges or be privileged.
 ///
 /// It makes system calls only, so it may run between `vfork` and exec.
 pub(crate) fn install(filter: &[sock_filter], listener: Listener) -> Result<RawFd, Errno> {
@@ -58,8 +58,8 @@ pub(crate) fn knows_listener() -> bool {
     set_filter(Listener::Wanted.flags(), ptr::null()) == Err(Errno::FAULT)
 }
 
-/// Installs `filter` in a child process, which then makes the system call `then` with one argument. Returns the errno of
-/// the step that failed, or zero.
+/// Installs `filter` in a child process, which then makes the system call `then` with one argument. Returns the errno
+/// of the step that failed, or zero.
 ///
 /// # Errors
 /// If no child can be created.

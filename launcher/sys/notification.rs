@@ -129,8 +129,9 @@ impl Listener {
         self.control(libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut response).map(drop)
     }
 
-    /// Puts the file into the caller's table, closes it here, and then answers. If the caller writes a program and starts
-    /// it, no other process may have it open for writing (`ETXTBSY`). Until the answer, only death ends the caller's call.
+    /// Puts the file into the caller's table, closes it here, and then answers. If the caller writes a program and
+    /// starts it, no other process may have it open for writing (`ETXTBSY`). Until the answer, only the caller's death
+    /// ends its call.
     fn send_descriptor(&self, id: u64, file: OwnedFd, closes: bool) -> Result<(), Errno> {
         let number = self.add_descriptor(id, &file, closes)?;
         drop(file);

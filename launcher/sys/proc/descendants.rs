@@ -76,8 +76,8 @@ pub(crate) fn processes() -> impl Iterator<Item = (i32, String)> {
     })
 }
 
-/// The status of a process (`proc_pid_stat(5)`), read from its directory. A process chooses its name, which may hold any
-/// byte.
+/// The status of a process (`proc_pid_stat(5)`), read from its directory. A process chooses its name, which may hold
+/// any byte.
 pub(crate) fn status_of(process: &Path) -> Option<String> {
     let status = fs::read(process.join("stat")).ok()?;
     Some(String::from_utf8_lossy(&status).into_owned())

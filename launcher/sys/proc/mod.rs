@@ -108,7 +108,7 @@ impl Proc {
     /// Reads one of the files about a thread.
     ///
     /// # Errors
-    /// `EACCES` if it cannot be read. `EMFILE`, `ENFILE` or `ENOMEM` if this process lacks descriptors or memory for it.
+    /// `EACCES` if it cannot be read. `EMFILE`, `ENFILE` or `ENOMEM` if this process lacks descriptors or memory.
     pub(crate) fn text(&self, tid: impl Display, name: &str) -> Result<String, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file =
@@ -155,8 +155,8 @@ impl Proc {
         Ok(numbers)
     }
 
-    /// Whether a thread is in the supervisor's IPC namespace, so that names of queues mean the same. A kernel may have no
-    /// IPC namespaces.
+    /// Whether a thread is in the supervisor's IPC namespace, so that names of queues mean the same. A kernel may have
+    /// no IPC namespaces.
     pub(crate) fn is_own_ipc_namespace(&self, tid: i32) -> bool {
         namespace(&self.all, &tid.to_string(), "ipc").ok() == self.ipc_namespace
     }
@@ -229,8 +229,8 @@ pub(crate) fn is_of_this_run(proc: &Proc, pid: &[u8]) -> bool {
 /// The working directory of the calling thread, for calls that take a directory beside an absolute path.
 pub(crate) const HERE: BorrowedFd<'static> = CWD;
 
-/// The error for a caller whose file in `/proc` could not be opened. If this process lacks descriptors or memory, its own
-/// error stays, since that is no denial.
+/// The error for a caller whose file in `/proc` could not be opened. If this process lacks descriptors or memory, its
+/// own error stays, since that is no denial.
 pub(crate) const fn unreadable(why: Errno) -> Errno {
     match why {
         Errno::MFILE | Errno::NFILE | Errno::NOMEM => why,

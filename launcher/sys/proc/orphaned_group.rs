@@ -1,8 +1,8 @@
 //! Ends stopped jobs whose shell is gone. Used by the supervisor.
 //!
-//! If a process group becomes orphaned, the kernel ends its stopped processes, since no process is left to continue them
-//! (`setpgid(2)`). To the kernel, a run's group is not orphaned: the supervisor, in a group of its own, is the parent of
-//! the program and the child of the front. So the supervisor does what the kernel would do.
+//! If a process group becomes orphaned, the kernel ends its stopped processes, since no process is left to continue
+//! them (`setpgid(2)`). To the kernel, a run's group is not orphaned: the supervisor, in a group of its own, is the
+//! parent of the program and the child of the front. So the supervisor does what the kernel would do.
 
 use std::collections::HashMap;
 
