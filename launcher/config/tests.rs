@@ -1,4 +1,4 @@
-//! What a wrong file is told, word for word, and what a right one means.
+//! Tests the messages for wrong files, word for word, and the meaning of right ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -221,7 +221,7 @@ error: not a pattern of paths
     }
 }
 
-/// It would leave out less than it reads.
+/// It would leave out less than it seems to.
 #[test]
 fn stars_in_what_a_profile_leaves_out() {
     let text =
