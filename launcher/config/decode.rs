@@ -24,7 +24,7 @@ use crate::error::source::Source;
 /// Result of decoding one part of a file.
 pub(super) type Decoded<T> = Result<T, Box<Diagnostic>>;
 
-/// Who may have written a file (spec §18).
+/// The possible author of a file (spec §18).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// The user. The file may define profiles, which grant absolute paths.

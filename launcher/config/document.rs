@@ -1,5 +1,5 @@
 //! Parses TOML and JSON into one kind of tree. Each value has its place in the text, so that errors can point at it.
-//! Used by `decode`.
+//! Used by `decode`, `edit` and `learn`.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -408,7 +408,7 @@ fn a_tool_adds_its_rules_only_when_named() {
     };
     assert_eq!(message, "no policy file has [tools.edti]");
     assert_eq!(advice.as_deref(), Some("did you mean `edit`?"));
-    // What several layers have is one tool.
+    // A tool that several layers define counts once.
     place.write("config/jp-confine/config.toml", "[tools.edit]\n[tools.build]\n");
     let mut layers = place.load(&[]).expect("good layers");
     let Err(Failure::Own { advice, .. }) = layers.declared(Some("nope")) else {

@@ -26,13 +26,13 @@ impl Diagnostic {
         Self { title: title.into(), source: Rc::clone(source), span, label: None, help: None }
     }
 
-    /// The words beside the underlined bytes.
+    /// Adds text beside the underlined bytes.
     pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// What to write instead.
+    /// Adds a suggestion of what to write instead.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self

@@ -19,9 +19,9 @@ pub(crate) enum Failure {
     Configuration(Box<Diagnostic>),
     /// Any other failure of jp-confine itself: no workspace, no image, no shim …
     Own {
-        /// What went wrong.
+        /// The problem.
         message: String,
-        /// What to do about it.
+        /// The suggestion.
         advice: Option<String>,
     },
     /// The program exists, but may not or cannot be run under confinement.

@@ -1,4 +1,4 @@
-//! Writes the commands of suggestions as they must be typed in the current directory. Used by `advice` and `approvals`.
+//! Writes the commands that messages suggest, as they must be typed in the current directory.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};

@@ -69,8 +69,8 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 /// The workspace that `named` (`-C`) or the working directory selects.
 ///
 /// Without `-C`, it is the nearest directory upwards that holds `jp-confine.toml` or `.git`, else the working
-/// directory. But a program of a run could have created such a mark below a policy file, so that the next run is held
-/// to no policy, or to one that the program wrote. So these rules apply, too (`docs/decisions/0033`):
+/// directory. But a program of a run could have created such a mark below a policy file. The next run would then follow
+/// no policy, or one that the program wrote. So these rules apply, too (`docs/decisions/0033`):
 ///
 /// - If there are policy files upwards, the farthest directory with one is the workspace.
 /// - A nearer policy file is an error, until `-C` names the workspace.

@@ -1,5 +1,5 @@
 //! Finds the marks of workspaces, and tells which ones a stranger may have created. A program of one run must not
-//! choose the policy of the next. Used by `workspace`.
+//! choose the policy of the next.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;

@@ -12,9 +12,14 @@ use crate::record::lost_records::Gap;
 /// Most denials that are told apart. The rest is only counted.
 const DISTINCT: usize = 10_000;
 
-/// Two denials with the same key are equal. It includes the arguments of a command, the other path of a call that names
-/// two, the name of a call that is always denied, and a spelling that a restraint may be about. It leaves out the
-/// number in a path like `/proc/PID/stat`: a program that looks at all processes wants one thing.
+/// Two denials with the same key are equal. The last part depends on the denial:
+///
+/// - of a command: its arguments;
+/// - of a call that names two paths: the other path;
+/// - of a call that every policy denies: its name;
+/// - of a restraint: the spelling that it may be about.
+///
+/// Paths like `/proc/PID/stat` count without the number: a program that looks at all processes wants one thing.
 type Key = (u8, Reason, Option<Restraint>, Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// Calls that set times. `touch` makes one before or after its open, whether that succeeds or not.

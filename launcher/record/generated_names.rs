@@ -1,4 +1,5 @@
-//! Recognises names that programs generate, so that the next run has others. Used by `learn` and `advice`.
+//! Recognises names that programs generate, so that the next run has others. Used by `learn`, `advice` and the
+//! supervisor.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;

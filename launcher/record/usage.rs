@@ -37,7 +37,7 @@ pub(crate) enum How {
     Exchanged,
     /// It would have deleted an object that stayed, or moved it to the other path. No rule is for that.
     Kept,
-    /// It made the other path a hard link to the path.
+    /// It created the other path as a hard link to the path.
     Linked,
     /// It connected to a host, which stands in place of the path in the form of `--net`.
     Connected,

@@ -1,5 +1,6 @@
-//! Reads and changes the identity that a thread acts under: ids, groups, capabilities, umask. Used by the supervisor.
-//! Linux keeps them for each thread. libc's functions change them for the whole process, so they are not used here.
+//! Reads and changes the identity that a thread acts under: ids, groups, capabilities, umask. Used by the supervisor
+//! and its prompts. Linux keeps them for each thread. libc's functions change them for the whole process, so they are
+//! not used here.
 
 use std::io;
 use std::os::fd::AsRawFd as _;

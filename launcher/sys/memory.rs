@@ -1,4 +1,5 @@
-//! Copies memory of confined threads, and maps the page that the run shares. Used by the supervisor.
+//! Copies memory of confined threads, and maps the page that the run shares. Used by the supervisor and
+//! `host::machine`.
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -28,7 +28,7 @@ pub(crate) enum About {
 pub(crate) struct RefusedCall {
     pub(crate) number: c_long,
     pub(crate) name: &'static str,
-    /// What it would do. The report's suggestion depends on it.
+    /// Its effect. The report's suggestion depends on it.
     pub(super) effect: Effect,
     pub(crate) about: About,
 }
@@ -90,7 +90,7 @@ pub(crate) fn of_number(number: i64) -> Option<&'static RefusedCall> {
     REFUSED.iter().find(|call| call.number == number)
 }
 
-/// What a call would do.
+/// The effect that a call would have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Create a device.
@@ -116,7 +116,7 @@ pub(crate) enum Effect {
 }
 
 impl Effect {
-    /// What `call` would do. A call that is not listed counts as one that goes around paths.
+    /// The effect of `call`. A call that is not listed counts as one that goes around paths.
     pub(crate) fn of(call: &[u8]) -> Self {
         if let Some(listed) = REFUSED.iter().find(|listed| listed.name.as_bytes() == call) {
             return listed.effect;

@@ -120,9 +120,8 @@ pub(crate) fn is_unclear(character: char) -> bool {
     is_disruptive(character) || is_blank && character != ' '
 }
 
-/// Whether the character does more than show a glyph: control characters, line separators, characters that are not
-/// shown, and those that reverse the direction of text (Unicode TR 36; `Default_Ignorable_Code_Point` of the Unicode
-/// Character Database).
+/// Whether the character does more than show a glyph. It is a control character or a line separator, is not shown, or
+/// reverses the direction of text (Unicode TR 36, `Default_Ignorable_Code_Point` of the Unicode Character Database).
 pub(crate) fn is_disruptive(character: char) -> bool {
     character.is_control()
         || matches!(

@@ -1,4 +1,4 @@
-//! Writes rules as text for policy files. Used by suggestions and `learn`.
+//! Writes rules as text for policy files. Used by suggestions, reports and `learn`.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Probes the kernel for the features that confinement uses. Used by the planner and `doctor`.
+//! Probes the kernel for the features that confinement uses. Used by `plan`, `launch` and `doctor`.
 
 mod disabled;
 mod required;

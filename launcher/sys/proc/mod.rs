@@ -1,4 +1,4 @@
-//! Opens `/proc` once, and reads about processes and threads in it. Used by the supervisor.
+//! Opens `/proc` once, and reads about processes and threads in it. Used by the supervisor and its prompts.
 
 pub(crate) mod descendants;
 pub(crate) mod limits;
