@@ -153,7 +153,7 @@ mod tests {
             // The first `=` separates. Any other belongs to the path.
             ("fork=/a=b", "|fork|/a=b|ro"),
             ("t:a=b:c=/p:rw", "t|a|b:c=/p|rw"),
-            // One mode at the end; anything else is path.
+            // Only one mode is read, at the end. The rest is path.
             ("fork=/p:ro:rw", "WritableByAll"),
             ("t:fork=/p:ro:rw", "t|fork|/p:ro|rw"),
             ("fork=/p:rw:ro", "|fork|/p:rw|ro"),

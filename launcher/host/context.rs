@@ -1,4 +1,4 @@
-//! Captures the environment of this process once. No module further in reads it.
+//! Captures the environment of this process once. Further in, only `TERM` and `NO_COLOR` are read, for the terminal.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

@@ -16,8 +16,8 @@ const DISTINCT: usize = 10_000;
 ///
 /// - of a command: its arguments;
 /// - of a call that names two paths: the other path;
-/// - of a call that every policy denies: its name;
-/// - of a restraint: the spelling that it may be about.
+/// - of a call that is denied for what it does: its name;
+/// - of a path that a restraint is about: its spelling.
 ///
 /// Paths like `/proc/PID/stat` count without the number: a program that looks at all processes wants one thing.
 type Key = (u8, Reason, Option<Restraint>, Vec<u8>, Vec<u8>, Vec<u8>);

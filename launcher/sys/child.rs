@@ -153,8 +153,8 @@ impl Program<'_> {
     }
 }
 
-/// Waits while `child` borrows this process's memory. They also share this thread's data, such as `errno`, so the calls
-/// here do not set it.
+/// Waits while `child` borrows this process's memory. They also share this thread's data, such as `errno`, so no call
+/// here sets `errno`.
 fn wait_while(borrows: &AtomicU32, child: Pid, stopped: &mut dyn FnMut(Pid, i32)) {
     while borrows.load(Ordering::Acquire) != 0 {
         // The loop checks again, whatever ended the wait.

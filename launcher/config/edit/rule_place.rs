@@ -179,7 +179,7 @@ impl RulePlace {
         headers().or_else(|| item(list)).or_else(|| merged.and_then(item))
     }
 
-    /// Whether a rule below this header may stand at the end of the file.
+    /// Whether a rule below this header can be added at the end of the file.
     fn takes(&self, form: &Form) -> bool {
         let text = format!("{}\n{}", self.source.text, self.tried().written(form));
         let source = Rc::new(Source::new(&self.source.name, text));

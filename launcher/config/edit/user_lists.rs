@@ -45,7 +45,7 @@ impl OwnList {
         self.table.strip_prefix(Self::PROFILES)
     }
 
-    /// Whether the other is to be begun in the same table.
+    /// Whether both lists have to be started in the same table.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         let place = |it: &Self| (it.file.clone(), it.table.clone(), it.begun);
         self.begun != Begun::List && place(self) == place(other)

@@ -1,6 +1,6 @@
 //! Protects callers from symlinks and files that other users left in shared directories (`fs.protected_*`,
-//! `proc_sys_fs(5)`). The kernel does this only when it resolves a path itself, not for pinned objects. Used by the
-//! supervisor.
+//! `proc_sys_fs(5)`). The kernel does this by the directory that they are in, but only when it resolves a path itself,
+//! not for pinned objects. Used by the supervisor.
 
 use jp_confine_policy::planted::Left;
 use rustix::fs::{FileType, Stat};
