@@ -1,4 +1,4 @@
-//! What a command line asks for.
+//! Defines the commands that a command line can ask for.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use jp_confine_policy::Capability;
 use serde_json::Value;
 
-/// What was asked for.
+/// The command that was asked for.
 #[derive(Debug)]
 pub(crate) enum Command {
     /// Run a program: its name as typed, and its arguments.
@@ -19,7 +19,7 @@ pub(crate) enum Command {
     Authorize(Request),
     /// `explain`.
     Explain { path: OsString, json: bool },
-    /// `explain` of something else than a path.
+    /// `explain` of something other than a path.
     ExplainBeyond { topic: Beyond, targets: Vec<OsString>, json: bool },
     /// `compile`.
     Compile,
@@ -43,7 +43,7 @@ pub(crate) enum Command {
     Completions { shell: Shell },
 }
 
-/// What is to be done with approvals; names are rule paths as typed.
+/// A subcommand of `approvals`. Names are rule paths as typed.
 #[derive(Debug)]
 pub(crate) enum Approvals {
     /// `approvals list`.
@@ -54,7 +54,7 @@ pub(crate) enum Approvals {
     Revoke { name: String },
 }
 
-/// What can be asked about.
+/// A subject that `check` can be asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Topic {
     /// A capability on paths.
@@ -63,7 +63,7 @@ pub(crate) enum Topic {
     Beyond(Beyond),
 }
 
-/// What can be asked about beside paths.
+/// A subject other than paths that `check` and `explain` can be asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beyond {
     /// Hosts, by URL.
@@ -77,7 +77,7 @@ pub(crate) enum Beyond {
 impl Beyond {
     pub(super) const ALL: [Self; 3] = [Self::Net, Self::Env, Self::Command];
 
-    /// As it is typed.
+    /// The word that is typed for it.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Net => "net",
@@ -91,18 +91,18 @@ impl Beyond {
     }
 }
 
-/// What `authorize` is asked.
+/// The request to `authorize`.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) access: Access,
     pub(crate) paths: Vec<OsString>,
-    /// Folders beside the workspace.
+    /// Directories beside the workspace.
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) source: Option<String>,
     pub(crate) json: bool,
 }
 
-/// What a tool wants to do with a path (spec §15).
+/// The access to a path that a tool wants (spec §15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Access {
     /// Read a file, list a directory
@@ -111,7 +111,7 @@ pub(crate) enum Access {
     Write,
 }
 
-// What becomes of what `learn` has learned.
+// The options of `learn`: where its results go.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Lesson {
     /// Where the policy goes, as TOML; `-` for standard output, and then what the program writes
@@ -126,7 +126,7 @@ pub(crate) struct Lesson {
     pub(crate) html: Option<PathBuf>,
 }
 
-// What a tool is told that it is called to do.
+// The options of `vfs`: the call that a tool gets, and its limits.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Call {
     /// What the tool is to do, a JSON value [default: {}]

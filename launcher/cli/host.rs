@@ -1,4 +1,4 @@
-//! What is typed about hosts: `--net [SCHEME://]HOST[:PORT]` and `--resolve NAME=ADDRESS`.
+//! Parses the options about hosts: `--net [SCHEME://]HOST[:PORT]` and `--resolve NAME=ADDRESS`.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use jp_confine_policy::net::{self, Host, Net, NetRule};
 
 use crate::cli::host;
 
-/// An address that a name has, whatever the system says.
+/// The address of a host name, which overrides the system's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Resolution {
     /// In ASCII and lower case.
@@ -16,10 +16,10 @@ pub(crate) struct Resolution {
     pub(crate) address: IpAddr,
 }
 
-/// Reads the word of `--net`: a rule that allows.
+/// Reads a value of `--net` as a rule that allows.
 ///
 /// # Errors
-/// What is wrong with it, and how to say it.
+/// A message that says what is wrong or what to write.
 pub(crate) fn rule(word: &str) -> Result<NetRule, String> {
     let (scheme, rest) =
         word.split_once("://").map_or((None, word), |(scheme, rest)| (Some(scheme), rest));
@@ -48,10 +48,10 @@ pub(crate) fn rule(word: &str) -> Result<NetRule, String> {
     Ok(rule)
 }
 
-/// Reads the word of `--resolve`.
+/// Reads a value of `--resolve`.
 ///
 /// # Errors
-/// What is wrong with it, and how to say it.
+/// A message that says what to write.
 pub(crate) fn resolution(word: &str) -> Result<Resolution, String> {
     let wrong = || "write NAME=ADDRESS, a host name and the address that it has".to_owned();
     let (name, address) = word.split_once('=').ok_or_else(wrong)?;
@@ -78,7 +78,7 @@ pub(crate) struct HostOptions {
 }
 
 impl HostOptions {
-    /// These, and then those that came later.
+    /// These options, followed by the `later` ones.
     pub(crate) fn then(mut self, later: Self) -> Self {
         self.net.extend(later.net);
         self.resolve.extend(later.resolve);

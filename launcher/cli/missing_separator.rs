@@ -1,4 +1,4 @@
-//! What a person meant who left out the dashes before the program.
+//! Adds a tip to the usage error of a person who left out `--` before the program.
 
 use clap::Error;
 use clap::builder::StyledStr;
@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::text::quote;
 
-/// The error, with the way out if it is about a word where a program might have been meant.
+/// The error, with a tip if it is about a word that might have been meant as a program.
 pub(super) fn tipped(mut error: Error) -> Error {
     let word = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word)) if !word.starts_with('-') => {

@@ -1,5 +1,4 @@
-//! The command line, as written. Syntax only: nothing here looks at a file or knows a default that
-//! depends on the machine.
+//! Parses the command line. Syntax only: nothing here looks at a file or knows a default that depends on the machine.
 
 mod command;
 pub(crate) mod host;
@@ -59,7 +58,7 @@ pub(crate) struct Line {
 }
 
 #[derive(Debug, Subcommand)]
-// The options of a subcommand are made only where it is used: most runs use none.
+// Builds a subcommand's options only when it is used: most runs use none.
 #[command(defer = true)]
 enum Sub {
     /// Say whether a tool may use workspace paths, hosts, variables or a program: 0 all allowed,
@@ -188,7 +187,7 @@ enum Sub {
     },
 }
 
-// What is to be done with approvals. With `///` it would be the description of `approvals`.
+// The subcommands of `approvals`. With `///` this line would become the description of `approvals`.
 #[derive(Debug, Subcommand)]
 enum ApprovalsSub {
     /// Print them: the rule's path, what it may lead to, and since when
@@ -222,7 +221,7 @@ pub(crate) fn parse() -> Result<(Options, Command), clap::Error> {
     from(std::env::args_os())
 }
 
-/// What the command line can be, for the manual page and for shells.
+/// The grammar of the command line, for the manual page and for shell completions.
 pub(crate) fn definition() -> clap::Command {
     Line::command()
 }
@@ -287,7 +286,7 @@ fn split(words: Vec<OsString>) -> (OsString, Vec<OsString>) {
     (words.next().unwrap_or_default(), words.collect())
 }
 
-/// One word is a path, whatever it is; of more the first says what they are about.
+/// Reads the words of `explain`. A single word is always a path. With more words, the first is the subject.
 fn explained(words: Vec<OsString>, json: bool) -> Result<Command, clap::Error> {
     let (first, targets) = split(words);
     if targets.is_empty() {

@@ -1,45 +1,45 @@
-//! `--mount [TOOL:]NAME=PATH[:MODE]` and `--no-mount [NAME]` as they are typed (spec §8.3, §8.4). No I/O.
+//! Parses `--mount [TOOL:]NAME=PATH[:MODE]` and `--no-mount [NAME]` (spec §8.3, §8.4). No I/O.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
-/// What one `--mount` asks for.
+/// The value of one `--mount`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
-    /// The tool that alone may use it.
+    /// The only tool that may use it, if it is for one tool.
     pub(crate) tool: Option<String>,
-    /// Where the link is to stand, as typed: relative to the working directory.
+    /// Where to create the symlink, as typed: relative to the working directory.
     pub(crate) name: String,
-    /// What it is to lead to, as typed: `~` or relative to the working directory.
+    /// The target of the symlink, as typed: `~` or relative to the working directory.
     pub(crate) path: PathBuf,
     /// `:rw`.
     pub(crate) writable: bool,
 }
 
-/// What one `--no-mount` asks for.
+/// The value of one `--no-mount`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unmount {
     /// Every mount.
     All,
-    /// The one of this name, as typed: relative to the working directory.
+    /// The mount of this name, as typed: relative to the working directory.
     Named(String),
 }
 
-/// What is wrong with the word.
+/// Why a value is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Malformed {
     /// There is no `=`.
     NoTarget,
-    /// The part before the first `:` is no identifier.
+    /// The part before the first `:` is not an identifier.
     NoTool,
     /// There is nothing between `:` and `=`.
     NoName,
     /// The name is not UTF-8, as rules are.
     NotUtf8,
-    /// There is nothing behind `=` but the mode.
+    /// There is nothing after `=`, or only the mode.
     NoPath,
-    /// `:rw` for no tool in particular.
+    /// `:rw` without a tool.
     WritableByAll,
 }
 
@@ -71,7 +71,7 @@ impl Mount {
 }
 
 impl Mount {
-    /// The word that is read as this.
+    /// The value that parses as this mount.
     pub(crate) fn word(&self) -> OsString {
         let tool = self.tool.iter().flat_map(|tool| [tool.as_str(), ":"]);
         let left: String = tool.chain([self.name.as_str(), "="]).collect();
@@ -83,7 +83,7 @@ impl Mount {
 }
 
 impl Unmount {
-    /// What stands for "no name": nothing that can be typed holds this character.
+    /// Stands for "no name": no argument can hold this character.
     pub(crate) const ALL: &str = "\0";
 
     /// Reads `word`.
@@ -97,7 +97,7 @@ impl Unmount {
     }
 }
 
-/// As `str::split_once`, of bytes.
+/// Like `str::split_once`, for bytes.
 fn split_once(bytes: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
     let at = bytes.iter().position(|&byte| byte == separator)?;
     Some((&bytes[..at], &bytes[at + 1..]))
@@ -150,10 +150,10 @@ mod tests {
             ("fmt:fork=/p", "fmt|fork|/p|ro"),
             ("fmt:fork=/p:ro", "fmt|fork|/p|ro"),
             ("fmt:fork=/p:rw", "fmt|fork|/p|rw"),
-            // The first `=` parts, the rest belongs to the path.
+            // The first `=` separates. Any other belongs to the path.
             ("fork=/a=b", "|fork|/a=b|ro"),
             ("t:a=b:c=/p:rw", "t|a|b:c=/p|rw"),
-            // One mode at the end; anything else is path.
+            // Only one mode is read, at the end. The rest is path.
             ("fork=/p:ro:rw", "WritableByAll"),
             ("t:fork=/p:ro:rw", "t|fork|/p:ro|rw"),
             ("fork=/p:rw:ro", "|fork|/p:rw|ro"),
@@ -174,7 +174,7 @@ mod tests {
             ("a-b:fork=/p", "NoTool"),
             ("a b:fork=/p", "NoTool"),
             (":fork=/p", "NoTool"),
-            // What is empty.
+            // Empty parts.
             ("", "NoTarget"),
             ("fork", "NoTarget"),
             ("fmt:fork", "NoTarget"),

@@ -1,4 +1,4 @@
-//! The options that every command takes.
+//! Defines the options that every command takes.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(crate) enum Enforce {
     Strict,
 }
 
-// No `///` on what is flattened into a command: it would be that one's description, which is made first.
+// No `///` here: clap would make it the description of each command that the struct is flattened into.
 #[derive(Args, Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one switch of the command line")]
 pub(crate) struct Options {
@@ -125,13 +125,13 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Whether the program makes no sockets but local ones.
+    /// Whether the program may create local sockets only.
     pub(crate) const fn has_no_network(&self) -> bool {
         self.no_net || self.isolated
     }
 
-    /// The options before and after the subcommand's name, as one: lists in order, the later of two
-    /// single values.
+    /// Merges the options before the subcommand's name with the `later` ones after it. Lists are joined in order.
+    /// Of two single values the later counts.
     pub(super) fn then(mut self, later: Self) -> Self {
         self.policies.extend(later.policies);
         self.read.extend(later.read);

@@ -1,4 +1,4 @@
-//! Names of profiles, as they are typed.
+//! Parses names of profiles. Used by `--profile`.
 
 use std::ffi::OsStr;
 
@@ -7,7 +7,7 @@ use clap::{Arg, Command, Error};
 
 use crate::config::profiles;
 
-/// Reads a name, which may be that of a user's own profile, and tells shells which there always are.
+/// Reads the name of any profile, including a user's own. Shells complete the built-in ones.
 #[derive(Clone)]
 pub(super) struct ProfileNames;
 

@@ -1,4 +1,4 @@
-//! Command lines as they are read.
+//! Tests how command lines are parsed.
 
 use jp_confine_policy::Capability;
 

@@ -1,4 +1,4 @@
-//! What `check` can be asked about, as it is typed.
+//! Parses the subjects that `check` can be asked about.
 
 use std::ffi::OsStr;
 
@@ -8,7 +8,7 @@ use jp_confine_policy::Capability;
 
 use super::command::{Beyond, Topic};
 
-/// Reads a topic, and tells shells which there are.
+/// Reads a topic. Shells complete all of them.
 #[derive(Clone)]
 pub(super) struct Topics;
 

@@ -1,4 +1,4 @@
-//! Usage errors that leave a terminal as it is, whatever was typed.
+//! Makes usage errors safe for a terminal, whatever was typed.
 
 use clap::Error;
 use clap::builder::StyledStr;
@@ -6,10 +6,10 @@ use clap::error::{ContextKind, ContextValue};
 
 use crate::text::quote::{is_disruptive, printable};
 
-/// The error, with what was typed as messages show it.
+/// The error, with the typed words escaped as in other messages.
 pub(super) fn plain(mut error: Error) -> Error {
     let disruptive = |value: &ContextValue| value.to_string().chars().any(is_disruptive);
-    // How it is to be used has lines, and no word of the user's.
+    // The usage text has line breaks, and no word of the user's.
     let typed = error.context().filter(|(kind, _)| *kind != ContextKind::Usage);
     let found = typed.filter(|(_, value)| disruptive(value));
     let found: Vec<_> = found.map(|(kind, value)| (kind, shown(value))).collect();

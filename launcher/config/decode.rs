@@ -1,7 +1,7 @@
-//! From a document to what it means, or to a complaint that points at the word that is wrong.
+//! Decodes a document into rules, or into an error that points at the wrong word.
 //!
-//! Nothing is skipped in silence: an unknown key is a typo that would change a security rule [R17],
-//! and a key that this version does not enforce would promise what is not kept (spec §13).
+//! No key is skipped in silence. An unknown key is a typo that would change a security rule [R17]. A key that this
+//! version does not enforce would be a false promise (spec §13).
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -24,16 +24,16 @@ use crate::error::source::Source;
 /// Result of decoding one part of a file.
 pub(super) type Decoded<T> = Result<T, Box<Diagnostic>>;
 
-/// Whose word a file is (spec §18).
+/// The possible author of a file (spec §18).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// The user's own: it may define profiles, which grant absolute paths.
+    /// The user. The file may define profiles, which grant absolute paths.
     User,
     /// Anybody who can commit to the workspace.
     Workspace,
 }
 
-/// What a file says.
+/// A decoded file.
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) source: Rc<Source>,
@@ -54,7 +54,7 @@ pub(crate) struct File {
     patterns: Vec<Written>,
 }
 
-/// Where a pattern of paths stands.
+/// The place of a pattern of paths in a file.
 #[derive(Debug)]
 struct Written {
     /// The key of its list.
@@ -72,18 +72,18 @@ pub(super) struct Access {
     pub(super) resources: Resources,
 }
 
-/// Where a rule's words stand, for errors that show only when the rule meets the disk.
+/// The place of a rule in a file, for errors that show only when the rule is compared with the disk.
 #[derive(Debug)]
 struct Mark {
     rule: RuleSource,
-    /// Value of `path`.
+    /// The value of `path`.
     path: Range<usize>,
     /// The whole rule.
     whole: Range<usize>,
 }
 
 impl File {
-    /// Where the value of `path` of a rule of this file stands, or else the rule.
+    /// The place of the value of `path` in a rule of this file, or for another field the place of the rule.
     pub(crate) fn place_of(&self, rule: &RuleSource, field: &str) -> Option<Range<usize>> {
         let mark = self.marks.iter().find(|mark| mark.rule == *rule)?;
         Some(if field == "path" { mark.path.clone() } else { mark.whole.clone() })
@@ -94,13 +94,13 @@ impl File {
         matches!(self.notation, Notation::Toml)
     }
 
-    /// Whether it has something under these keys.
+    /// Whether it has a value under these keys.
     pub(super) fn has(&self, keys: &[&str]) -> bool {
         let root = document::parse(&self.source, self.notation);
         root.is_ok_and(|root| root.find(keys).is_some())
     }
 
-    /// The line that has `text` in the list of patterns `field`, if one has.
+    /// The line of the pattern `text` in the list `field`.
     pub(crate) fn line_of_pattern(&self, field: &str, text: &str) -> Option<u32> {
         let it = self.patterns.iter().find(|it| it.field == field && it.text == text)?;
         Some(it.line)
@@ -177,7 +177,7 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
     })
 }
 
-/// Decodes a profile or the baseline that is part of this program.
+/// Decodes a built-in profile or the baseline.
 pub(crate) fn built_in(name: &str, text: &str) -> Result<Profile, Failure> {
     let source = Rc::new(Source::new(&format!("profiles/{name}.toml"), text.to_owned()));
     let root = document::parse(&source, Notation::Toml).map_err(Failure::Configuration)?;
@@ -191,8 +191,8 @@ pub(super) struct Decoder<'a> {
     patterns: Vec<Written>,
     /// See [`Resources::unsaid`].
     pub(super) unsaid: Option<(RuleSource, String)>,
-    /// A place whose line is known, and how many lines end before it: rules stand one after the
-    /// other, and the text is to be read once for the lines of all of them.
+    /// The last place whose line was looked up, and how many lines end before it. Rules come in order, so the text is
+    /// read only once for the lines of all of them.
     counted: (usize, usize),
 }
 
@@ -272,7 +272,7 @@ impl Decoder<'_> {
         Ok(rule.with_source(source))
     }
 
-    /// The file as rules name it.
+    /// The name of the file in the sources of rules.
     pub(super) fn layer(&self) -> Arc<str> {
         Arc::clone(&self.source.name)
     }
@@ -284,7 +284,7 @@ impl Decoder<'_> {
         u32::try_from(self.counted.1).unwrap_or(u32::MAX).saturating_add(1)
     }
 
-    /// Notes where a pattern of the list `field` stands.
+    /// Records the place of a pattern of the list `field`.
     pub(super) fn note_pattern(&mut self, field: &'static str, text: &str, offset: usize) {
         let (text, line) = (text.to_owned(), self.line(offset));
         self.patterns.push(Written { field, text, line });
@@ -343,7 +343,7 @@ impl Decoder<'_> {
         ))
     }
 
-    /// What a later version enforces: to accept it now would be to ignore a restriction.
+    /// The error for a key that only a later version enforces. If it were accepted now, a restriction would be ignored.
     fn not_enforced<T>(&self, entry: &Entry<'_>) -> Decoded<T> {
         Err(Box::new(
             self.at(&entry.key_span, format!("`{}` is not enforced by this version", entry.key))

@@ -1,4 +1,4 @@
-//! Decoding lists of rules that several layers make together.
+//! Decodes lists of rules that merge with those of other layers.
 
 use jp_confine_policy::layers::{Layered, Merged, Strategy};
 
@@ -9,8 +9,8 @@ use crate::error::diagnostic::nearest;
 const MERGE_KEYS: [&str; 4] = ["strategy", "value", "dedup", "discard_when_merged"];
 
 impl Decoder<'_> {
-    /// The list of rules `access.NAME`, plain or with the way it merges (spec §2.6). Each rule is decoded
-    /// by `one`, and has some of `keys`.
+    /// Decodes the list of rules `access.NAME`, plain or with a merge strategy (spec §2.6). `one` decodes each rule,
+    /// which has some of `keys`.
     pub(super) fn list<T>(
         &mut self,
         name: &str,
@@ -46,7 +46,7 @@ impl Decoder<'_> {
                 }
                 "dedup" => dedup = Some(self.boolean(&entry.value)?),
                 "discard_when_merged" => discard_when_merged = self.boolean(&entry.value)?,
-                // One rule written as `[access.fs]`: say so instead of listing merge keys.
+                // The file has one rule as `[access.fs]`. The message says so instead of listing merge keys.
                 key if keys.contains(&key) => {
                     return Err(Box::new(
                         self.at(&entry.key_span, format!("`access.{name}` is a list of rules"))

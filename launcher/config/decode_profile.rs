@@ -1,4 +1,4 @@
-//! Decoding of profiles and the baseline: tables of ready-made grants.
+//! Decodes profiles and the baseline: tables of ready-made grants.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ const PROFILE_KEYS: [&str; 10] =
     ["read", "exec", "update", "write", "deny", "except", "make", "builds", "programs", "includes"];
 
 impl Decoder<'_> {
-    /// A table of ready-made grants (see [`Profile`]).
+    /// Decodes a table of ready-made grants (see [`Profile`]).
     pub(super) fn profile(&mut self, name: &str, node: &Node<'_>) -> Decoded<Profile> {
         if name == "none" {
             return Err(Box::new(
@@ -43,7 +43,7 @@ impl Decoder<'_> {
         Ok(profile)
     }
 
-    /// What is left out of one of them, with all below: patterns relative to it.
+    /// Decodes the exceptions from one entry: patterns relative to it, each of which leaves out everything below, too.
     fn exceptions(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
         let patterns = self.strings(node)?;
         if patterns.iter().any(|pattern| pattern.contains("**")) {
@@ -56,7 +56,7 @@ impl Decoder<'_> {
         Ok(patterns)
     }
 
-    /// A list of profile entries, each absolute or beginning with `~` or `${`.
+    /// Decodes a list of profile entries, each absolute or beginning with `~` or `${`.
     fn paths(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
         let Value::Array(items) = &node.value else {
             return self.expected(node, "a list of paths", "write `[\"…\"]`");

@@ -1,5 +1,5 @@
-//! Decoding what `access` says of other things than files: hosts, variables, programs. The file service
-//! holds tools to it all; a run has no requests in which variables could stand (spec §13).
+//! Decodes the rules of `access` about hosts, variables and programs. The file service applies all of them to tools. A
+//! run has no requests that could hold variables, so `net_env` does not apply to it (spec §13).
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ const NET_KEYS: [&str; 5] = ["host", "scheme", "port", "path_prefix", "allow"];
 const ENV_KEYS: [&str; 2] = ["name", "read"];
 const COMMAND_KEYS: [&str; 2] = ["args", "envs"];
 
-/// What one `access` table says.
+/// The rules of one `access` table about hosts, variables and programs.
 #[derive(Debug, Default)]
 pub(crate) struct Resources {
     pub(crate) net: Option<Layered<NetRule>>,
@@ -30,12 +30,12 @@ pub(crate) struct Resources {
     pub(crate) net_env: Vec<String>,
     /// The first rule of `net` that does not say whether it allows its host, and that host.
     pub(super) unsaid: Option<(RuleSource, String)>,
-    /// The first key that says something runs are not held to, and where it stands.
+    /// The first key that does not apply to runs, and its place.
     pub(super) first: Option<(String, Range<usize>)>,
 }
 
 impl Decoder<'_> {
-    /// Takes in one key of [`KEYS`].
+    /// Decodes one key of [`KEYS`].
     pub(super) fn resource(&mut self, entry: &Entry<'_>, into: &mut Resources) -> Decoded<()> {
         if entry.value.value == Value::Array(Vec::new()) {
             return Ok(());
@@ -122,7 +122,7 @@ impl Decoder<'_> {
         Ok(commands)
     }
 
-    /// Where a rule stands that begins at byte `offset`.
+    /// The source of a rule that begins at byte `offset`.
     fn source_of(&mut self, index: usize, offset: usize) -> RuleSource {
         RuleSource { layer: self.layer(), index, line: Some(self.line(offset)) }
     }
@@ -141,7 +141,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Complains about what has no meaning.
+    /// An error at `node` if something is `wrong` with it.
     fn sound(&self, node: &Node<'_>, wrong: Option<impl std::fmt::Display>) -> Decoded<()> {
         let complaint = |wrong| self.at(&node.span, format!("{wrong}")).label("this cannot stand");
         wrong.map_or(Ok(()), |wrong| Err(Box::new(complaint(wrong))))
@@ -149,7 +149,7 @@ impl Decoder<'_> {
 }
 
 impl File {
-    /// Why a run, of `tool` if one is named, is refused that this file says more about than files.
+    /// The error for a run, of `tool` if one is named, if this file has a key that does not apply to runs.
     pub(crate) fn unheld(&self, tool: Option<&str>) -> Option<Diagnostic> {
         let of_tool = self.tools.iter().filter(|known| Some(known.name.as_str()) == tool);
         let mut all = std::iter::once(&self.resources).chain(of_tool.map(|tool| &tool.resources));
@@ -163,7 +163,7 @@ impl File {
     }
 }
 
-/// Why nothing can be called `key`, if nothing can.
+/// Why no program can have the name `key`, if none can.
 pub(crate) fn unsound(key: &str) -> Option<String> {
     let name = key.rsplit('/').next().unwrap_or_default();
     let is_none = matches!(name, "" | "." | "..") || key.contains('\0');

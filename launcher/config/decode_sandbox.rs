@@ -1,4 +1,4 @@
-//! Decoding `sandbox`, an older form of a tool's `access` (spec §14.10).
+//! Decodes `sandbox`, an older form of a tool's `access` (spec §14.10).
 
 use jp_confine_policy::Capability;
 use jp_confine_policy::layers::Layered;
@@ -10,7 +10,7 @@ use super::decode::{Decoded, Decoder, Tool};
 use super::document::{Entry, Node};
 
 impl Decoder<'_> {
-    /// Takes `sandbox` into a tool that has no `access`: the workspace may always be read.
+    /// Decodes `sandbox` into a tool that has no `access`. It always grants reading the workspace.
     pub(super) fn sandbox(&mut self, entry: &Entry<'_>, tool: &mut Tool) -> Decoded<()> {
         self.the_only_form(entry, tool)?;
         tool.access = Some(entry.key_span.clone());
@@ -33,7 +33,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Refuses a second word on what a tool may do.
+    /// Rejects `access` beside `sandbox`.
     pub(super) fn the_only_form(&self, entry: &Entry<'_>, tool: &Tool) -> Decoded<()> {
         if tool.access.is_none() {
             return Ok(());
@@ -82,7 +82,7 @@ impl Decoder<'_> {
                 _ => return self.unknown(entry, &["allow", "envs"]),
             }
         }
-        // An empty list declares nothing, and so could not hold a run.
+        // An empty list declares nothing, so it could not confine a run.
         if !has_rules || !resources.net_env.is_empty() {
             let first = (within.key.clone().into_owned(), within.key_span.clone());
             resources.first.get_or_insert(first);
@@ -90,7 +90,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// What the prefix of a URL means as a rule, which compares parts and not letters.
+    /// Turns the prefix of a URL into a rule, which compares parts of URLs and not letters.
     fn url_rule(&self, node: &Node<'_>, prefix: &str) -> Decoded<NetRule> {
         let url = Url::parse(prefix).ok().filter(Url::has_host);
         let Some(url) = url else {

@@ -1,4 +1,4 @@
-//! Decoding of the tier layer: `[file_policy]`, and `access.sensitive_paths`.
+//! Decodes the tier layer: `[file_policy]`, and lists of patterns such as `access.sensitive_paths`.
 
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Pattern;
@@ -12,7 +12,7 @@ const KEYS: [&str; 5] = ["default", "deny_paths", "prompt_paths", "read_paths", 
 const TIERS: [&str; 4] = ["deny", "prompt", "read", "write"];
 
 impl Decoder<'_> {
-    /// A `file_policy` table (spec §9.1).
+    /// Decodes a `file_policy` table (spec §9.1).
     pub(super) fn file_policy(&mut self, node: &Node<'_>, trust: Trust) -> Decoded<FilePolicy> {
         let mut policy = FilePolicy::default();
         for entry in self.table(node)? {
@@ -53,7 +53,7 @@ impl Decoder<'_> {
         Ok(tier)
     }
 
-    /// The list of patterns `field`, each looked at as far as that needs no disk.
+    /// Decodes the list of patterns `field`. Each is checked as far as possible without the disk.
     pub(super) fn patterns(
         &mut self,
         field: &'static str,

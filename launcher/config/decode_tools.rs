@@ -1,4 +1,4 @@
-//! Decoding tables of tools (spec §18 "Policy file").
+//! Decodes tables of tools (spec §18 "Policy file").
 
 use std::ops::Range;
 
@@ -14,9 +14,9 @@ use super::document::{Entry, Node};
 #[derive(Debug, Default)]
 pub(crate) struct Tool {
     pub(crate) name: String,
-    /// Where the tool comes from: `local`, `builtin`, `mcp` or `mcp.SERVER`.
+    /// The origin of the tool: `local`, `builtin`, `mcp` or `mcp.SERVER`.
     pub(crate) origin: Option<String>,
-    /// Where its `access` stands, if it has any.
+    /// The place of its `access` or `sandbox`, if it has one.
     pub(crate) access: Option<Range<usize>>,
     /// `access.fs` of the tool.
     pub(crate) fs: Option<Layered<FsRule>>,
@@ -30,7 +30,7 @@ pub(crate) struct Tool {
 }
 
 impl Decoder<'_> {
-    /// Adds a table of tools to those before. JP describes its tools with many more keys; they are JP's to check.
+    /// Decodes a table of tools, and adds them to `tools`. JP has many more keys for its tools, and checks them itself.
     pub(super) fn tools(
         &mut self,
         node: &Node<'_>,
@@ -72,7 +72,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Refuses a second table of a tool: of two the one might deny what the other does not.
+    /// Rejects a second table of a tool: one might deny something that the other allows.
     fn the_only_table(&self, named: &Entry<'_>, tools: &[Tool]) -> Decoded<()> {
         let name = &*named.key;
         if tools.iter().all(|known| known.name != name) {
@@ -88,7 +88,7 @@ impl Decoder<'_> {
         ))
     }
 
-    /// How a host starts the tool, which is for the host to know; here it only must make sense.
+    /// Checks how a host starts the tool. Only the host uses the value.
     fn runtime(&self, node: &Node<'_>) -> Decoded<()> {
         match self.string(node)? {
             "stdio" | "vfs" => Ok(()),
@@ -96,7 +96,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Where the tool comes from; behind a dot stands what the host calls it there.
+    /// Decodes the origin of the tool. A dot and the host's name for it may follow.
     fn origin<'n>(&self, node: &'n Node<'n>) -> Decoded<&'n str> {
         let text = self.string(node)?;
         match text.split('.').next() {
@@ -122,7 +122,7 @@ mod tests {
         file.map_err(|diagnostic| diagnostic.render(false))
     }
 
-    /// Whichever were taken, what the other denies would be free.
+    /// If either table were used alone, the denials of the other would be lost.
     #[test]
     fn a_tool_has_one_table() {
         let rows = [

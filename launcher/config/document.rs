@@ -1,5 +1,5 @@
-//! One tree for every notation: TOML and JSON become the same values, each with its place in the
-//! text, so that the decoder is written once and every complaint can point.
+//! Parses TOML and JSON into one kind of tree. Each value has its place in the text, so that errors can point at it.
+//! Used by `decode`, `edit` and `learn`.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,17 +12,17 @@ use super::toml;
 use crate::error::diagnostic::Diagnostic;
 use crate::error::source::Source;
 
-/// How a file is written.
+/// The notation of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notation {
     /// TOML 1.0.
     Toml,
-    /// JSON; comments and trailing commas are accepted.
+    /// JSON, with comments and trailing commas allowed.
     Json,
 }
 
 impl Notation {
-    /// By the ending of a file's name, if it tells.
+    /// The notation for the extension of a file's name.
     pub(crate) fn named(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "json" | "jsonc" => Some(Self::Json),
@@ -39,14 +39,14 @@ pub(crate) struct Node<'a> {
     pub(crate) span: Range<usize>,
 }
 
-/// What a configuration file can say.
+/// A value in a configuration file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value<'a> {
     Null,
     Boolean(bool),
-    /// With its value where it can be a port, the only number that a key has.
+    /// A number. Its value is known if it can be a port, since no key takes any other number.
     Number(Option<u16>),
-    /// Nor a date or a time, which only TOML has.
+    /// A date or a time, which only TOML has and no key takes.
     Date,
     String(Cow<'a, str>),
     Array(Vec<Node<'a>>),
@@ -62,7 +62,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Node<'_> {
-    /// What is below here under these keys, if there is something.
+    /// The node under these keys, one below the other.
     pub(crate) fn find(&self, keys: &[&str]) -> Option<&Self> {
         let Some((first, rest)) = keys.split_first() else { return Some(self) };
         let Value::Table(entries) = &self.value else { return None };
@@ -85,7 +85,7 @@ impl Value<'_> {
     }
 }
 
-/// Parses `source`; an empty JSON text is an error, an empty TOML text is an empty table.
+/// Parses `source`. An empty JSON text is an error. An empty TOML text is an empty table.
 pub(crate) fn parse(source: &Rc<Source>, notation: Notation) -> Result<Node<'_>, Box<Diagnostic>> {
     match notation {
         Notation::Toml => toml::parse(source),
@@ -142,8 +142,8 @@ fn from_json<'a>(source: &Rc<Source>, value: ast::Value<'a>) -> Result<Node<'a>,
     Ok(Node { value, span: range.start..range.end })
 }
 
-/// JSON leaves open which of two equal keys counts; in a security rule that is no question to leave
-/// open, so a repeated key is an error, as it is in TOML.
+/// Converts an object. JSON leaves open which of two equal keys counts. A security rule must be clear, so a repeated
+/// key is an error, as in TOML.
 fn from_json_object<'a>(
     source: &Rc<Source>,
     object: ast::Object<'a>,

@@ -1,5 +1,5 @@
-//! What of the environment a program starts with (spec §11.2). What is withheld from it is not in the
-//! run at all.
+//! Decides which environment variables a program starts with (spec §11.2). Withheld ones do not exist in the run at
+//! all.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,24 +11,24 @@ use jp_confine_policy::variables;
 
 use crate::text::quote;
 
-/// Variables by which the loader or libc's start-up code, which no hook sees, would run code before
-/// the preload library or write files (`ld.so(8)`).
+/// Variables by which the loader or libc's start-up code would run code before the library does, or write files
+/// (`ld.so(8)`). No hook sees that code.
 const BYPASSES: [&str; 5] =
     ["LD_AUDIT", "LD_DEBUG_OUTPUT", "LD_PROFILE", "LD_PROFILE_OUTPUT", "GMON_OUT_PREFIX"];
 
-/// What shells set for whatever they start, and nobody else.
+/// Variables that shells set for each program they start, and that nothing else sets.
 const OF_SHELLS: [&str; 4] = ["OLDPWD", "PWD", "SHLVL", "_"];
 
-/// What `--env` says: `NAME`, the beginning of names with `*` behind it, or `NAME=VALUE`.
+/// The value of `--env`: `NAME`, the start of names followed by `*`, or `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Granted {
     pub(crate) name: String,
-    /// What it is set to; absent: what it is anyway.
+    /// The value to set. `None` keeps the value of the environment.
     pub(crate) value: Option<OsString>,
 }
 
 impl Granted {
-    /// What `NAME=VALUE` sets; nothing for a name alone.
+    /// The name and the value of `NAME=VALUE`. `None` for a name alone.
     pub(crate) fn assignment(&self) -> Option<(&str, &OsStr)> {
         Some((&self.name, self.value.as_deref()?))
     }
@@ -36,7 +36,7 @@ impl Granted {
     /// Parses the option's value.
     ///
     /// # Errors
-    /// What is wrong with the name, for people.
+    /// A message for people that says what is wrong with the name.
     pub(crate) fn parse(word: &OsStr) -> Result<Self, String> {
         let mut parts = word.as_bytes().splitn(2, |byte| *byte == b'=');
         let name = parts.next().map(std::str::from_utf8).and_then(Result::ok);
@@ -52,7 +52,7 @@ impl Granted {
         }
     }
 
-    /// The rule that it stands for, of so many options.
+    /// The rule that it stands for. `index` is its position among the options.
     pub(crate) fn rule(&self, index: usize) -> EnvRule {
         let source = RuleSource { layer: TYPED.into(), index, line: None };
         EnvRule { name: self.name.clone(), read: true, source }
@@ -76,16 +76,16 @@ fn can_be_named(name: &str) -> bool {
     !name.ends_with('*') && Granted::parse(name.as_ref()).is_ok()
 }
 
-/// What a program starts with.
+/// The rules on the environment of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Environment {
     pub(crate) rules: Env,
-    /// Whether what no rule is about is withheld, but for the base set.
+    /// Whether variables without a rule are withheld, except those of the base set.
     pub(crate) is_declared: bool,
 }
 
 impl Environment {
-    /// Whether a variable is handed to the program.
+    /// Whether the program gets a variable.
     pub(crate) fn passes(&self, name: &OsStr) -> bool {
         let name = name.as_bytes();
         match self.rules.judge(name) {
@@ -96,7 +96,7 @@ impl Environment {
         }
     }
 
-    /// The names of those of the variables `given` that are withheld, in order.
+    /// The names of the withheld variables among `given`, sorted.
     fn withheld<'g>(&self, given: &'g [(OsString, OsString)]) -> Vec<&'g OsStr> {
         let names = given.iter().map(|(name, _)| name.as_os_str());
         let is_withheld =
@@ -106,15 +106,15 @@ impl Environment {
         names
     }
 
-    /// Which of the variables `given` are withheld, for people; never what they are.
+    /// Lists for people which of the variables `given` are withheld. It never shows their values.
     pub(crate) fn note(&self, given: &[(OsString, OsString)]) -> Option<String> {
         let names = self.withheld(given).into_iter();
         let names: Vec<String> = names.map(|name| quote::printable(name.as_bytes())).collect();
         (!names.is_empty()).then(|| format!("environment: withheld are {}", names.join(", ")))
     }
 
-    /// Which of the variables `given` a program may have missed that failed: those that rules withhold, and could
-    /// grant by name.
+    /// The variables among `given` that a failed program may have missed: those that rules withhold and could grant by
+    /// name.
     pub(crate) fn missed(&self, given: &[(OsString, OsString)], status: u8) -> Vec<String> {
         if !self.is_declared || status == 0 {
             return Vec::new();

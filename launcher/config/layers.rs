@@ -1,4 +1,4 @@
-//! Which files count, in which order, and what they say together (spec §18 "Layers").
+//! Reads the configuration files in their order, and merges their rules (spec §18 "Layers").
 
 use std::collections::BTreeSet;
 use std::io;
@@ -27,39 +27,42 @@ use crate::host::workspace;
 use crate::host::workspace_markers::Marks;
 use crate::text::quote;
 
-/// No policy is this long; whatever is was not meant as one.
+/// Longest policy file in bytes. A longer file was not meant as a policy.
 const LONGEST: u64 = 16 << 20;
 
 /// All configuration files of a run, lowest layer first.
 #[derive(Debug)]
 pub(crate) struct Layers {
     files: Vec<File>,
-    /// Which of them is the workspace's own, an empty one where there is none.
+    /// The index of the workspace's own file. It is an empty one if the workspace has none.
     own: usize,
-    /// The files given with `--policy`, canonical, and the links that lead to them: nobody inside may change them.
+    /// The canonical files given with `--policy`, and the symlinks that lead to them. No confined program may change
+    /// them.
     pub(crate) policy_files: Vec<PathBuf>,
 }
 
-/// What the layers say about `access.fs` once merged.
+/// The merged rules of `access.fs`.
 #[derive(Debug)]
 pub(crate) struct Declared {
-    /// `None`: nothing is declared.
+    /// `None` if no rule is declared.
     pub(crate) rules: Option<Vec<FsRule>>,
     pub(crate) warnings: Vec<Warning>,
-    /// Who has external rules: a run without a tool, and every tool that runs here.
+    /// The scopes with external rules: a run without a tool, and every tool that runs here.
     pub(crate) scopes: Vec<Scope>,
 }
 
 impl Declared {
-    /// What counts of it: all, or where rules are learned for the inside of a workspace, what is about the outside; and
-    /// what of that workspace nothing was granted on, canonical.
+    /// The part that counts in this run: usually all of it, and no paths. If `learn` looks for rules inside the
+    /// workspace `learned_in`, only rules about the outside count. Then the canonical paths inside that rules deny come
+    /// with it.
     pub(crate) fn counting(self, learned_in: Option<&Root>) -> (Self, Vec<PathBuf>) {
         let Some(root) = learned_in else { return (self, Vec::new()) };
         let withheld = self.withheld(root);
         (self.outside(), withheld)
     }
 
-    /// What cannot be resolved is left for where rules are compiled.
+    /// The canonical paths inside `root` that rules grant nothing on. A path that does not resolve is left to the
+    /// compiler of rules.
     fn withheld(&self, root: &Root) -> Vec<PathBuf> {
         let inside = self.rules.iter().flatten().filter(|rule| !rule.external());
         inside
@@ -70,7 +73,7 @@ impl Declared {
             .collect()
     }
 
-    /// What it says about the outside, and then all that is inside.
+    /// Its external rules, with every capability on the inside.
     fn outside(self) -> Self {
         let rules = self.rules.into_iter().flatten();
         let external: Vec<FsRule> = rules.filter(FsRule::external).collect();
@@ -108,11 +111,11 @@ impl Layers {
             let trust = if inside { Trust::Workspace } else { Trust::User };
             let text = read_named(&path).map_err(|error| unreadable(name, &error))?;
             if place.is_none() && text.trim_ascii().is_empty() {
-                // What was to fill it has failed, or it was read before.
+                // The program that should have filled it failed, or it was read before.
                 return Err(unreadable(name, &io::Error::other("nothing came out of it")));
             }
             files.push(decode(name, text, trust)?);
-            // Links that a descriptor is are nobody's to change.
+            // No program can change the symlinks of descriptors.
             let way = place.iter().flat_map(|_| control::way(&path));
             policy_files.extend(way.filter(|path| !path.starts_with("/proc")));
         }
@@ -145,17 +148,17 @@ impl Layers {
         &self.files
     }
 
-    /// The file of the workspace itself, empty where there is none.
+    /// The file of the workspace itself. It is empty if there is none.
     pub(crate) fn workspace_file(&self) -> Option<&Rc<Source>> {
         self.files.get(self.own).map(|file| &file.source)
     }
 
-    /// Which of [`Self::files`] is the workspace's own.
+    /// The index of the workspace's own file in [`Self::files`].
     pub(super) const fn own(&self) -> usize {
         self.own
     }
 
-    /// Who has external rules, before [`Self::declared`] takes the rules out.
+    /// The scopes with external rules. Call it before [`Self::declared`] takes the rules out.
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         let tools = self.files.iter().flat_map(|file| &file.tools).map(|tool| tool.name.as_str());
         let mut names: Vec<&str> = tools.filter(|name| self.runs_here(name)).collect();
@@ -168,13 +171,12 @@ impl Layers {
             .collect()
     }
 
-    /// Whether a tool is neither the host's own nor a server's, so that rules for it mean something.
+    /// Whether a tool runs here, neither in the host nor on a server, so that rules for it can be enforced.
     pub(crate) fn runs_here(&self, tool: &str) -> bool {
         self.origin_elsewhere(tool).is_none()
     }
 
-    /// What [`Self::declared`] says, of external rules alone: other rules have no part in how these
-    /// merge.
+    /// The external rules of [`Self::declared`]. Other rules do not affect how these merge.
     fn external_rules(&self, tool: Option<&str>) -> Vec<FsRule> {
         let lists = self.files.iter().flat_map(|file| {
             let named = file.tools.iter().find(|known| Some(known.name.as_str()) == tool);
@@ -201,7 +203,7 @@ impl Layers {
         self.files.iter().flat_map(|file| file.profiles.iter().cloned()).collect()
     }
 
-    /// `error` with the rule's place in its file.
+    /// The failure for `error`, with the rule's place in its file.
     pub(crate) fn locate(&self, error: &CompileError) -> Failure {
         let place = self.files.iter().find_map(|file| {
             let named = file.source.name == error.rule().layer;
@@ -215,19 +217,19 @@ impl Layers {
         Failure::Configuration(Box::new(diagnostic.help(error.help())))
     }
 
-    /// A tool must be known.
+    /// An error if no file defines the tool.
     fn check_tool(&self, name: &str) -> Result<(), Failure> {
         let is_known = self.tools().any(|(_, tool)| tool.name == name);
         if is_known { Ok(()) } else { Err(self.no_such_tool(name)) }
     }
 
-    /// What the files say of each tool.
+    /// The tools of each file.
     fn tools(&self) -> impl Iterator<Item = (&File, &Tool)> {
         self.files.iter().flat_map(|file| file.tools.iter().map(move |tool| (file, tool)))
     }
 
-    /// Of tools that do not run here, but in the host or on a server, nothing can be held: `access` on one would be
-    /// a false promise, whichever tool the run is for (spec §2.6, RFD 076).
+    /// Rejects `access` on a tool that runs in the host or on a server. It could not be enforced, so it would be a
+    /// false promise, whichever tool the run is for (spec §2.6, RFD 076).
     fn check_origins(&self) -> Result<(), Failure> {
         for (file, tool) in self.tools() {
             let name = &tool.name;
@@ -246,7 +248,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Where a tool comes from, if it does not run here.
+    /// The origin of a tool that does not run here.
     fn origin_elsewhere(&self, tool: &str) -> Option<&str> {
         let tools = self.files.iter().rev().flat_map(|file| &file.tools);
         let origin = tools.filter(|known| known.name == tool).find_map(|it| it.origin.as_deref());
@@ -272,7 +274,7 @@ fn own_file(path: &Path) -> Result<File, Failure> {
     found.map_or_else(|| decode(path, Vec::new(), Trust::Workspace), Ok)
 }
 
-/// The file at `path`, if there is one. A link to nowhere is no absence: a policy is missing.
+/// The file at `path`, if there is one. A broken symlink is an error, since it means that a policy is missing.
 fn optional(path: &Path, trust: Trust) -> Result<Option<File>, Failure> {
     match files::read(path, LONGEST) {
         Ok(text) => decode(path, text, trust).map(Some),
@@ -285,7 +287,7 @@ fn absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Reads a file that was named: what this process was given, be it a pipe, or a regular file.
+/// Reads a named file: a descriptor that this process was given, even a pipe, or a regular file.
 fn read_named(path: &Path) -> io::Result<Vec<u8>> {
     match files::given(path) {
         Some(_) => files::read_all(files::open_given(path)?, LONGEST),
@@ -302,8 +304,8 @@ fn is_pipe(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.file_type().is_fifo())
 }
 
-/// The symlink on the way from `path` to `place` that leads out of a workspace, if one does: a run there could have made
-/// it, and a policy outside has the user's trust.
+/// The symlink on the way from `path` to `place` that leads out of a workspace. A run there could have created it, and
+/// a policy outside has the user's trust.
 fn led_out(context: &Context, root: &Path, path: &Path, place: &Path) -> Option<PathBuf> {
     if let Some((link, _)) = Marks::of(context).led_out(path, place) {
         return Some(link);
@@ -342,7 +344,7 @@ fn decode(path: &Path, text: Vec<u8>, trust: Trust) -> Result<File, Failure> {
     decode::file(&source, notation, trust).map_err(Failure::Configuration)
 }
 
-/// By the name's ending; a file that has neither, such as a pipe, by its first character.
+/// The notation of a file by its extension. Without a known one, as for a pipe, its first character decides.
 fn notation(path: &Path, text: &str) -> Notation {
     let by_text =
         || if text.trim_start().starts_with('{') { Notation::Json } else { Notation::Toml };

@@ -1,5 +1,5 @@
-//! Variables of the user's that a workspace's file, which anybody may have committed, lends to a tool that
-//! is served (`docs/decisions/0023`).
+//! Warns of the user's variables that a workspace file lends to a tool of the file service (`docs/decisions/0023`).
+//! Anybody may have committed that file.
 
 use jp_confine_policy::coverage::Coverage;
 use jp_confine_policy::env::Env;
@@ -10,8 +10,8 @@ use super::layers::Layers;
 use super::resources;
 
 impl Layers {
-    /// What a person should know of `tool`, or the tool that has no name: which of `variables`, all that
-    /// are set, it gets to see or to send because a workspace's file says so.
+    /// Warnings about `tool`, or the tool without a name: which of `variables`, all that are set, a workspace file
+    /// allows it to see or to send.
     pub(crate) fn lent(&self, tool: Option<&str>, variables: &[&str]) -> Vec<String> {
         let of_workspace = self.files().iter().filter(|file| file.trust == Trust::Workspace);
         of_workspace.filter_map(|file| warning(file, tool, variables)).collect()
@@ -34,7 +34,7 @@ fn warning(file: &File, tool: Option<&str>, variables: &[&str]) -> Option<String
     (!parts.is_empty()).then(|| format!("{name} allows the tool {}", parts.join(", and ")))
 }
 
-/// The names that rules let be read.
+/// The names of variables that rules allow to be read.
 fn readable(list: Option<&Layered<jp_confine_policy::env::EnvRule>>) -> Vec<String> {
     let Some(Layered::Plain(rules) | Layered::Merged(Merged { value: rules, .. })) = list else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What people write: files in two notations, decoded into the policy's model.
+//! Reads and edits configuration files, in TOML and JSON, and decodes them into the policy's model.
 
 pub(crate) mod decode;
 mod decode_list;

@@ -1,4 +1,4 @@
-//! Tables of ready-made grants: the runtime baseline and the tool profiles (spec §12.1).
+//! Defines tables of ready-made grants: the runtime baseline and the tool profiles (spec §12.1).
 //!
 //! A table is TOML with these keys, all optional:
 //!
@@ -6,57 +6,58 @@
 //! |---|---|
 //! | `read` | paths to read |
 //! | `exec` | paths to read and execute |
-//! | `update` | paths to read and to change where they exist |
+//! | `update` | paths to read and, if they exist, to update |
 //! | `write` | paths to read, create, update and delete |
-//! | `deny` | paths to keep away from, whatever is granted above them |
-//! | `except` | `"PATH" = ["PATTERN"]`: what to leave out of the grant on PATH (`*` within a name) |
-//! | `make` | folders that a run makes before it begins, if the program is one of `programs` |
-//! | `builds` | the same in the workspace, by name, where the run may make them and nothing beside them |
+//! | `deny` | paths to deny, whatever is granted above them |
+//! | `except` | `"PATH" = ["PATTERN"]`: exceptions from the grant on PATH (`*` within a name) |
+//! | `make` | directories that a run creates before it begins, if the program is one of `programs` |
+//! | `builds` | such directories in the workspace, by name, if the run may create them and nothing beside them |
 //! | `programs` | names of programs that select this profile |
-//! | `includes` | further profiles that it brings along |
+//! | `includes` | further profiles that it includes |
 //!
-//! A path is absolute, or begins with `~` (the home directory), `${NAME}` or `${NAME:-PATH}` (an
-//! environment variable and what stands for it when it is unset). Entries whose variable or home is
-//! unknown, or that are not absolute once expanded, say nothing. So do entries that do not exist,
-//! unless they grant creation: a lock file is granted before its first use. And unless they lie below an entry of the
-//! same table that does: then they take that away there.
+//! A path is absolute, or begins with `~` (the home directory), `${NAME}` or `${NAME:-PATH}` (an environment variable,
+//! and its default). An entry is ignored if its variable or home is unknown, or if it is not absolute once expanded.
+//! It is also ignored if its path does not exist, with two exceptions:
+//!
+//! - It grants creation: a lock file is granted before its first use.
+//! - It lies below an entry of the same table that grants creation: then it removes that grant there.
 
 use jp_confine_policy::Capabilities;
 
 /// One table of ready-made grants, as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Profile {
-    /// Its name; empty for the baseline.
+    /// Its name. Empty for the baseline.
     pub(crate) name: String,
-    /// A person wrote it.
+    /// The user wrote it.
     pub(crate) own: bool,
     pub(crate) programs: Vec<String>,
     pub(crate) includes: Vec<String>,
-    /// Capabilities and path, in the order of the table; no capability for `deny`.
+    /// Capabilities and path, in the order of the table. `deny` has no capability.
     pub(crate) entries: Vec<(Capabilities, String)>,
-    /// Path of an entry and the patterns left out of it.
+    /// Path of an entry, and the patterns of its exceptions.
     pub(crate) except: Vec<(String, Vec<String>)>,
-    /// Folders to make.
+    /// Directories to create.
     pub(crate) make: Vec<String>,
-    /// Names of folders to make in the workspace.
+    /// Names of directories to create in the workspace.
     pub(crate) builds: Vec<String>,
 }
 
 impl Profile {
-    /// Whether the profile is for `program`, be it with a version at its end (`python3.12`).
+    /// Whether the profile is for `program`, which may end with a version (`python3.12`).
     pub(crate) fn claims(&self, program: &str) -> bool {
         let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
         self.programs.iter().any(|name| name == program || name == plain)
     }
 
-    /// The names of folders in the workspace that its tools make by way of another name.
+    /// The names of directories that its tools create in the workspace under another name first.
     pub(crate) fn workspace_folders(&self) -> impl Iterator<Item = &str> {
         let is_name =
             |name: &&String| !name.contains('/') && !matches!(name.as_str(), "" | "." | "..");
         self.builds.iter().filter(is_name).map(String::as_str)
     }
 
-    /// Whether an entry lies below one that lets things be made.
+    /// Whether an entry lies below one that grants creation.
     pub(crate) fn narrows(&self, entry: &str) -> bool {
         let is_above = |(caps, above): &(Capabilities, String)| {
             let below = entry.strip_prefix(above.as_str());

@@ -1,8 +1,8 @@
-//! The keys under which a table of ready-made grants lists paths.
+//! Maps the keys of a table of ready-made grants to capabilities, and back.
 
 use jp_confine_policy::Capabilities;
 
-/// The keys, and what each grants, the narrower before the wider.
+/// The keys with the capabilities that each grants, narrower ones first.
 pub(crate) const KEYS: [(&str, Capabilities); 5] = [
     ("read", Capabilities::READ),
     ("exec", Capabilities::READ.union(Capabilities::EXECUTE)),
@@ -11,8 +11,7 @@ pub(crate) const KEYS: [(&str, Capabilities); 5] = [
     ("deny", Capabilities::NONE),
 ];
 
-/// The keys under which a path has to stand to be granted all of `wanted`, as few as do, and what
-/// each grants.
+/// The fewest keys that together grant all of `wanted` on a path, with the capabilities of each.
 pub(crate) fn keys_for(wanted: Capabilities) -> Vec<(&'static str, Capabilities)> {
     let key = |wanted| KEYS.into_iter().find(|(_, caps)| caps.contains(wanted));
     if let Some(one) = key(wanted) {
@@ -22,7 +21,7 @@ pub(crate) fn keys_for(wanted: Capabilities) -> Vec<(&'static str, Capabilities)
     key(execute).into_iter().chain(key(wanted.difference(execute))).collect()
 }
 
-/// What they grant together.
+/// The capabilities that [`keys_for`] grants together.
 pub(crate) fn granted_for(wanted: Capabilities) -> Capabilities {
     keys_for(wanted).into_iter().fold(Capabilities::NONE, |all, (_, caps)| all.union(caps))
 }

@@ -1,4 +1,4 @@
-//! The profiles that are built in, and those of the user's file.
+//! Holds the built-in profiles and the user's own, and picks those of a run.
 
 use std::ffi::OsStr;
 
@@ -20,16 +20,16 @@ pub(crate) const BUILT_IN: [(&str, &str); 7] = [
     ("rust", include_str!("../../profiles/rust.toml")),
 ];
 
-/// What stands for no profile.
+/// The name that stands for no profile.
 pub(crate) const NONE: &str = "none";
 
-/// The names of those that there always are.
+/// The names of the built-in profiles.
 pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
-/// The profiles that may be named: the built-in ones and those of the user's own files, where a
-/// later one replaces an earlier one of the same name.
+/// The profiles that may be named: the built-in ones and those of the user's own files. A later one replaces an earlier
+/// one of the same name.
 #[derive(Debug)]
 pub(crate) struct Profiles {
     all: Vec<Profile>,
@@ -49,8 +49,8 @@ impl Profiles {
         Ok(Self { all })
     }
 
-    /// The profiles for a run: those `named`, or those that claim `program`, or all built-in ones
-    /// for a program that nobody claims, because a shell may run any of the others.
+    /// The profiles for a run: those `named`, or else those that claim `program`. If none claims it, all built-in ones
+    /// apply, because a shell may run any of the other programs.
     pub(crate) fn pick(
         &self,
         named: &[String],

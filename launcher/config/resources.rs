@@ -1,4 +1,4 @@
-//! What the files say of hosts, variables and programs, together.
+//! Merges the rules of all files about hosts, variables and programs.
 
 use jp_confine_policy::layers::{self, Layer, Layered};
 use jp_confine_policy::net::NetRule;
@@ -11,7 +11,7 @@ use super::layers::Layers;
 use crate::error::Failure;
 
 impl Layers {
-    /// The rules for a tool that is served, and what the person should know.
+    /// The rules for a tool of the file service, and warnings.
     pub(crate) fn resources(&self, tool: Option<&str>) -> (Written, Vec<Warning>) {
         let (net, warnings) = layers::merge(lists(self.files(), tool, |all| all.net.as_ref()));
         let mut warnings: Vec<Warning> =
@@ -29,7 +29,7 @@ impl Layers {
         (written, warnings)
     }
 
-    /// A warning where no host is allowed and a rule does not say whether it allows its host.
+    /// A warning if no host is allowed, and a rule does not say whether it allows its host.
     fn no_host_allowed(&self, net: &[NetRule], tool: Option<&str>) -> Option<Warning> {
         if net.iter().any(|rule| rule.allow) {
             return None;
@@ -39,14 +39,14 @@ impl Layers {
         Some(Warning::NoHostAllowed { rule, host })
     }
 
-    /// Refuses what a run, of `tool` if one is named, is not held to.
+    /// Rejects keys that do not apply to a run, of `tool` if one is named.
     pub(crate) fn refuse_unheld(&self, tool: Option<&str>) -> Result<(), Failure> {
         let unheld = self.files().iter().find_map(|file| file.unheld(tool));
         unheld.map_or(Ok(()), |diagnostic| Err(Failure::Configuration(Box::new(diagnostic))))
     }
 }
 
-/// What a file says of a run, and then of a tool.
+/// The rules of a file for every run, and then those for a tool.
 pub(super) fn of<'f>(file: &'f File, tool: Option<&str>) -> impl Iterator<Item = &'f Resources> {
     let named = file.tools.iter().find(|known| Some(known.name.as_str()) == tool);
     std::iter::once(&file.resources).chain(named.map(|tool| &tool.resources))

@@ -1,4 +1,4 @@
-//! Who has which external rules: a run, or one of the tools (RFD D43).
+//! Holds the external rules of a run, or of one of the tools (RFD D43).
 
 use camino::Utf8Path;
 use jp_confine_policy::Capabilities;
@@ -7,14 +7,14 @@ use jp_confine_policy::model::FsRule;
 /// The external rules of a run, or of one tool with those of every run.
 #[derive(Debug)]
 pub(crate) struct Scope {
-    /// `None`: of a run without `--tool`.
+    /// `None` for a run without `--tool`.
     pub(crate) tool: Option<String>,
     /// In the order declared.
     pub(crate) rules: Vec<FsRule>,
 }
 
-/// What each of `scopes` grants on `name`, a rule path in normal form; of tools only what differs from a
-/// run without one.
+/// The capabilities that each of `scopes` grants on `name`, a rule path in normal form. A tool is listed only if it
+/// differs from a run without a tool.
 pub(crate) fn grants_on<'a>(
     scopes: &'a [Scope],
     name: &Utf8Path,
@@ -29,19 +29,19 @@ pub(crate) fn grants_on<'a>(
 }
 
 impl Scope {
-    /// What the rules on `name` grant: the last one, as of all on one path (R2).
+    /// The capabilities that the rules on `name` grant. The last rule on a path decides (R2).
     fn grants_on(&self, name: &Utf8Path) -> Option<Capabilities> {
         let on_name = |rule: &&FsRule| rule.lexical_path().is_ok_and(|path| path == name);
         self.rules.iter().rev().find(on_name).map(FsRule::capabilities)
     }
 
-    /// How people call it.
+    /// Its name in messages.
     pub(crate) fn words(&self) -> String {
         holder(self.tool.as_deref())
     }
 }
 
-/// How people call a run of this tool, or without one.
+/// The name in messages of a run of this tool, or without one.
 pub(crate) fn holder(tool: Option<&str>) -> String {
     match tool {
         Some(tool) => format!("tool {tool}"),

@@ -1,4 +1,4 @@
-//! What a wrong file is told, word for word, and what a right one means.
+//! Tests the messages for wrong files, word for word, and the meaning of right ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -221,7 +221,7 @@ error: not a pattern of paths
     }
 }
 
-/// It would leave out less than it reads.
+/// It would leave out less than it seems to.
 #[test]
 fn stars_in_what_a_profile_leaves_out() {
     let text =
@@ -408,7 +408,7 @@ fn a_tool_adds_its_rules_only_when_named() {
     };
     assert_eq!(message, "no policy file has [tools.edti]");
     assert_eq!(advice.as_deref(), Some("did you mean `edit`?"));
-    // What several layers have is one tool.
+    // A tool that several layers define counts once.
     place.write("config/jp-confine/config.toml", "[tools.edit]\n[tools.build]\n");
     let mut layers = place.load(&[]).expect("good layers");
     let Err(Failure::Own { advice, .. }) = layers.declared(Some("nope")) else {

@@ -1,5 +1,4 @@
-//! What the files say of tiers, together: the user's overlay each other, a workspace's restrict (spec
-//! §9.4, §18).
+//! Merges the tiers of all files: the user's files overlay each other, and a workspace's restrict (spec §9.4, §18).
 
 use std::collections::BTreeSet;
 use std::iter;
@@ -21,14 +20,14 @@ use crate::host::context::Context;
 use crate::host::invocation::Here;
 use crate::text::quote;
 
-/// How many patterns are named that do not count.
+/// Most patterns that a file's warnings name.
 const NAMED: usize = 3;
 
 impl Layers {
-    /// The list of sensitive paths alone.
+    /// Only the list of sensitive paths.
     ///
     /// # Errors
-    /// As [`Self::tiers`].
+    /// Those of [`Self::tiers`].
     pub(crate) fn sensitive(
         &self,
         tool: Option<&str>,
@@ -40,7 +39,7 @@ impl Layers {
         Ok(tiers)
     }
 
-    /// The file and the line that have `text` in the list of patterns `field`; of several the last.
+    /// The file and the line of the pattern `text` in the list `field`. Of several the last.
     fn place_of_pattern(&self, field: &str, text: &str) -> Option<String> {
         self.files().iter().rev().find_map(|file| {
             let line = file.line_of_pattern(field, text)?;
@@ -65,10 +64,10 @@ impl Layers {
         all.cloned().collect()
     }
 
-    /// With the list of auto-run files, and what `options` release of it. Looks at the disk.
+    /// Adds the list of auto-run files to `tiers`, without those that `allow_autorun` releases. Looks at the disk.
     ///
     /// # Errors
-    /// Where a pattern cannot stand.
+    /// If a pattern is not valid.
     pub(crate) fn guarding(
         &self,
         tiers: Tiers,
@@ -92,12 +91,13 @@ impl Layers {
         Ok(tiers)
     }
 
-    /// The tier layer of the run, with that of `tool` if one is named, and what the person should know.
-    /// `warns` says whether the list of sensitive paths counts, `approved` what is known of a pattern of
-    /// a workspace file that would open what lies outside of the workspace. Looks at the disk.
+    /// The tier layer of the run, with that of `tool` if one is named, and warnings. Looks at the disk.
+    ///
+    /// `warns` says whether the list of sensitive paths counts. `approved` looks up the approval of a pattern of a
+    /// workspace file that would grant something outside the workspace.
     ///
     /// # Errors
-    /// Where a pattern that would have to restrict can match nothing.
+    /// If a pattern that has to restrict can match nothing.
     pub(crate) fn tiers(
         &self,
         tool: Option<&str>,
@@ -154,7 +154,7 @@ impl Layers {
         Ok((tiers, warnings))
     }
 
-    /// The tools that have `text` in a list of workspace files; none where every run has it.
+    /// The tools that have `text` in a list of workspace files. Empty if every run has it.
     fn holders(&self, tier: Tier, text: &str) -> Vec<String> {
         let has = |policy: Option<&FilePolicy>| {
             policy.is_some_and(|policy| policy.list(tier).iter().any(|one| one == text))
@@ -168,11 +168,11 @@ impl Layers {
         names.collect::<BTreeSet<String>>().into_iter().collect()
     }
 
-    /// The patterns of workspace files, for a run or any tool, that count only where a person approves
-    /// what they open. Looks at the disk.
+    /// The patterns of workspace files, for a run or any tool, that count only if a person approves their places. Looks
+    /// at the disk.
     ///
     /// # Errors
-    /// As [`Self::tiers`].
+    /// Those of [`Self::tiers`].
     pub(crate) fn wide(&self, places: Places<'_>, here: &Here) -> Result<Vec<Wide>, Failure> {
         let tools = self.files().iter().flat_map(|file| &file.tools);
         let mut found = Vec::new();
@@ -188,7 +188,7 @@ impl Layers {
     }
 }
 
-/// A glob of `--allow-autorun`, from the working directory where it does not say another place.
+/// A glob of `--allow-autorun`, made relative to the working directory unless it names another place.
 pub(crate) fn from_here(glob: &str, cwd: &Path) -> Result<String, Failure> {
     if ["/", "~", "<workspace>", "**"].iter().any(|begin| glob.starts_with(begin)) {
         return Ok(glob.to_owned());
@@ -213,8 +213,8 @@ fn tool_of<'f>(file: &'f File, name: Option<&str>) -> Option<&'f Tool> {
     file.tools.iter().find(|tool| Some(tool.name.as_str()) == name)
 }
 
-/// Why a pattern of a workspace file opens nothing, and restricts at most: the user's files say what holds where
-/// none matches.
+/// Warns of a pattern of a workspace file that grants nothing, and restricts at most: the user's files set the default
+/// for paths that no pattern matches.
 fn overruled(tier: Tier, text: &str, file: &str) -> String {
     format!(
         "`{text}` of {} in {file} {}: your own configuration says what holds where no pattern \
@@ -224,7 +224,8 @@ fn overruled(tier: Tier, text: &str, file: &str) -> String {
     )
 }
 
-/// The same where it leads outside and nobody approved that; with another target, `known` with what is approved.
+/// Warns of a pattern that leads outside and is not approved. `known` has the approved place if the pattern led
+/// elsewhere then.
 fn unapproved(
     tier: Tier,
     text: &str,
@@ -248,7 +249,7 @@ fn unapproved(
     )
 }
 
-/// What is left of a pattern that opens nothing.
+/// The remaining effect of a pattern that grants nothing.
 const fn does(tier: Tier) -> &'static str {
     if matches!(tier, Tier::Read) { "only restricts" } else { "does nothing" }
 }

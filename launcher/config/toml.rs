@@ -1,4 +1,4 @@
-//! TOML, by the crate `toml`, whose values know their places in the text.
+//! Parses TOML with the crate `toml`, whose values know their places in the text. Used by `document`.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use super::document::{Entry, Node, Value};
 use crate::error::diagnostic::Diagnostic;
 use crate::error::source::Source;
 
-/// The table that the text of `source` is.
+/// Parses the text of `source` as a table.
 pub(super) fn parse(source: &Rc<Source>) -> Result<Node<'_>, Box<Diagnostic>> {
     let table =
         DeTable::parse(&source.text).map_err(|error| Box::new(diagnostic(source, &error)))?;

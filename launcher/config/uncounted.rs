@@ -1,4 +1,4 @@
-//! Warns of rules for tools that do not count in a run, because it names no tool or another one. Used by `prepare`.
+//! Warns of rules for tools that do not count in a run, because it names no tool or another one. Used by `compile`.
 
 use jp_confine_policy::layers::{Layered, Merged};
 
@@ -6,7 +6,8 @@ use super::decode_tools::Tool;
 use super::layers::Layers;
 
 impl Layers {
-    /// A warning for a run, or a service, of `tool` in which no rule of `access.fs` counts: which tools have some.
+    /// A warning for a run, or a service, of `tool` if no rule of `access.fs` counts in it. It names the tools with
+    /// rules.
     pub(crate) fn uncounted(&self, tool: Option<&str>, is_service: bool) -> Option<String> {
         let tools =
             self.files().iter().flat_map(|file| file.tools.iter().map(move |it| (file, it)));

@@ -1,4 +1,4 @@
-//! A complaint that points: file and line, the offending bytes underlined, and what would be right.
+//! Shows an error in a configuration file: file and line, the wrong bytes underlined, and what to write instead.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use crate::error::source::Source;
 use crate::text::quote;
 
-/// Why a configuration file was refused, and where.
+/// Why a configuration file was rejected, and where.
 #[derive(Clone, Debug)]
 pub(crate) struct Diagnostic {
     title: String,
@@ -20,32 +20,32 @@ pub(crate) struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A complaint about the bytes `span` of `source`.
+    /// An error at the bytes `span` of `source`.
     pub(crate) fn at(source: &Rc<Source>, span: Range<usize>, title: impl Into<String>) -> Self {
         let span = on_characters(&source.text, span);
         Self { title: title.into(), source: Rc::clone(source), span, label: None, help: None }
     }
 
-    /// The words beside the underlined bytes.
+    /// Adds text beside the underlined bytes.
     pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// What to write instead.
+    /// Adds a suggestion of what to write instead.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The complaint as text without a trailing line break; with terminal colours if `coloured`.
+    /// The error as text without a trailing line break, with terminal colours if `coloured`.
     pub(crate) fn render(&self, coloured: bool) -> String {
         let annotation = AnnotationKind::Primary.span(self.span.clone());
         let annotation = match &self.label {
             Some(label) => annotation.label(label.as_str()),
             None => annotation,
         };
-        // The renderer escapes all but this.
+        // The renderer escapes everything but the name.
         let name = quote::path(&self.source.name);
         let snippet =
             Snippet::source(self.source.text.as_str()).path(name.as_str()).annotation(annotation);
@@ -58,7 +58,7 @@ impl Diagnostic {
     }
 }
 
-/// Widens `span` to whole characters inside `text`: parsers point at bytes, also past the end.
+/// Widens `span` to whole characters inside `text`: parsers point at bytes, and sometimes past the end.
 fn on_characters(text: &str, span: Range<usize>) -> Range<usize> {
     let floor = |mut index: usize| {
         index = index.min(text.len());
@@ -72,7 +72,7 @@ fn on_characters(text: &str, span: Range<usize>) -> Range<usize> {
     if end > start { start..end } else { start..floor(start + 1).max(start) }
 }
 
-/// The known word nearest to `word`, when it is near enough to be what was meant.
+/// The known word nearest to `word`, if it is near enough to be a likely correction.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()

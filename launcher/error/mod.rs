@@ -1,4 +1,4 @@
-//! Why the program was not run, and the exit status that says so (spec §18).
+//! Says why the launcher did not run the program, and with which exit status it ends (spec §18).
 
 pub(crate) mod diagnostic;
 pub(crate) mod source;
@@ -17,14 +17,14 @@ pub(crate) enum Failure {
     Usage(clap::Error),
     /// A configuration file is wrong.
     Configuration(Box<Diagnostic>),
-    /// Anything else that is ours: no workspace, no image, no shim …
+    /// Any other failure of jp-confine itself: no workspace, no image, no shim …
     Own {
-        /// What went wrong.
+        /// The problem.
         message: String,
-        /// What to do about it.
+        /// The suggestion.
         advice: Option<String>,
     },
-    /// The program exists and may not, or cannot, be run under confinement.
+    /// The program exists, but may not or cannot be run under confinement.
     NotExecutable {
         /// The file.
         path: PathBuf,
@@ -41,24 +41,24 @@ pub(crate) enum Failure {
 /// Why a program that exists is not run.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// The policy does not grant it, or what it is started by.
+    /// The policy does not grant the program, or its interpreter or loader.
     Denied(Box<Denial>),
-    /// The file as such, whatever the policy says.
+    /// The file itself cannot be run, whatever the policy says.
     Unfit(String),
 }
 
 impl Failure {
-    /// A failure of our own without further advice.
+    /// A failure of jp-confine itself, without a suggestion.
     pub(crate) fn own(message: impl Into<String>) -> Self {
         Self::Own { message: message.into(), advice: None }
     }
 
-    /// A failure of our own and the way out.
+    /// A failure of jp-confine itself, with a suggestion.
     pub(crate) fn advised(message: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::Own { message: message.into(), advice: Some(advice.into()) }
     }
 
-    /// As of what `named` stands for, one of several. What is wrong in a file names that itself.
+    /// Puts `named` before the message, to say which of several items failed. An error in a file already names it.
     pub(crate) fn of(self, named: &str) -> Self {
         match self {
             Self::Own { message, advice } => {
@@ -68,7 +68,7 @@ impl Failure {
         }
     }
 
-    /// What the policy refused before there was a program.
+    /// The denial that kept the program from being run.
     pub(crate) fn denial(&self) -> Option<&Denial> {
         match self {
             Self::NotExecutable { reason: Refusal::Denied(denial), .. } => Some(denial),
@@ -86,7 +86,7 @@ impl Failure {
     }
 }
 
-/// What the system refuses the launcher before there is a program.
+/// An error of a system call that the launcher made before the program started.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let message = format!("nothing was run: {error}");
@@ -101,7 +101,7 @@ impl From<io::Error> for Failure {
 }
 
 impl Refusal {
-    /// As of what `role` names of the program, at `path`. A denial names that itself.
+    /// Puts the `role` of the file at `path` before the reason. A denial already names its file.
     pub(crate) fn of(self, role: &str, path: &Path) -> Self {
         match self {
             Self::Unfit(reason) => Self::Unfit(format!("{role} {}: {reason}", quote::place(path))),

@@ -1,4 +1,4 @@
-//! A text that a diagnostic points into.
+//! Holds the text of a configuration file. Used by `diagnostic`, which points into it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// The text of a configuration file and the name it is shown under.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// How the file is named to people: the path as it was given or found.
+    /// Name of the file in messages: the path as it was given or found.
     pub(crate) name: Arc<str>,
     /// The whole text.
     pub(crate) text: String,
@@ -18,7 +18,7 @@ impl Source {
         Self { name: name.into(), text }
     }
 
-    /// How many lines end in a part of the text.
+    /// Number of lines that end in a part of the text.
     #[expect(clippy::naive_bytecount, reason = "quick enough without a crate for it")]
     pub(crate) fn breaks(&self, part: Range<usize>) -> usize {
         let bytes = self.text.as_bytes().get(part).unwrap_or_default();

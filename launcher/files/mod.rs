@@ -1,8 +1,8 @@
-//! Opens the files that the launcher itself reads and writes. Configuration, logs, stores and outputs go through here.
+//! Opens the files that the launcher itself reads and writes: configuration, logs, stores and outputs.
 //!
 //! The launcher is not confined, and a program of an earlier run may have left a symlink or a FIFO where a file is
-//! expected (`docs/decisions/0042-files-of-the-launcher.md`). So nothing here waits, and what the launcher writes is
-//! named in a pinned directory.
+//! expected (`docs/decisions/0042-files-of-the-launcher.md`). So opening a path never waits, and the launcher writes
+//! to names in a pinned directory.
 
 pub(crate) mod place;
 
@@ -15,30 +15,30 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags, Stat, fcntl_setfl, fstat, open};
 use rustix::io::Errno;
 
-pub(crate) use place::{Place, Unsafe};
+pub(crate) use self::place::{Place, Unsafe};
 
-/// No file of the launcher's is longer.
+/// Longest file that the launcher reads from its own directories, in bytes.
 pub(crate) const LONGEST: u64 = 64 << 20;
 
-/// The permissions of a file that is there to be locked.
+/// The permissions of a lock file.
 pub(crate) const LOCK_MODE: Mode = Mode::from_raw_mode(0o200);
 
-/// Flags by which an open never waits, and makes no terminal the controlling one.
+/// Flags of an open that never waits and never makes a terminal the controlling one.
 const AT_ONCE: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// Reads the regular file at `path`, of at most `longest` bytes. Symlinks are followed: the caller knows that no run
-/// could have made them.
+/// Reads the regular file at `path`, of at most `longest` bytes. Symlinks are followed: the caller must know that no
+/// run could have created them.
 ///
 /// # Errors
-/// Those of `open(2)` and `read(2)`; where it is no regular file, and where it is longer.
+/// Those of `open(2)` and `read(2)`. Also if it is not a regular file, or is longer.
 pub(crate) fn read(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     read_all(open_file(path)?, longest)
 }
 
-/// As [`read`], of a file in one of the product's own directories, which is never a symlink.
+/// Like [`read`], of a file in one of jp-confine's own directories, which is never a symlink.
 ///
 /// # Errors
-/// As [`read`], and `ELOOP` for a symlink.
+/// Those of [`read`], and `ELOOP` for a symlink.
 pub(crate) fn read_own(path: &Path) -> io::Result<Vec<u8>> {
     read_all(open_own(path)?, LONGEST)
 }
@@ -46,7 +46,7 @@ pub(crate) fn read_own(path: &Path) -> io::Result<Vec<u8>> {
 /// Reads `file`, of at most `longest` bytes.
 ///
 /// # Errors
-/// Those of `read(2)`, and where it is longer.
+/// Those of `read(2)`. Also if the file is longer.
 pub(crate) fn read_all(file: File, longest: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     file.take(longest.saturating_add(1)).read_to_end(&mut content)?;
@@ -56,35 +56,36 @@ pub(crate) fn read_all(file: File, longest: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Opens the regular file at `path` for reading; symlinks are followed.
+/// Opens the regular file at `path` for reading. Symlinks are followed.
 ///
 /// # Errors
-/// As [`read`].
+/// Those of `open(2)`. Also if it is not a regular file.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     regular(open(path, OFlags::RDONLY | AT_ONCE, Mode::empty())?)
 }
 
-/// As [`open_file`], where a symlink at the end is an error.
+/// Like [`open_file`], but a symlink at the end is an error.
 ///
 /// # Errors
-/// As [`read_own`].
+/// Those of [`open_file`], and `ELOOP` for a symlink.
 pub(crate) fn open_own(path: &Path) -> io::Result<File> {
     regular(open(path, OFlags::RDONLY | OFlags::NOFOLLOW | AT_ONCE, Mode::empty())?)
 }
 
-/// Opens the file at `path`, in one of the product's own directories, to hold its lock; makes it if `make` says so. It
-/// may be written only, by its owner: a program that may read the directory cannot open it to hold the lock, unless it
-/// is root's.
+/// Opens the lock file at `path`, in one of jp-confine's own directories. If `make` is set, it is created.
+/// Its owner may only write it, so a program that may read the directory cannot open it and hold the lock.
+/// Root's programs still can.
 ///
 /// # Errors
-/// As [`read_own`].
+/// Those of [`open_own`].
 pub(crate) fn open_lock(path: &Path, make: bool) -> io::Result<File> {
     let create = if make { OFlags::CREATE } else { OFlags::empty() };
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | AT_ONCE | create;
     regular(open(path, flags, LOCK_MODE)?)
 }
 
-/// Opens what this process was given at `path`, as a shell names a pipe `/dev/fd/63`. Reading may wait for it.
+/// Opens a descriptor that this process was given, by its `path`, such as a shell's pipe `/dev/fd/63`. Reading from
+/// it may wait.
 ///
 /// # Errors
 /// Those of `open(2)`.
@@ -92,7 +93,7 @@ pub(crate) fn open_given(path: &Path) -> io::Result<File> {
     Ok(open(path, OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?.into())
 }
 
-/// Which of its descriptors this process is told of by `path`, as it is typed, if by any.
+/// The descriptor of this process that `path` names as it is typed.
 pub(crate) fn given(path: &Path) -> Option<i32> {
     let name = match path.as_os_str().as_bytes() {
         b"/dev/stdin" => return Some(0),
@@ -104,7 +105,7 @@ pub(crate) fn given(path: &Path) -> Option<i32> {
     std::str::from_utf8(name).ok().filter(|_| is_number)?.parse().ok()
 }
 
-/// `file`, if it is a regular one.
+/// `file`, if it is a regular file.
 fn regular(file: OwnedFd) -> io::Result<File> {
     match kind(&fstat(&file)?) {
         FileType::RegularFile => Ok(file.into()),
@@ -126,12 +127,12 @@ fn unfit(kind: FileType) -> io::Error {
     }
 }
 
-/// Has writing to `file`, which is open for adding to it, wait for room from now on.
+/// Makes writes to `file`, which is open for appending, wait for room from now on.
 fn wait_for_room(file: &OwnedFd) -> Result<(), Errno> {
     fcntl_setfl(file, OFlags::APPEND)
 }
 
-/// Whether the file at this canonical path is a device that the system has there.
+/// Whether the file at this canonical path is a character device of the system.
 fn is_system_device(path: &Path, kind: FileType) -> bool {
     kind == FileType::CharacterDevice && path.starts_with("/dev")
 }

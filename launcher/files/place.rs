@@ -1,4 +1,4 @@
-//! A name in a pinned directory, where the launcher writes a file. Used by the event log, `learn` and `init`.
+//! Writes a file to a name in a pinned directory. Used by the event log, `learn` and `init`.
 
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
@@ -21,18 +21,18 @@ use crate::error::Failure;
 use crate::sys::open_canonical::open_canonical;
 use crate::text::quote;
 
-/// Directories in which only the system has symlinks, whoever runs: a program of a run of the superuser's could write
-/// to them by its permissions.
+/// Directories in which every symlink counts as the system's, also if root runs the launcher. Root may write to them,
+/// so their permissions do not tell.
 const OF_SYSTEM: [&str; 5] = ["/", "/usr", "/var", "/run", "/home"];
 
-/// The permissions of a file that people write, and of one that they read, less the mask.
+/// The permissions of a file that people edit, and of one that they only read, before the umask.
 const WRITTEN: Mode = Mode::from_raw_mode(0o666);
 const READ: Mode = Mode::from_raw_mode(0o644);
 
-/// How many names are tried for a file that is not whole yet.
+/// How many names are tried for an unfinished file.
 const ATTEMPTS: u32 = 16;
 
-/// Where a file is to be written: a name in a directory that is held.
+/// Where a file will be written: a name in a pinned directory.
 #[derive(Debug)]
 pub(crate) struct Place {
     directory: OwnedFd,
@@ -40,22 +40,22 @@ pub(crate) struct Place {
     path: PathBuf,
 }
 
-/// Why a path is not written to.
+/// Why the launcher does not write to a path.
 #[derive(Debug)]
 pub(crate) enum Unsafe {
-    /// It leads through a symlink that a run could have made.
+    /// It leads through a symlink that a run could have created.
     Symlink {
-        /// Where that stands, canonical.
+        /// The canonical path of the symlink.
         link: PathBuf,
-        /// Where the path leads, if anybody can tell.
+        /// Where the path leads, if it resolves.
         target: Option<PathBuf>,
     },
-    /// Nobody can tell where it leads, or what is there is no file.
+    /// It does not resolve, or leads to something other than a file.
     Error(io::Error),
 }
 
 impl Unsafe {
-    /// As a failure of `option`, which `typed` was given with.
+    /// The failure to report for `option`, whose value is `typed`.
     pub(crate) fn failure(&self, option: &str, typed: &Path) -> Failure {
         let typed = quote::place(typed);
         match self {
@@ -91,8 +91,8 @@ impl From<Errno> for Unsafe {
 }
 
 impl Place {
-    /// Where `path` leads from `base`, canonical. A symlink at its end is not followed. The directory is held: another
-    /// one in its place later changes nothing.
+    /// Resolves `path` from `base`. A symlink at its end is not followed. The directory is pinned: if another one
+    /// replaces it later, nothing changes.
     ///
     /// # Errors
     /// [`Unsafe`].
@@ -105,7 +105,7 @@ impl Place {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(unfit(FileType::Directory).into());
         };
-        // Reading the directory needs a permission that writing in it does not.
+        // `PATH`, since opening a directory to read it needs a permission that creating files in it does not.
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = open_canonical(parent, flags)?;
         Ok(Self { directory, name: name.to_owned(), path })
@@ -116,12 +116,12 @@ impl Place {
         &self.path
     }
 
-    /// The directory and the name in it.
+    /// The pinned directory and the name in it.
     pub(crate) fn held(&self) -> (BorrowedFd<'_>, &OsStr) {
         (self.directory.as_fd(), &self.name)
     }
 
-    /// The entry that has the name, if there is one.
+    /// The entry that has the name already, if there is one.
     ///
     /// # Errors
     /// Those of `fstatat(2)`.
@@ -133,26 +133,26 @@ impl Place {
         }
     }
 
-    /// Whether a file may be made there, or replaced.
+    /// Whether a file may be created or replaced there.
     ///
     /// # Errors
-    /// Why not, as `access(2)` says it.
+    /// Those of `access(2)`, if it may not.
     pub(crate) fn may_be_replaced(&self) -> io::Result<()> {
         let wanted = Access::WRITE_OK.union(Access::EXEC_OK);
         Ok(accessat(&self.directory, ".", wanted, AtFlags::empty())?)
     }
 
-    /// Opens the file for adding to it, and makes it if need be. It is a regular one, or a device of the system's.
+    /// Opens the file for appending, and creates it if need be. It is a regular file, or a device of the system.
     ///
     /// # Errors
-    /// [`Unsafe`]; a symlink at the end is one that a run could have made.
+    /// [`Unsafe`]. A symlink at the end counts as one that a run could have created.
     pub(crate) fn append(&self) -> Result<File, Unsafe> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | AT_ONCE;
         let file = match openat(&self.directory, &self.name, flags, WRITTEN) {
             Err(Errno::LOOP) => {
                 return Err(leading(Path::new("/"), &self.path, self.path.clone()));
             }
-            // A pipe that nobody reads from.
+            // A pipe that no process reads from.
             Err(Errno::NXIO) => return Err(unfit(FileType::Fifo).into()),
             opened => opened?,
         };
@@ -167,15 +167,15 @@ impl Place {
     /// Writes `text` into a new file for people to edit, whole or not at all.
     ///
     /// # Errors
-    /// Those of `open(2)` and `write(2)`; `EEXIST` where something stands there.
+    /// Those of `open(2)` and `write(2)`. `EEXIST` if the name is taken.
     pub(crate) fn create(&self, text: &[u8]) -> io::Result<()> {
         self.write(text, WRITTEN, false)
     }
 
-    /// Writes `text` into the file in one step, in place of what stands there if it `replaces` that.
+    /// Writes `text` into the file in one step. If `replaces` is set, it replaces an existing file.
     ///
     /// # Errors
-    /// As [`Self::create`].
+    /// Those of [`Self::create`].
     pub(crate) fn put(&self, text: &[u8], replaces: bool) -> io::Result<()> {
         self.write(text, READ, replaces)
     }
@@ -184,13 +184,13 @@ impl Place {
         let (mut file, unfinished) = self.unfinished(mode)?;
         let outcome = file.write_all(text).and_then(|()| self.name(&unfinished, replaces));
         if outcome.is_err() {
-            // If that fails, the file stays under a name that nobody looks for.
+            // If that fails, the file stays under a name that nothing looks for.
             let _ = unlinkat(&self.directory, &unfinished, AtFlags::empty());
         }
         outcome
     }
 
-    /// A new file beside it, and what that is called.
+    /// Creates a new file in the same directory, and returns it with its name.
     fn unfinished(&self, mode: Mode) -> io::Result<(File, OsString)> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         for _ in 0..ATTEMPTS {
@@ -204,14 +204,14 @@ impl Place {
         Err(Errno::EXIST.into())
     }
 
-    /// Gives the file `unfinished` its name.
+    /// Gives the file `unfinished` its final name.
     fn name(&self, unfinished: &OsStr, replaces: bool) -> io::Result<()> {
         let (from, to) = (&self.directory, &self.directory);
         if replaces {
             return Ok(renameat(from, unfinished, to, &self.name)?);
         }
         match renameat_with(from, unfinished, to, &self.name, RenameFlags::NOREPLACE) {
-            // Not every file system knows that.
+            // Not every file system supports `RENAME_NOREPLACE`.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 linkat(from, unfinished, to, &self.name, AtFlags::empty())?;
                 Ok(unlinkat(from, unfinished, AtFlags::empty())?)
@@ -226,8 +226,8 @@ fn leading(base: &Path, path: &Path, link: PathBuf) -> Unsafe {
     Unsafe::Symlink { link, target }
 }
 
-/// Whether a symlink at this canonical path is the system's. Any other may be what a run made: nothing tells who made
-/// it, and earlier runs may have had other options.
+/// Whether a symlink at this canonical path is the system's. A run may have created any other one: nothing records who
+/// created it, and earlier runs may have had other options.
 fn is_systems(link: &Path) -> bool {
     let Some(parent) = link.parent() else { return true };
     let bytes = parent.as_os_str().as_bytes();

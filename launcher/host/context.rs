@@ -1,4 +1,4 @@
-//! What the surroundings say, captured once: nothing further in reads the environment.
+//! Captures the environment of this process once. Further in, only `TERM` and `NO_COLOR` are read, for the terminal.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -10,16 +10,16 @@ use jp_confine_policy::control::Homes;
 use crate::error::Failure;
 use crate::host::machine::{Absent, Machine, WITHOUT};
 
-/// The surroundings of this process.
+/// The environment of this process.
 #[derive(Debug)]
 pub(crate) struct Context {
     /// The working directory, canonical.
     pub(crate) cwd: PathBuf,
-    /// The working directory as the shell spells it, where `$PWD` proves to be the same directory.
+    /// The working directory as the shell spells it, if `$PWD` is the same directory.
     pub(crate) spelled_cwd: PathBuf,
-    /// Where what is the user's own is kept.
+    /// The user's own directories.
     pub(crate) homes: Homes,
-    /// The canonical form of the home: `$HOME`, or the account's where that is none.
+    /// The canonical form of the home: `$HOME`, or the account's if that is unset.
     pub(crate) canonical_home: Option<PathBuf>,
     /// The host's directory for temporary files, canonical if it exists.
     pub(crate) temp: PathBuf,
@@ -27,12 +27,12 @@ pub(crate) struct Context {
     pub(crate) path: OsString,
     /// The whole environment, for profile entries that name variables.
     pub(crate) environment: Vec<(OsString, OsString)>,
-    /// What is to be taken for absent of what the kernel offers.
+    /// The kernel features to treat as absent.
     pub(crate) absent: Absent,
 }
 
 impl Context {
-    /// Captures the surroundings; fails where there is no working directory any more.
+    /// Captures the environment. Fails if the working directory is gone.
     pub(crate) fn capture() -> Result<Self, Failure> {
         let cwd = env::current_dir().and_then(|cwd| cwd.canonicalize()).map_err(|error| {
             Failure::own(format!("the working directory cannot be resolved: {error}"))
@@ -51,17 +51,17 @@ impl Context {
         })
     }
 
-    /// The user's configuration file, be it there or not.
+    /// The user's configuration file, whether it exists or not.
     pub(crate) fn configuration(&self) -> Option<PathBuf> {
         self.homes.configuration()
     }
 
-    /// `path` made absolute from the working directory; no I/O.
+    /// `path` made absolute from the working directory. No I/O.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.cwd.join(path)
     }
 
-    /// Sets what `--env NAME=VALUE` says, for the programs that are started.
+    /// Sets the variables of `--env NAME=VALUE`, for the programs that are started.
     pub(crate) fn set_variables<'v>(&mut self, set: impl Iterator<Item = (&'v str, &'v OsStr)>) {
         for (name, value) in set {
             self.environment.retain(|(known, _)| known != name);
@@ -69,7 +69,7 @@ impl Context {
         }
     }
 
-    /// An environment variable; an empty one counts as unset.
+    /// An environment variable. An empty one counts as unset.
     pub(crate) fn variable(&self, name: &OsStr) -> Option<&OsStr> {
         let (_, value) = self.environment.iter().find(|(known, _)| known == name)?;
         (!value.is_empty()).then_some(value)
@@ -81,14 +81,14 @@ impl Context {
         path.map(std::env::split_paths).into_iter().flatten().collect()
     }
 
-    /// The names of the environment's variables, as far as rules can name them.
+    /// The names of the environment's variables that rules can name: those in UTF-8.
     pub(crate) fn variable_names(&self) -> Vec<&str> {
         self.environment.iter().filter_map(|(name, _)| name.to_str()).collect()
     }
 }
 
 impl Context {
-    /// What the kernel offers here, less what the environment names.
+    /// The kernel features of this machine, without those to treat as absent.
     pub(crate) fn machine(&self) -> Machine {
         Machine::look(&self.absent, self.variable(HANDLES.as_ref()).is_some())
     }
@@ -98,7 +98,7 @@ fn absolute(value: Option<OsString>) -> Option<PathBuf> {
     value.map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// `$PWD`, if it still denotes the working directory; the canonical path otherwise.
+/// `$PWD`, if it still names the working directory. Otherwise the canonical path.
 fn spelled_cwd(cwd: &Path) -> PathBuf {
     let same = |pwd: &PathBuf| {
         let (Ok(there), Ok(here)) = (pwd.metadata(), cwd.metadata()) else { return false };
@@ -109,7 +109,7 @@ fn spelled_cwd(cwd: &Path) -> PathBuf {
 
 #[cfg(test)]
 impl Context {
-    /// Surroundings with nothing in them but a directory that serves as the working directory.
+    /// An empty environment with the working directory `cwd`.
     pub(crate) fn bare(cwd: &Path) -> Self {
         Self {
             cwd: cwd.to_owned(),

@@ -1,5 +1,5 @@
-//! The product's own folders in the user's home, which decide what later runs may do (spec §8.1): what no run may
-//! change of them says `control` of the policy.
+//! Creates jp-confine's own directories in the user's home, and rejects a workspace that holds one of them. They decide
+//! what later runs may do (spec §8.1). `control` of the policy lists the paths in them that no run may change.
 
 use std::fs::DirBuilder;
 use std::io::{self, ErrorKind};
@@ -17,7 +17,7 @@ use crate::host::context::Context;
 use crate::host::workspace_markers::Marks;
 use crate::text::quote;
 
-/// Makes the folder `path` in one of them, and all above it that is missing: what is in it is for nobody else.
+/// Creates the directory `path` in one of them, with missing parents, for this user alone.
 ///
 /// # Errors
 /// Those of `mkdir(2)`.
@@ -25,11 +25,12 @@ pub(crate) fn make(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Refuses a workspace at `root`, canonical, that one of them is in by the environment: a run there could have written
-/// it, while this user had another home. A home that is the workspace as a whole was named as such.
+/// Rejects the workspace at the canonical `root` if an environment variable puts one of the directories inside it. A
+/// run there could have written it while the user had another home. A workspace that is the whole home was named as
+/// such.
 ///
 /// # Errors
-/// Exit status 125, with what to do.
+/// Exit status 125, with a suggestion.
 pub(crate) fn refuse_inside(context: &Context, root: &Path) -> Result<(), Failure> {
     if Marks::of(context).is_too_much(root) {
         return Ok(());
@@ -51,8 +52,8 @@ pub(crate) fn refuse_inside(context: &Context, root: &Path) -> Result<(), Failur
     Ok(())
 }
 
-/// Makes the folders that are missing, where the program could make something in their place: the way to
-/// a folder is only held where it exists.
+/// Creates the missing directories in places where the program could create something itself: only an existing path can
+/// be protected.
 pub(crate) fn make_where_reachable(context: &Context, image: &Image<'_>) -> Result<(), Failure> {
     for (folder, _) in context.homes.folders() {
         let Ok(resolved) = canonical::resolve(&context.cwd, &folder, Op::Content) else { continue };
@@ -60,7 +61,7 @@ pub(crate) fn make_where_reachable(context: &Context, image: &Image<'_>) -> Resu
             continue;
         }
         match make(&resolved.path) {
-            // Then no program of this user's can make it either.
+            // Then no program of this user can create it, either.
             Err(error) if is_refusal(error.kind()) => {}
             Err(error) => {
                 let folder = quote::path(&resolved.path.to_string_lossy());

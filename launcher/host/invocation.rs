@@ -1,16 +1,16 @@
-//! Where the person stands who typed a command: what is typed there for the same workspace.
+//! Writes the commands that messages suggest, as they must be typed in the current directory.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::text::quote;
 
-/// Where a person stands, as seen from a workspace.
+/// The directory in which a person typed a command, relative to the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Here {
-    /// What `-C` names the workspace by, if it was typed.
+    /// The value of `-C`, if it was typed.
     named: Option<PathBuf>,
-    /// The way from the working directory to the workspace: nothing, or what ends in a slash.
+    /// The way from the working directory to the workspace. It is empty, or ends in a slash.
     way: Option<String>,
 }
 
@@ -19,12 +19,12 @@ impl Here {
     #[cfg(test)]
     pub(crate) const INSIDE: Self = Self { named: None, way: Some(String::new()) };
 
-    /// In the directory `cwd`, the workspace at `root` being `named` or found; both canonical.
+    /// In the directory `cwd`, for the workspace at `root`, which was `named` or found. `cwd` and `root` are canonical.
     pub(crate) fn of(cwd: &Path, root: &Path, named: Option<&Path>) -> Self {
         Self { named: named.map(Path::to_owned), way: way(cwd, root) }
     }
 
-    /// The command of this program's with these `words`, about the workspace.
+    /// The jp-confine command with these `words` for the workspace.
     pub(crate) fn command(&self, words: &str) -> String {
         match &self.named {
             Some(named) => {
@@ -34,7 +34,7 @@ impl Here {
         }
     }
 
-    /// The command that approves what `name` leads to, or a pattern of that name.
+    /// The command that approves the target of `name`, or the pattern `name`.
     pub(crate) fn approval(&self, name: &str) -> String {
         self.command(&format!("approvals approve {}", quote::operand(name.as_bytes())))
     }
@@ -44,13 +44,13 @@ impl Here {
         names.iter().map(|name| self.approval(name)).collect::<Vec<_>>().join(" && ")
     }
 
-    /// A workspace-relative `name` as options take it that are relative to the working directory.
+    /// A workspace-relative `name`, made relative to the working directory, for options that take it so.
     pub(crate) fn name(&self, name: &str) -> Option<String> {
         self.way.as_ref().map(|way| format!("{way}{name}"))
     }
 }
 
-/// From one canonical directory to another.
+/// The way from one canonical directory to another.
 fn way(from: &Path, to: &Path) -> Option<String> {
     let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other);
     let shared = shared.count();

@@ -1,4 +1,4 @@
-//! What this machine and this user have: features, directories, the workspace, the environment.
+//! Finds out about this machine and this user: features, directories, the workspace, the environment.
 
 pub(crate) mod context;
 pub(crate) mod data_dirs;

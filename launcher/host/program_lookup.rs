@@ -1,4 +1,4 @@
-//! Which files a program's name means.
+//! Finds the files that a program's name may mean, and their kind.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,7 +9,7 @@ use crate::files;
 use crate::host::context::Context;
 use crate::sys::executable::{Kind, inspect, read_at};
 
-/// The files that `name` can mean, in the order of `PATH`.
+/// The files that `name` may mean, in the order of `PATH`.
 pub(crate) fn candidates(context: &Context, name: &OsStr) -> Vec<PathBuf> {
     if name.is_empty() {
         return Vec::new();
@@ -21,17 +21,17 @@ pub(crate) fn candidates(context: &Context, name: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(&context.path).map(|dir| Path::new(".").join(dir).join(name)).collect()
 }
 
-/// This program, who starts what was typed.
+/// The path of jp-confine itself.
 pub(crate) fn own_path() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("jp-confine"))
 }
 
-/// Whether the file is a program that another one reads: an interpreter, or the shell. Looks at the disk.
+/// Whether another program, an interpreter or the shell, runs the file by reading it. Looks at the disk.
 pub(crate) fn is_script(path: &Path) -> bool {
     matches!(kind(path), Ok(Kind::Script(_) | Kind::Other))
 }
 
-/// What kind of program a file is; of what is no regular file nobody can tell without waiting for it.
+/// The kind of program that a file is. An object other than a regular file is an error: reading it might wait.
 pub(crate) fn kind(path: &Path) -> Result<Kind, Refusal> {
     let unknown = |error| Refusal::Unfit(format!("what kind of program it is is unknown: {error}"));
     if !path.metadata().map_err(unknown)?.is_file() {

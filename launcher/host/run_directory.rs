@@ -1,11 +1,10 @@
-//! What one run leaves on disk while it lasts: the program's private directory for temporary files
-//! and, beside it and out of its reach, the record of denials.
+//! Creates and removes the files of one run: the program's private directory for temporary files and, beside it and
+//! out of its reach, the record of denials.
 //!
-//! Both stand in one directory per user, so that what a killed run has left is found by reading that
-//! directory and no other. A run holds a lock on its record; the kernel gives it up however the
-//! run ends.
+//! The runs of a user have them in one directory, so that a later run finds the files of a killed run there. A run
+//! holds a lock on its record. The kernel releases the lock however the run ends.
 //!
-//! A supervisor has a record of its own, in memory: a program that fills the disk keeps nothing from that.
+//! A supervisor has its own record in memory, which a program cannot suppress by filling the disk.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -19,10 +18,10 @@ use tempfile::{NamedTempFile, TempDir};
 use crate::files;
 use crate::text::quote;
 
-/// How the name of a run's record ends; without it, it is the name of the temporary directory.
+/// Extension of a run's record. Without it, the name is that of the temporary directory.
 const RECORD: &str = "denials";
 
-/// The files of one run; removed when dropped.
+/// The files of one run. They are removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     /// The program's `TMPDIR`, unless it shares the host's.
@@ -33,18 +32,18 @@ pub(crate) struct Scratch {
     ground: Ground,
 }
 
-/// Where the runs of this user have their files.
+/// The directory of a run's files.
 #[derive(Debug)]
 enum Ground {
-    /// The directory of all of them.
+    /// The common directory of all runs of this user.
     Common(PathBuf),
-    /// One for this run alone, because somebody else has taken the name of the common one.
+    /// A directory for this run alone, because another user has taken the name of the common one.
     Own(TempDir),
 }
 
 impl Scratch {
-    /// Makes the files below `host`, the host's directory for temporary files; `share` leaves out
-    /// the private one, because the program uses the host's.
+    /// Creates the files below `host`, the host's directory for temporary files. `share` leaves out the private
+    /// directory, because the program uses the host's.
     pub(crate) fn new(host: &Path, share: bool) -> io::Result<Self> {
         let ground = match common_ground(host) {
             Ok(dir) => Ground::Common(dir),
@@ -67,12 +66,12 @@ impl Scratch {
         self.temp.as_deref()
     }
 
-    /// The directory that the files are in: the user's alone.
+    /// The directory that the files are in, which only this user may enter.
     pub(crate) fn ground(&self) -> &Path {
         self.ground.path()
     }
 
-    /// Where confined processes record denials.
+    /// The path at which confined processes record denials.
     pub(crate) fn denials(&self) -> &Path {
         self.record.path()
     }
@@ -87,18 +86,18 @@ impl Scratch {
         self.told.try_clone().map(File::from)
     }
 
-    /// The supervisor's record, open for adding to it.
+    /// The supervisor's record, open for appending.
     ///
     /// # Errors
-    /// Where there is no `/proc`; then there is no supervisor.
+    /// If there is no `/proc`. Then there is no supervisor.
     pub(crate) fn open_record(&self) -> io::Result<File> {
-        // Opened anew: who reads has another place in it.
+        // It is opened again, so that the reader has its own offset.
         let path = format!("/proc/self/fd/{}", self.told.as_raw_fd());
         OpenOptions::new().append(true).open(path)
     }
 
-    /// Removes what runs have left that were killed. Follows no link, and touches nothing outside
-    /// the directory that is this user's alone. What cannot be removed is left.
+    /// Removes the files of killed runs. Follows no symlink, and touches nothing outside the directory that is this
+    /// user's alone. Files that cannot be removed stay.
     pub(crate) fn sweep(&self) {
         let Ground::Common(ground) = &self.ground else { return };
         let Ok(entries) = fs::read_dir(ground) else { return };
@@ -122,16 +121,16 @@ impl Ground {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Some(temp) = &self.temp {
-            // What cannot be removed now is swept by the next run.
+            // If it cannot be removed now, the next run sweeps it.
             let _ = remove_dir(temp);
         }
     }
 }
 
-/// Makes a record that this process holds the lock of.
+/// Creates a record, and locks it.
 ///
-/// Between its making and its locking a sweeping run may take it for an abandoned one; then it has
-/// no name any more, and another is made.
+/// Before it is locked, a sweeping run may take it for an abandoned one and delete its name. Then another record is
+/// created.
 fn record_in(ground: &Path) -> io::Result<NamedTempFile> {
     loop {
         let record = tempfile::Builder::new()
@@ -145,8 +144,8 @@ fn record_in(ground: &Path) -> io::Result<NamedTempFile> {
     }
 }
 
-/// Removes the files of the run with this record, unless the run still holds the lock. The record
-/// goes last: while it is there, what is left can be found.
+/// Removes the files of the run with this record, unless the run still holds the lock. The record goes last: while it
+/// exists, the remaining files can be found.
 fn remove_if_abandoned(record: &Path) -> io::Result<()> {
     let file = files::open_own(record)?;
     file.try_lock()?;
@@ -156,13 +155,13 @@ fn remove_if_abandoned(record: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a directory, which mostly is empty.
+/// Removes a directory, which is usually empty.
 fn remove_dir(path: &Path) -> io::Result<()> {
     fs::remove_dir(path).or_else(|_| fs::remove_dir_all(path))
 }
 
-/// The directory below `host` that is this user's and nobody else's: anybody can make a name there
-/// first, which is an error then.
+/// Creates or finds the directory below `host` that is this user's alone. If another user has taken its name, that is
+/// an error.
 fn common_ground(host: &Path) -> io::Result<PathBuf> {
     let me = rustix::process::geteuid().as_raw();
     let dir = host.join(format!("jp-confine-{me}"));

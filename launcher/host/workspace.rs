@@ -1,4 +1,4 @@
-//! Which directory is the workspace (spec §18, `-C`).
+//! Finds the workspace (spec §18, `-C`).
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -18,25 +18,25 @@ pub(crate) const FILE: &str = jp_confine_policy::workspace::POLICY_FILE;
 /// The workspace root.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Workspace {
-    /// Its canonical form, which everything is compared with (spec §4.3).
+    /// Its canonical path, which everything is compared with (spec §4.3).
     pub(crate) root: PathBuf,
-    /// The way it was reached by, where that leads through a link.
+    /// The path that it was reached by, if that leads through a symlink.
     pub(crate) spelled: Option<PathBuf>,
-    /// Where the person stands who typed the command.
+    /// The directory in which the command was typed.
     pub(crate) here: Here,
-    /// What marks it, where without that mark the next run would have a larger one.
+    /// Its mark, if the next run would have a larger workspace without it.
     pub(crate) mark: Option<PathBuf>,
 }
 
 impl Workspace {
-    /// The one at `root`, of somebody who stands there.
+    /// The workspace at `root`, for a command that was typed there.
     #[cfg(test)]
     pub(crate) fn bare(root: &Path) -> Self {
         Self { root: root.to_owned(), spelled: None, here: Here::INSIDE, mark: None }
     }
 
-    /// Where this user's data about this workspace is kept, out of reach of every run: a directory of
-    /// its own, which may not exist yet. `None` where no home directory is known.
+    /// The directory for this user's data about this workspace, out of reach of every run. It may not exist yet. `None`
+    /// if no home directory is known.
     pub(crate) fn data_dir(&self, context: &Context) -> Option<PathBuf> {
         let root = self.root.as_os_str().as_bytes();
         let name = self.root.file_name().unwrap_or_default().as_bytes();
@@ -47,19 +47,19 @@ impl Workspace {
         Some(context.homes.data.as_ref()?.join("jp-confine/workspaces").join(id))
     }
 
-    /// What nobody may change so that this stays the workspace, and what it is.
+    /// The path that no program may change, so that this stays the workspace, and its description.
     pub(crate) fn kept(&self) -> Option<(PathBuf, String)> {
         let kept = control::standing(self.mark.as_ref()?)?;
         Some((kept, "the workspace's mark, which a run has to leave".to_owned()))
     }
 
-    /// What files in [`Self::data_dir`] name the workspace by, so that two with one hash are told apart.
+    /// The name of the workspace in files in [`Self::data_dir`], which tells apart two workspaces with one hash.
     pub(crate) fn label(&self) -> String {
         quote::printable(self.root.as_os_str().as_bytes())
     }
 }
 
-/// FNV-1a of 64 bits: the same on every machine and in every version.
+/// 64-bit FNV-1a: the same on every machine and in every version.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -68,11 +68,14 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 
 /// The workspace that `named` (`-C`) or the working directory selects.
 ///
-/// Unnamed, the nearest directory upwards that holds `jp-confine.toml` or `.git`, else the working
-/// directory. But programs of a run could have made what marks one below a policy file, to be held to
-/// nothing or to what they wrote next time: then it is the farthest that has one, and a nearer policy file
-/// has to be named (`docs/decisions/0033`); and a link out of a workspace, named or gone by, leads to none. The root
-/// directory and the home directory are too much to grant unasked, and refused.
+/// Without `-C`, it is the nearest directory upwards that holds `jp-confine.toml` or `.git`, else the working
+/// directory. But a program of a run could have created such a mark below a policy file. The next run would then follow
+/// no policy, or one that the program wrote. So these rules apply, too (`docs/decisions/0033`):
+///
+/// - If there are policy files upwards, the farthest directory with one is the workspace.
+/// - A nearer policy file is an error, until `-C` names the workspace.
+/// - A symlink that leads out of a workspace is an error, in `-C` and on the way to the working directory.
+/// - The root directory and the home directory are an error without `-C`: they are too much to grant unasked.
 pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace, Failure> {
     let marks = Marks::of(context);
     let found = match named {
@@ -83,7 +86,7 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
     }?;
     let spelled =
         named.map_or_else(|| context.spelled_cwd.clone(), |dir| context.spelled_cwd.join(dir));
-    // Where nobody names another the way is canonical as a rule, and has no links to look for.
+    // Without `-C` the path is usually canonical, and has no symlinks to look for.
     if spelled != context.cwd
         && let Some((link, holder)) = marks.led_out(&spelled, &found.root)
     {
@@ -118,7 +121,8 @@ fn around(context: &Context, marks: Marks<'_>) -> Result<Workspace, Failure> {
     Ok(Workspace { root: root.to_owned(), spelled, here, mark: None })
 }
 
-/// Nobody is held to what anybody may have written, nor to nothing where somebody meant a policy.
+/// The failure for another user's `mark`. That user may have written the policy, so it is not applied. It is not
+/// ignored, either, since it may be meant.
 fn of_a_stranger(mark: &Path, cwd: &Path) -> Failure {
     let dir = mark.parent().unwrap_or(mark);
     let shown = quote::path(&mark.to_string_lossy());
@@ -133,7 +137,7 @@ fn of_a_stranger(mark: &Path, cwd: &Path) -> Failure {
     Failure::advised(format!("{shown} {problem}"), way_out)
 }
 
-/// Whoever writes in a workspace may have the next one be anywhere.
+/// The failure for a symlink out of a workspace: a program that writes in the workspace could choose the next one.
 fn led(link: &Path, holder: &Path, root: &Path) -> Failure {
     let [link, holder] = [link, holder].map(|path| quote::quoted(path.as_os_str().as_bytes()));
     let root = quote::operand(root.as_os_str().as_bytes());
@@ -145,7 +149,7 @@ fn led(link: &Path, holder: &Path, root: &Path) -> Failure {
     )
 }
 
-/// Which of two policy files holds is not for whoever could have made one of them.
+/// The failure for two policy files: a program that could have created one must not choose which of them applies.
 fn one_of(inner: &Path, outer: &Path) -> Failure {
     let shown = quote::path(&inner.to_string_lossy());
     let [inner, outer] = [inner, outer].map(|dir| quote::operand(dir.as_os_str().as_bytes()));
@@ -167,16 +171,15 @@ fn at(context: &Context, named: &Path) -> std::io::Result<Workspace> {
     Ok(Workspace { root, spelled, here, mark: None })
 }
 
-/// How the shell spells `root`, an ancestor of the working directory: `$PWD` less as many
-/// components as the working directory lies below it, where that denotes the same place.
+/// How the shell spells `root`, an ancestor of the working directory. This is `$PWD` without the components below
+/// `root`, if that names the same directory.
 fn spelling_of(context: &Context, root: &Path) -> Option<PathBuf> {
     let below = context.cwd.strip_prefix(root).ok()?.components().count();
     let spelled = context.spelled_cwd.ancestors().nth(below)?;
     (spelled != root && spelled.canonicalize().ok()? == root).then(|| spelled.to_owned())
 }
 
-/// `path` without `.` and trailing slashes; kept as it is where it has `..`, because those are the
-/// kernel's to resolve.
+/// `path` without `.` and trailing slashes. Each `..` stays, because only the kernel can resolve it.
 fn lexical(path: &Path) -> PathBuf {
     path.components().collect()
 }

@@ -1,4 +1,4 @@
-//! `--events FILE`: what happens, one JSON object a line, as it happens.
+//! Writes the event log of `--events FILE`: one JSON object a line for each event, as it happens.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -20,17 +20,18 @@ use crate::text::quote;
 #[derive(Debug)]
 pub(crate) struct Log {
     file: File,
-    /// Where it is: canonical, or as it was typed for what this process was given.
+    /// Where it is: canonical, or as typed if it is a descriptor that this process was given.
     path: PathBuf,
-    /// Whether it was opened by its name.
+    /// Whether it was opened by its path.
     named: bool,
-    /// How many events could not be written, and why the last could not.
+    /// Number of events that could not be written, and the last error.
     lost: Mutex<Option<(u64, io::Error)>>,
 }
 
 impl Log {
-    /// Opens `path` for appending, and makes it if need be: a regular file, a device, or what this process was given, as
-    /// `/dev/stderr`. No symlink is followed that a run could have made, and no pipe is waited for.
+    /// Opens `path` for appending, and creates it if need be. It is a regular file, a device, or a descriptor that this
+    /// process was given, such as `/dev/stderr`. No symlink is followed that a run could have created, and opening does
+    /// not wait for a pipe.
     pub(crate) fn open(cwd: &Path, path: &Path) -> Result<Self, Failure> {
         let shown = quote::place(path);
         if let Some(number) = files::given(path) {
@@ -49,13 +50,13 @@ impl Log {
         Ok(Self { file, path, named: true, lost: Mutex::default() })
     }
 
-    /// The path that no program may change anything at, canonical, unless it is what this process was given.
+    /// The canonical path of the log, which no program may change. `None` for a descriptor that this process was given.
     pub(crate) fn kept(&self) -> Option<&Path> {
         self.named.then_some(&self.path)
     }
 
-    /// What a person said before the run to what the rule or pattern `name`, as it is approved under,
-    /// leads to.
+    /// A person's answer before the run: whether `name` may lead to `target`. `name` is the rule's path or the pattern
+    /// that the approval is stored under.
     pub(crate) fn approval(&self, name: &Utf8Path, target: &Utf8Path, yes: bool) {
         self.write(&json!({
             "event": "prompt",
@@ -65,7 +66,7 @@ impl Log {
         }));
     }
 
-    /// A request of the tool `tool` that the file service refused.
+    /// A request of `tool` that the file service denied.
     pub(crate) fn refusal(&self, tool: &str, refusal: &Refusal) {
         self.write(&json!({
             "event": "denial",
@@ -80,7 +81,7 @@ impl Log {
         }));
     }
 
-    /// What a person said to what the tool `tool` asked of the file service.
+    /// A person's answer to a prompt about a request of `tool` to the file service.
     pub(crate) fn answer(&self, tool: &str, question: &Question, answer: Answer) {
         let consent = match answer {
             Answer::Once => Some("once"),
@@ -99,7 +100,7 @@ impl Log {
         }));
     }
 
-    /// Something that a person should know.
+    /// A warning for people.
     pub(crate) fn warning(&self, text: &str) {
         self.write(&json!({ "event": "warning", "message": text }));
     }
@@ -109,7 +110,7 @@ impl Log {
         self.write(&json!({ "event": "layer", "capability": "net", "held_by": held_by }));
     }
 
-    /// One line in one write. A full disk must not end the run.
+    /// Writes one line in one write. An error, such as a full disk, must not end the run.
     pub(crate) fn write(&self, event: &Value) {
         let written = (&self.file)
             .write_all(format!("{}\n", quote::plain_json(&event.to_string())).as_bytes());
@@ -121,7 +122,7 @@ impl Log {
 }
 
 impl Drop for Log {
-    /// Whoever asked for the events hears, at the end, that some are missing.
+    /// Warns at the end if events are missing.
     fn drop(&mut self) {
         if let Ok(Some((count, why))) = self.lost.get_mut() {
             let (path, noun) =

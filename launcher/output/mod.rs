@@ -1,4 +1,4 @@
-//! Everything that people get to read. No other module prints.
+//! Prints all that the launcher writes to standard output and standard error. No other module prints there.
 
 pub(crate) mod event_log;
 pub(crate) mod window_title;
@@ -15,16 +15,16 @@ use crate::sys::{signals, streams};
 use crate::text::quote::{path, plain_json, printable};
 pub(crate) use crate::text::wrap::{fitted, folded, width};
 
-/// What every message begins with.
+/// Start of every message.
 pub(crate) const NAME: &str = "jp-confine:";
 
-/// With or without terminal colours.
+/// Whether messages have terminal colours.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     pub(crate) coloured: bool,
 }
 
-/// What clears a terminal from the cursor on, where it knows that.
+/// The sequence that clears a terminal from the cursor on. Empty if the terminal does not take sequences.
 pub(crate) fn clearing() -> &'static str {
     if knows_sequences() { "\x1b[J" } else { "" }
 }
@@ -36,7 +36,7 @@ fn knows_sequences() -> bool {
 }
 
 impl Style {
-    /// Colours on a terminal that has them, unless `NO_COLOR` asks for none.
+    /// With colours on a terminal that has them, unless `NO_COLOR` is set.
     pub(crate) fn of_stderr() -> Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self { coloured: is_terminal() && knows_sequences() && !unwanted }
@@ -54,7 +54,7 @@ impl Style {
         self.wrap("2", text)
     }
 
-    /// What stands before a line is no part of it, and how far a line is in says how it is broken.
+    /// Colours the text but not its indent, since lines are broken by their indent.
     fn wrap(self, code: &str, text: &str) -> String {
         if !self.coloured {
             return text.to_owned();
@@ -65,7 +65,7 @@ impl Style {
     }
 }
 
-/// Says why nothing was run.
+/// Prints why nothing was run.
 pub(crate) fn failure(failure: &Failure) {
     told(&explanation(failure, Style::of_stderr()));
 }
@@ -91,57 +91,57 @@ fn explanation(failure: &Failure, style: Style) -> String {
     }
 }
 
-/// Lines that leave a terminal as it is, whatever names are in them.
+/// `text` with each line made safe for a terminal, whatever names are in it.
 fn lines(text: &str) -> String {
     text.lines().map(path).collect::<Vec<_>>().join("\n")
 }
 
-/// Says what should be known although the run goes on; `text` is one line, whatever names are in it.
+/// Prints a warning, after which the run goes on. `text` stays one line, whatever names are in it.
 pub(crate) fn warning(text: &str) {
     say(&format!("warning: {}", printable(text.as_bytes())));
 }
 
-/// Says what was chosen (`-v`); `text` is one line, whatever names are in it.
+/// Prints a choice that was made (`-v`). `text` stays one line, whatever names are in it.
 pub(crate) fn note(text: &str) {
     say(&printable(text.as_bytes()));
 }
 
-/// Says what went wrong with what was run; `text` is one line, whatever is in it.
+/// Prints a problem with the program that was run. `text` stays one line, whatever is in it.
 pub(crate) fn problem(text: &str) {
     say(&printable(text.as_bytes()));
 }
 
-/// One line, which a terminal gets in several if it is too long.
+/// Prints one line, broken on a terminal if it is too long.
 fn say(text: &str) {
     told(&format!("{} {text}\n", Style::of_stderr().name()));
 }
 
-/// Where what a tool says of itself goes, as it is.
+/// Takes a tool's diagnostics, unchanged.
 pub(crate) fn diagnostics() -> impl io::Write {
     io::stderr()
 }
 
-/// Prints a block of lines, the first with the name of the product in front.
+/// Prints a block of lines, with `jp-confine:` before the first.
 pub(crate) fn block_of(lines: &[String]) {
     told(&format!("{} {}\n", Style::of_stderr().name(), lines.join("\n  ")));
 }
 
-/// Whether somebody watches.
+/// Whether standard error is a terminal.
 pub(crate) fn is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Prints lines for people, which a terminal gets in several if they are too long.
+/// Prints lines for people on standard output, broken on a terminal if they are too long.
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
     if io::stdout().is_terminal() { output(&folded(text)) } else { output(text) }
 }
 
-/// Prints what was asked for, as it is.
+/// Prints the result of a command on standard output, unchanged.
 pub(crate) fn output(text: &str) -> Result<(), Failure> {
     output_to(&mut io::stdout().lock(), text)
 }
 
-/// As [`output`], where standard output is kept apart.
+/// Like [`output`], to `out`, for callers that keep standard output apart.
 pub(crate) fn output_to(out: &mut impl io::Write, text: &str) -> Result<(), Failure> {
     if text.is_empty() {
         return Ok(());
@@ -149,7 +149,7 @@ pub(crate) fn output_to(out: &mut impl io::Write, text: &str) -> Result<(), Fail
     answer(|| out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// Prints what `--help` and `--version` ask for.
+/// Prints the text of `--help` or `--version`.
 pub(crate) fn help(asked: &clap::Error) -> Result<(), Failure> {
     answer(|| asked.print())
 }
@@ -161,7 +161,7 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
     output(&format!("{}\n", plain_json(&text)))
 }
 
-/// An answer that is lost is a failure, but where the reader has had enough.
+/// Prints a result. If it cannot be written, that is a failure, unless the reader closed the pipe.
 fn answer(print: impl FnOnce() -> io::Result<()>) -> Result<(), Failure> {
     signals::survive_limit_of_length();
     let closed = streams::output_was_closed().then(|| Err(Errno::BADF.into()));
@@ -173,12 +173,12 @@ fn answer(print: impl FnOnce() -> io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// Lines for people, which a terminal gets in several if they are too long.
+/// Prints lines for people on standard error, broken on a terminal if they are too long.
 pub(crate) fn told(text: &str) {
     if is_terminal() { stderr(&folded(text)) } else { stderr(text) }
 }
 
-/// In one write, so that the lines of concurrent programs do not get in between.
+/// Writes all in one write, so that lines of concurrent programs do not get in between.
 fn stderr(text: &str) {
     show_again(io::stderr());
     let _ = io::stderr().lock().write_all(text.as_bytes());

@@ -1,4 +1,4 @@
-//! The words that a refused program was to be started with, as a denial has them.
+//! Reads the command line of a denied program from its denial. Used by reports and suggestions.
 
 use jp_confine_policy::invocation::Invocation;
 use jp_confine_policy::{commands, telling};
@@ -7,52 +7,52 @@ use crate::record::denial::{Denial, Reason};
 use crate::text::quote;
 use crate::text::wrap::width;
 
-/// Enough to know a command again, with what else stands on the line.
+/// Columns of a shown command: enough to recognise it, and to leave room for the rest of the line.
 const WIDTH: usize = 56;
-/// For what is left out.
+/// Stands for the words that are left out.
 const MORE: &str = "…";
 
-/// The words, as far as they were told.
+/// The words of a command line, as far as they were recorded.
 #[derive(Debug)]
 pub(crate) struct CommandLine<'d> {
     words: Vec<&'d [u8]>,
-    /// There were more of them, or more of the last.
+    /// There were more words, or the last one is cut.
     is_cut: bool,
 }
 
 impl<'d> CommandLine<'d> {
-    /// Those of a denial that is about a command.
+    /// The words of a denial that is about a command.
     pub(crate) fn of(denial: &'d Denial) -> Self {
-        // Each has a NUL behind it, or was cut.
+        // A NUL ends each word, unless it was cut.
         let mut words: Vec<&[u8]> = denial.route.split(|byte| *byte == 0).collect();
         let rest = words.pop().unwrap_or_default();
         let is_cut = !rest.is_empty() || denial.route.len() >= telling::LINE;
         Self { words, is_cut }
     }
 
-    /// The words behind the name, for programs that read; of a denial that is about something else none.
+    /// The arguments, for programs that read reports. `None` if the denial is not about a command.
     pub(crate) fn arguments_of(denial: &'d Denial) -> Option<Vec<String>> {
         let words = (denial.reason == Reason::Command).then(|| Self::of(denial))?;
         Some(words.arguments().iter().map(|word| quote::printable(word)).collect())
     }
 
-    /// What it was called.
+    /// The name that the program was called by.
     pub(crate) fn called(&self) -> &'d [u8] {
         self.words.first().copied().unwrap_or_default()
     }
 
-    /// The same without folders and the dash of login shells.
+    /// That name without directories and without the dash of login shells.
     pub(crate) fn name(&self) -> &'d [u8] {
         Invocation { program: &[], called: self.called(), arguments: 0 }.name()
     }
 
-    /// What stands behind the name.
+    /// The words after the name.
     pub(crate) fn arguments(&self) -> &[&'d [u8]] {
         self.words.get(1..).unwrap_or_default()
     }
 
-    /// The narrowest arguments of a rule that allow it in other runs too: themselves, up to where they
-    /// are not known, are no text, are too many, or name `passing`, a folder of this run alone.
+    /// The narrowest arguments of a rule that allow the command in later runs, too. They are the words themselves, up
+    /// to the first that is unknown, is not UTF-8, is one too many, or names `passing`, a directory of this run alone.
     pub(crate) fn pattern(&self, passing: Option<&str>) -> Vec<String> {
         let lasts = |text: &&str| passing.is_none_or(|passing| !text.contains(passing));
         let texts = self.arguments().iter().map_while(|word| std::str::from_utf8(word).ok());
@@ -60,14 +60,14 @@ impl<'d> CommandLine<'d> {
         commands::pattern(texts.take_while(lasts), count)
     }
 
-    /// `program` and the arguments as words for a shell, as far as a line has room for them.
+    /// `program` and the arguments, quoted for a shell, as far as a line has room for them.
     pub(crate) fn shown(&self, program: &str) -> String {
         let words = self.arguments().iter().map(|word| quote::quoted(word));
         shortened(program, words.chain(self.is_cut.then(|| MORE.to_owned())))
     }
 }
 
-/// `program` and its arguments, which are words for a shell, as far as a line has room for them.
+/// `program` and its arguments, which are quoted for a shell, as far as a line has room for them.
 pub(crate) fn shortened(program: &str, words: impl Iterator<Item = String>) -> String {
     let mut text = program.to_owned();
     for word in words {
@@ -84,7 +84,7 @@ pub(crate) fn shortened(program: &str, words: impl Iterator<Item = String>) -> S
 mod tests {
     use super::*;
 
-    /// Words as they are told, and what is made of them: the name, the pattern and what is shown.
+    /// Reads recorded words: the name, the pattern and the shown command.
     fn told(line: &[u8]) -> (String, String, String) {
         let mut denial = crate::record::denial::tests::denial();
         denial.route = line.to_vec();

@@ -1,8 +1,8 @@
-//! The record of denials: written by the supervisor, and read back. Confined processes append to it
-//! too; their half of the format is in the preload library's `report`.
+//! Reads and writes the record of denials. The supervisor writes it, and the front reads it. Confined processes append
+//! to it, too: their half of the format is in the library's `report`.
 //!
-//! A confined program that makes system calls of its own could write anything there. So nothing in
-//! a record is trusted further than to be shown.
+//! A confined program that makes its own system calls could write anything there. So a record is trusted only enough
+//! to be shown.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -19,10 +19,10 @@ const MAGIC: u32 = 0x4556_504a;
 /// Bytes before the texts of a record.
 const FIXED: usize = 4 + 4 + 4 + 4 + 1 + 1 + 2 + 5 * 2 + 2;
 
-/// Longer texts are cut: what does not fit in a path cannot be in a policy.
+/// Longest text of a record. Longer ones are cut: a policy cannot name more than fits in a path.
 pub(crate) const LONGEST: usize = 4096;
 
-/// Who refused.
+/// The layer that denied a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Layer {
     /// The preload library, in the program itself.
@@ -44,7 +44,7 @@ impl Layer {
     }
 }
 
-/// Why a request was refused.
+/// Why a request was denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Reason {
     /// The policy.
@@ -57,39 +57,39 @@ pub(crate) enum Reason {
     Loader,
     /// The preload library itself is out of reach.
     Shim,
-    /// The call would have changed what paths mean, or made a way around them.
+    /// The call would have changed what paths mean, or bypassed them.
     Namespace,
     /// The object belongs to another process.
     OtherProcess,
-    /// Nothing was refused: a person was asked, and consented to this call.
+    /// Nothing was denied: a person was asked, and consented to this call.
     Once,
-    /// The same, to all such calls of the run.
+    /// Nothing was denied: a person consented to all such calls of the run.
     ThisRun,
-    /// The policy asks a person, who said no.
+    /// The policy asks a person, who answered no.
     Refused,
-    /// No rule allows the connection; the path is its target, host and port.
+    /// No rule allows the connection. The path is its target, host and port.
     Connect,
-    /// No rule allows the host; the path is its name.
+    /// No rule allows the host. The path is its name.
     Resolve,
-    /// A host that rules allow stands for this machine or its link alone; the path is its name.
+    /// The name of an allowed host stands for this machine or its own network link. The path is the name.
     Near,
-    /// Nobody outside this machine may connect to the run; the path is where it would listen.
+    /// The program would accept connections from outside this machine. The path is the address.
     Listen,
-    /// The server of a socket without a path is not of the run.
+    /// The server of a socket without a path does not belong to the run.
     Peer,
-    /// No such socket may be made; the path says of which family it was to be.
+    /// No such socket may be created. The path names its family.
     Socket,
-    /// A program that its user may start and not look into; before it starts, or whatever it asks then.
+    /// A program that its user may start but not look into. It is denied to start, or denied its requests after that.
     Unreadable,
-    /// No rule about programs lets it start with these arguments, which stand in place of the route.
+    /// No rule on programs allows these arguments, which stand in place of the route.
     Command,
-    /// The mode or the attribute would have a program run with the rights of somebody else.
+    /// The mode or the attribute would make a program run with somebody else's rights.
     SetId,
-    /// A program in a directory that the run made, which Landlock has no rule for.
+    /// A program in a directory that the run created, which Landlock has no rule for.
     MadeLater,
-    /// A loader with words by which it may start a program that nobody could judge.
+    /// A loader with arguments by which it may start a program that cannot be judged.
     LoaderWords,
-    /// Something went wrong inside.
+    /// An internal error.
     Internal,
 }
 
@@ -116,7 +116,7 @@ impl Reason {
         Self::LoaderWords,
     ];
 
-    /// Whether it is about the network: what it names is then no path.
+    /// Whether it is about the network. Then the path of the denial names something else.
     pub(crate) const fn is_network(self) -> bool {
         matches!(
             self,
@@ -124,17 +124,17 @@ impl Reason {
         )
     }
 
-    /// Whether it is the policy's, be it that a person was asked.
+    /// Whether the policy is the reason, with or without a prompt.
     pub(crate) const fn is_policy(self) -> bool {
         matches!(self, Self::Rule | Self::Refused)
     }
 
-    /// Whether it is what a person said.
+    /// Whether it is a person's answer.
     pub(crate) const fn is_answer(self) -> bool {
         self.is_consent() || matches!(self, Self::Refused)
     }
 
-    /// Whether nothing was refused: a person consented.
+    /// Whether a person consented, so that nothing was denied.
     pub(crate) const fn is_consent(self) -> bool {
         matches!(self, Self::Once | Self::ThisRun)
     }
@@ -157,40 +157,39 @@ impl Reason {
     }
 }
 
-/// One refused request.
+/// One denied request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Denial {
     pub(crate) pid: u32,
     /// Index of the grant that decided.
     pub(crate) rule: Option<usize>,
     pub(crate) missing: Capabilities,
-    /// The name was made to look absent.
+    /// The program was told that the name does not exist.
     pub(crate) hidden: bool,
     /// It is about the second path of a rename or link.
     pub(crate) second: bool,
-    /// A person could have lifted it, and did not.
+    /// A person's consent could have lifted it, and did not.
     pub(crate) question: bool,
-    /// What withholds the grant of the rule.
+    /// The restraint that withholds the rule's grant.
     pub(crate) restraint: Option<Restraint>,
     pub(crate) reason: Reason,
     pub(crate) layer: Layer,
     /// Canonical path.
     pub(crate) path: Vec<u8>,
-    /// The spelling it was reached by.
+    /// The path as the program spelled it.
     pub(crate) route: Vec<u8>,
-    /// The other path of a call that names two, canonical; else empty.
+    /// The other path of a call that names two, canonical. Otherwise empty.
     pub(crate) other: Vec<u8>,
-    /// What was to be done there and is withheld until a person consents.
+    /// The capabilities that the call needed there, and that are withheld until a person consents.
     pub(crate) also: Capabilities,
-    /// The program that asked.
+    /// The program that made the request.
     pub(crate) program: Vec<u8>,
-    /// The library function it asked with.
+    /// The library function or system call that it used.
     pub(crate) call: Vec<u8>,
 }
 
 impl Denial {
-    /// What the supervisor refused, and nothing known of it but where: the canonical `path`, or the target of a
-    /// connection.
+    /// A denial of the supervisor's, of which only the canonical `path`, or the target of a connection, is known.
     pub(crate) fn by_supervisor(
         reason: Reason,
         path: &[u8],
@@ -216,8 +215,8 @@ impl Denial {
         }
     }
 
-    /// Whether nothing is there that it could have kept from the program, as things are now. A file of memory is there,
-    /// without a path.
+    /// Whether nothing exists there now that it could have kept from the program. A file in memory exists without a
+    /// path.
     pub(crate) fn is_of_nothing(&self) -> bool {
         const NEW: Capabilities = Capabilities::CREATE.union(Capabilities::DELETE);
         let absent = || path_of(&self.path).symlink_metadata().err().map(|error| error.kind());
@@ -232,7 +231,7 @@ impl Denial {
         self.call == COPIED.to_bytes()
     }
 
-    /// The record of this denial, as [`Record`] reads it.
+    /// Encodes this denial as [`Record`] reads it.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let texts = [&self.path, &self.route, &self.other, &self.program, &self.call]
             .map(|text| text.get(..text.len().min(LONGEST)).unwrap_or_default());
@@ -263,12 +262,12 @@ impl Denial {
     }
 }
 
-/// The record, read as far as it goes.
+/// Reads a record of denials while it grows.
 #[derive(Debug)]
 pub(crate) struct Record {
     file: File,
     unread: Vec<u8>,
-    /// Something that is no record was found; what follows it is lost.
+    /// Damaged bytes were found. Everything after them is lost.
     pub(crate) damaged: bool,
 }
 
@@ -278,7 +277,7 @@ impl Record {
         Self { file, unread: Vec::new(), damaged: false }
     }
 
-    /// What it lacks, `unrecorded` being how many had no room, if somebody counted them.
+    /// The denials that it lacks. `unrecorded` is the number that had no room, if they were counted.
     pub(crate) fn gap(&self, unrecorded: Option<u64>) -> Option<Gap> {
         match unrecorded {
             _ if self.damaged => Some(Gap::Damaged),
@@ -286,7 +285,7 @@ impl Record {
             Some(count) => Some(Gap::Counted(count)),
             None => {
                 let is_full = self.file.metadata().is_ok_and(|metadata| metadata.len() > FULL);
-                // What has no limit tells of no blocks at all (`memfd_create(2)`).
+                // A file system without a limit reports zero blocks (`memfd_create(2)`).
                 let has_room = fstatvfs(&self.file)
                     .is_ok_and(|system| system.f_blocks == 0 || system.f_bavail > 0);
                 if is_full { Some(Gap::Full) } else { (!has_room).then_some(Gap::NoRoom) }
@@ -294,7 +293,7 @@ impl Record {
         }
     }
 
-    /// Hands every denial recorded since the last time to `each`.
+    /// Passes every denial that was recorded since the last time to `each`.
     pub(crate) fn drain(&mut self, mut each: impl FnMut(Denial)) -> std::io::Result<()> {
         let mut chunk = vec![0; 64 * 1024];
         while !self.damaged {
@@ -329,7 +328,7 @@ enum Parsed<'a> {
     Garbage,
 }
 
-/// The denial of which `bytes` are the record, no more and no less.
+/// The denial whose record is exactly `bytes`.
 pub(crate) fn sole(bytes: &[u8]) -> Option<Denial> {
     match parse(bytes) {
         Parsed::Whole(denial, []) => Some(denial),
@@ -375,7 +374,7 @@ fn parse(bytes: &[u8]) -> Parsed<'_> {
     Parsed::Whole(denial, after)
 }
 
-/// Little-endian fields from the front of a slice; zero or empty beyond its end.
+/// Reads little-endian fields from the front of a slice. They are zero or empty beyond its end.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {

@@ -1,4 +1,4 @@
-//! What was refused during a run, equal denials counted.
+//! Collects the denials of a run, and counts equal ones. Used by reports and suggestions.
 
 use std::collections::HashMap;
 
@@ -9,23 +9,28 @@ use crate::record::denial::{Denial, Reason};
 use crate::record::effort::Effort;
 use crate::record::lost_records::Gap;
 
-/// How many different denials are told apart; the rest is only counted.
+/// Most denials that are told apart. The rest is only counted.
 const DISTINCT: usize = 10_000;
 
-/// What makes two denials equal; of a command its arguments too, of a call that names two paths the other, of one
-/// that is refused as such its name, of a spelling what that is withheld by, and of files of processes not whose
-/// they are: who asks all processes asks for one thing.
+/// Two denials with the same key are equal. The last part depends on the denial:
+///
+/// - of a command: its arguments;
+/// - of a call that names two paths: the other path;
+/// - of a call that is denied for what it does: its name;
+/// - of a path that a restraint is about: its spelling.
+///
+/// Paths like `/proc/PID/stat` count without the number: a program that looks at all processes wants one thing.
 type Key = (u8, Reason, Option<Restraint>, Vec<u8>, Vec<u8>, Vec<u8>);
 
-/// Calls that set times: `touch` makes one beside its open, before it or after, whether that opens anything or not.
+/// Calls that set times. `touch` makes one before or after its open, whether that succeeds or not.
 pub(crate) const TIMES: [&[u8]; 5] = [b"utimensat", b"utimes", b"utime", b"lutimes", b"futimesat"];
 
-/// Denials of one kind, and how many of them.
+/// Denials of one kind, and their counts.
 #[derive(Debug, Default)]
 struct Group {
     places: HashMap<Key, usize>,
     distinct: Vec<(Denial, u64)>,
-    /// Those beyond the ones told apart.
+    /// The number of denials beyond those told apart.
     untold: u64,
 }
 
@@ -33,18 +38,18 @@ struct Group {
 #[derive(Debug, Default)]
 pub(crate) struct Denials {
     open: Group,
-    /// Those that made a name look absent, as an empty home would have it.
+    /// The denials that made a name look absent, as in an empty home.
     hidden: Group,
-    /// What is missing here.
+    /// The denials that are missing here.
     pub(crate) gap: Option<Gap>,
-    /// What a person consented to, so that it was no denial.
+    /// The requests that a person consented to, so that they were not denied.
     consented: Group,
-    /// For how long advice about them is worked out, if there is a limit.
+    /// The limit on the time to work out suggestions, if there is one.
     pub(crate) effort: Option<Effort>,
 }
 
 impl Denials {
-    /// Counts one more.
+    /// Counts one denial.
     pub(crate) fn add(&mut self, denial: Denial) {
         let group = match denial.hidden {
             _ if denial.reason.is_consent() => &mut self.consented,
@@ -54,32 +59,32 @@ impl Denials {
         group.add(denial);
     }
 
-    /// Those that the program was told of, each with how often it occurred.
+    /// The denials that the program could see, each with its count.
     pub(crate) fn open(&self) -> &[(Denial, u64)] {
         &self.open.distinct
     }
 
-    /// Those that it was not.
+    /// The denials that looked to the program like an absent file, each with its count.
     pub(crate) fn hidden(&self) -> &[(Denial, u64)] {
         &self.hidden.distinct
     }
 
-    /// What a person consented to.
+    /// The requests that a person consented to, each with its count.
     pub(crate) fn consented(&self) -> &[(Denial, u64)] {
         &self.consented.distinct
     }
 
-    /// How many denials the program was told of beyond those told apart.
+    /// The number of denials that the program could see, beyond those told apart.
     pub(crate) fn untold(&self) -> u64 {
         self.open.untold
     }
 
-    /// How many denials the program was told of.
+    /// The number of all denials that the program could see.
     pub(crate) fn total(&self) -> u64 {
         self.open.total()
     }
 
-    /// How many it was not told of.
+    /// The number of all denials that looked like an absent file.
     pub(crate) fn total_hidden(&self) -> u64 {
         self.hidden.total()
     }
@@ -94,7 +99,7 @@ impl Group {
         if let Some(place) = self.places.get(&key) {
             if let Some((known, count)) = self.distinct.get_mut(*place) {
                 *count += 1;
-                // Who tries both may do with the other one.
+                // A program that tries both calls may get by with the other one.
                 if known.call == b"rmdir" || TIMES.contains(&denial.call.as_slice()) {
                     known.call = denial.call;
                 }
@@ -107,8 +112,8 @@ impl Group {
         }
     }
 
-    /// Whether it is part of a denial that is known: `touch` sets the times of what it could not make, which are two
-    /// calls for one thing.
+    /// Whether it is part of a known denial. `touch` sets the times of a file that it could not create: two calls for
+    /// one thing.
     fn folds(&mut self, denial: &Denial) -> bool {
         let place = self.places.get(&key_of(denial, Capabilities::CREATE));
         let made = place.and_then(|place| self.distinct.get_mut(*place)).map(|(made, _)| made);
@@ -125,14 +130,14 @@ impl Group {
     }
 }
 
-/// What a denial is known by among others, that of these capabilities.
+/// The key of a denial, as if it lacked the capabilities `missing`.
 fn key_of(denial: &Denial, missing: Capabilities) -> Key {
     let Denial { reason, restraint, path, route, other, program, call, .. } = denial;
     let beside = match reason {
         Reason::Command => route.clone(),
         Reason::Namespace | Reason::OtherProcess | Reason::SetId => call.clone(),
         _ if call.contains(&b',') => [&**other, b"\0", call].concat(),
-        // It may be the way there that a pattern is about.
+        // A pattern may be about the spelling.
         _ if restraint.is_some() && route != path => [&**other, b"\0", route].concat(),
         _ => other.clone(),
     };
@@ -140,7 +145,7 @@ fn key_of(denial: &Denial, missing: Capabilities) -> Key {
     (missing.bits(), *reason, *restraint, path, program.clone(), beside)
 }
 
-/// The path of a file of a process, `/proc/PID/…`, without its number.
+/// A path below `/proc/` and a process number, with `PID` in place of the number.
 pub(crate) fn of_any_process(path: &[u8]) -> Option<Vec<u8>> {
     let rest = path.strip_prefix(b"/proc/")?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -148,10 +153,10 @@ pub(crate) fn of_any_process(path: &[u8]) -> Option<Vec<u8>> {
     (!number.is_empty() && file.first() == Some(&b'/')).then(|| [b"/proc/PID", file].concat())
 }
 
-/// What calls begin with that open a file, be it to make it.
+/// Starts of the names of calls that open or create a file.
 pub(crate) const OPENING: [&[u8]; 4] = [b"open", b"creat", b"fopen", b"freopen"];
 
-/// Whether a file was to be opened to be written to, which no directory is.
+/// Whether the call would have opened a file for writing. It cannot be a directory, then.
 pub(crate) fn opens_to_write(denial: &Denial) -> bool {
     denial.missing.intersects(Capabilities::CREATE.union(Capabilities::UPDATE))
         && OPENING.iter().any(|call| denial.call.starts_with(call))
@@ -175,7 +180,7 @@ mod tests {
         assert_eq!(told, [(&b"/w/b"[..], 2), (b"/w/c", 1)]);
     }
 
-    /// `touch` opens a directory in vain, and sets its times then.
+    /// `touch` fails to open a directory, and then sets its times.
     #[test]
     fn times_that_are_set_outlast_an_open() {
         let by = (1, b"/bin/touch".to_vec());
@@ -190,7 +195,7 @@ mod tests {
         }
     }
 
-    /// `touch` would make a file, and set its times then.
+    /// `touch` would create a file, and then set its times.
     #[test]
     fn times_of_what_could_not_be_made_are_no_denial_of_their_own() {
         let by = |program: &str| (1, program.as_bytes().to_vec());
@@ -216,7 +221,7 @@ mod tests {
         assert_eq!(told[1..], others);
     }
 
-    /// What a pattern says of a link it says of nothing else.
+    /// A pattern that matches a symlink's path does not match other ways to the same file.
     #[test]
     fn ways_that_patterns_are_about_are_told_apart() {
         let by = (1, b"/bin/cat".to_vec());
@@ -235,7 +240,7 @@ mod tests {
         assert_eq!(told, [(&b"/w/a.pem"[..], 1), (b"/w/x", 2), (b"/w/b.key", 1)]);
     }
 
-    /// Each has a way out of its own.
+    /// Each has its own suggestion.
     #[test]
     fn spellings_that_are_withheld_otherwise_are_two_denials() {
         let by = (1, b"/bin/cat".to_vec());
@@ -253,7 +258,7 @@ mod tests {
         assert_eq!(told, [(None, 2), (Some(Restraint::Prompt), 1)]);
     }
 
-    /// Else it would be told as what fails in any case.
+    /// Otherwise the report would list it as a call that fails in any case.
     #[test]
     fn who_tries_both_ways_to_remove_is_not_told_of_that_for_directories() {
         let mut denials = Denials::default();

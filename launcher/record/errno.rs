@@ -1,9 +1,9 @@
-//! The name of the error that a denied call returned.
+//! Names the error that a denied call returned. Used by reports.
 
 use crate::record::denial::{Denial, Reason};
 use crate::syscalls::refused::Effect;
 
-/// What the program was told, as `errno(3)` calls it.
+/// The error that the program got, as `errno(3)` names it.
 pub(crate) fn errno(denial: &Denial) -> &'static str {
     match (denial.reason, Effect::of(&denial.call)) {
         _ if denial.hidden => "ENOENT",

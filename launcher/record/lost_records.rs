@@ -1,17 +1,17 @@
-//! What the record of denials lacks: it does not grow without end, however often a program is refused.
+//! Says which denials are missing from the record. Its size is limited, however often a program is denied.
 
 use std::fmt;
 
-/// Why denials are not on record.
+/// Why denials are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gap {
-    /// The record was full; the supervisor counted those that came afterwards.
+    /// The record was full. The supervisor counted the later denials.
     Counted(u64),
-    /// The record was full, and nobody counted on.
+    /// The record was full, and later denials were not counted.
     Full,
-    /// What holds the record has no room left, and nobody counted.
+    /// The file system of the record has no room left, and denials were not counted.
     NoRoom,
-    /// Something that is no record was found; what follows it is lost.
+    /// Damaged bytes were found. Everything after them is lost.
     Damaged,
 }
 

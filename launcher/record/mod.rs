@@ -1,4 +1,4 @@
-//! What a run leaves behind: denials, usages and events, and their formats.
+//! Records the denials and uses of a run, and reads them back.
 
 pub(crate) mod command_line;
 pub(crate) mod denial;

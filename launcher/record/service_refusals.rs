@@ -1,4 +1,4 @@
-//! What the file service refused a tool.
+//! Collects the requests of a tool that the file service denied. Used by reports and the event log.
 
 use std::collections::HashMap;
 
@@ -7,27 +7,27 @@ use jp_confine_vfs::message::Request;
 use serde_json::Value;
 use url::Url;
 
-/// How many different refusals are told apart; the rest is only counted.
+/// Most denied requests that are told apart. The rest is only counted.
 const DISTINCT: usize = 200;
 
-/// A tool may ask with texts and lists of any length; so many characters and words of them are kept.
+/// Most characters of a text, and most words of a list, that are kept: a tool may send any number.
 const LONGEST: usize = 4096;
 const MOST_ARGUMENTS: usize = 48;
 
-/// A request that was refused.
+/// A request that was denied.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Refusal {
     pub(crate) method: String,
-    /// What it was about, as the tool wrote it: a path or more, an address, a program.
+    /// Its object as the tool wrote it: one or more paths, a URL or a program.
     pub(crate) about: String,
-    /// What a program was to be given.
+    /// The arguments for a program.
     pub(crate) arguments: Option<Vec<String>>,
-    /// The words that the tool got.
+    /// The message that the tool got.
     pub(crate) message: String,
 }
 
 impl Refusal {
-    /// What `request` came to.
+    /// The denial of `request`, which ended with `fault`.
     pub(crate) fn of(request: &Request, fault: &Fault) -> Self {
         let params: Value = serde_json::from_str(request.params.get()).unwrap_or_default();
         let about = ["path", "from", "paths", "url", "program"].map(|key| params.get(key));
@@ -45,7 +45,7 @@ impl Refusal {
     }
 }
 
-/// `text`, and if it is a URL without the password in it, which is not to be kept.
+/// `text`. If it is a URL, its password is removed, since that must not be kept.
 fn shown(text: &str) -> String {
     let with_password = |url: &Url| url.password().is_some();
     let Some(mut url) = Url::parse(text).ok().filter(with_password) else { return text.to_owned() };
@@ -53,7 +53,7 @@ fn shown(text: &str) -> String {
     url.into()
 }
 
-/// `text` without the passwords of the URLs in it, as far as they can be told from what is around them.
+/// `text` without the passwords of the URLs in it, as far as the URLs can be told from the text around them.
 pub(crate) fn without_passwords(text: &str) -> String {
     let mut parts = text.split("://");
     let mut shown = parts.next().unwrap_or_default().to_owned();
@@ -78,7 +78,7 @@ fn cut(text: &str) -> String {
     text.chars().take(LONGEST).collect()
 }
 
-/// All that was refused, equal refusals counted, in the order in which they first occurred.
+/// All denied requests with their counts, in the order in which they first occurred.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     places: HashMap<Refusal, usize>,
@@ -87,7 +87,7 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Counts one more.
+    /// Counts one denied request.
     pub(crate) fn add(&mut self, refusal: Refusal) {
         self.total += 1;
         let next = self.distinct.len();
@@ -102,12 +102,12 @@ impl Refusals {
         }
     }
 
-    /// Each, with how often it occurred.
+    /// The different requests, each with its count.
     pub(crate) fn distinct(&self) -> &[(Refusal, u64)] {
         &self.distinct
     }
 
-    /// How many there were.
+    /// The number of all denied requests.
     pub(crate) const fn total(&self) -> u64 {
         self.total
     }

@@ -1,5 +1,5 @@
-//! What the supervisor saw a run use, and how the front gets to know: by a file in memory that the one
-//! appends to and the other reads along.
+//! Records the uses of paths that the supervisor saw in a run. The supervisor appends to a file in memory, and the
+//! front reads it meanwhile. Used by `learn`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -13,39 +13,39 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::record::generated_names;
 
-/// So many different uses are told apart: a program could think of any number.
+/// Most uses that are told apart: a program could invent any number.
 const MOST: usize = 500_000;
 
-/// How a call that the policy allowed stood to the path it named.
+/// How an allowed call used the path that it named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum How {
-    /// It used what is there, or would have needed to be allowed to.
+    /// It used an existing object, or would have needed the right to.
     Used,
-    /// It opened a directory, and nobody listed that.
+    /// It opened a directory, which was not listed.
     Opened,
-    /// It made what was not there.
+    /// It created an object.
     Made,
-    /// It would have made what was there already.
+    /// It would have created an object that existed already.
     Existed,
-    /// It looked for what is not there.
+    /// It looked for an object that does not exist.
     Absent,
-    /// It moved the one path to the other, where nothing was.
+    /// It moved the path to the other one, where nothing was.
     Moved,
-    /// It moved the one path to the other, in the place of what was there.
+    /// It moved the path to the other one, and replaced an object there.
     Replaced,
-    /// It exchanged the two.
+    /// It exchanged the two paths.
     Exchanged,
-    /// It would have removed what stayed, or moved it to the other path: no rule is for that.
+    /// It would have deleted an object that stayed, or moved it to the other path. No rule is for that.
     Kept,
-    /// It made the other path a second name of the one.
+    /// It created the other path as a hard link to the path.
     Linked,
-    /// It reached for a host, which stands in the place of the path, as `--net` takes it.
+    /// It connected to a host, which stands in place of the path in the form of `--net`.
     Connected,
-    /// It used what no rule about hosts could allow, which stands in the place of the path.
+    /// It used a network object that no rule about hosts could allow. Its name stands in place of the path.
     Unruled,
-    /// None of the call itself: a symbolic link stands where it names an entry, or stood there before.
+    /// Not a use by itself: a symlink is, or was, at the entry that the call names.
     Link,
-    /// None of the call itself, either: it read the entries of a directory that is open.
+    /// Not a use by itself: the call read the entries of an open directory.
     Listed,
 }
 
@@ -71,41 +71,41 @@ impl How {
 /// One way in which a program used a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Use {
-    /// Canonical, absolute; or a host.
+    /// The canonical path, or a host.
     pub(crate) path: Vec<u8>,
-    /// The second path of a move or link; else empty.
+    /// The second path of a move or hard link. Otherwise empty.
     pub(crate) other: Vec<u8>,
     pub(crate) how: How,
-    /// The bits of the capabilities that it takes; of a move or link they follow from what it is.
+    /// The bits of the capabilities that it needs. For a move or hard link they follow from [`How`].
     pub(crate) bits: u8,
-    /// What it made will have another name next time: one with the number of the process, or of one which started it,
-    /// or one that was drawn, as that of what is made for its owner alone may be.
+    /// The created object will have another name next time. Its name has the number of the process, or of one that
+    /// started it, or it was generated. Objects that are created for their owner alone often have such names.
     pub(crate) drawn: bool,
     /// The program's path.
     pub(crate) program: Vec<u8>,
 }
 
-/// What a use takes of one of its paths.
+/// The capabilities that a use needs on one of its paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part<'u> {
     pub(crate) path: &'u [u8],
     pub(crate) caps: Capabilities,
     /// Nothing was there before.
     pub(crate) made: bool,
-    /// It will have another name next time, or was made by a program that draws the names of all that it makes.
+    /// It will have another name next time, or a program created it that generates all its names.
     pub(crate) drawn: bool,
-    /// It is a directory that was opened, and not listed.
+    /// It is a directory that was opened but not listed.
     pub(crate) opened: bool,
 }
 
 impl Use {
-    /// What it takes of each of its paths.
+    /// The parts of this use, one for each path that needs a capability.
     pub(crate) fn parts(&self) -> impl Iterator<Item = Part<'_>> {
         let (create, update, delete) =
             (Capabilities::CREATE, Capabilities::UPDATE, Capabilities::DELETE);
         let (first, second) = match self.how {
             How::Used | How::Opened | How::Existed | How::Absent | How::Made => (self.caps(), None),
-            // The next time something will be there.
+            // Next time an object will be there.
             How::Moved => (delete, Some(create.union(update))),
             How::Replaced => (delete, Some(update)),
             How::Exchanged => (delete.union(update), Some(delete.union(update))),
@@ -125,13 +125,13 @@ impl Use {
         std::iter::once(first).chain(second).filter(|part| !part.caps.is_empty())
     }
 
-    /// The capabilities that it takes.
+    /// The capabilities that it needs.
     pub(crate) fn caps(&self) -> Capabilities {
         Capabilities::from_bits(self.bits)
     }
 }
 
-/// A file that a supervisor can record to.
+/// Creates a file in memory for a supervisor's record.
 pub(crate) fn file() -> io::Result<File> {
     Ok(memfd_create("jp-confine uses", MemfdFlags::CLOEXEC)?.into())
 }
@@ -146,22 +146,22 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Appends to `file`. `nothing` is the image of a policy without any rule; like the policy of the
-    /// run it lives as long as the process.
+    /// Appends to `file`. `nothing` is the image of a policy without any rule. Like the policy of the run, it lives as
+    /// long as the process.
     ///
     /// # Errors
-    /// Where the image is damaged.
+    /// If the image is damaged.
     pub(crate) fn new(file: File, nothing: Vec<u8>) -> io::Result<Self> {
         let nothing = Image::read(nothing.leak()).map_err(|_| io::ErrorKind::InvalidData)?;
         Ok(Self { file, nothing, seen: Mutex::default() })
     }
 
-    /// A policy without any rule, which denies all that a call asks for.
+    /// A policy without any rule, which denies every request.
     pub(crate) fn nothing(&self) -> &Image<'static> {
         &self.nothing
     }
 
-    /// Counts one use; the first of its kind is told at once.
+    /// Counts one use. The first of its kind is written at once.
     pub(crate) fn add(&self, one: Use) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = seen.get_mut(&one) {
@@ -174,26 +174,26 @@ impl Recorder {
         }
     }
 
-    /// Tells how often each occurred.
+    /// Writes the count of each use that was repeated.
     pub(crate) fn conclude(&self) {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let repeated = seen.iter().filter(|(_, count)| **count > 1);
         self.append(&repeated.flat_map(|(one, count)| encode(one, *count)).collect::<Vec<u8>>());
     }
 
-    /// Memory that runs out must not change an answer.
+    /// Errors are ignored: a lack of memory must not change the answer to a call.
     fn append(&self, bytes: &[u8]) {
         let _ = (&self.file).write_all(bytes);
     }
 }
 
-/// The front's end: what is known so far.
+/// The front's end: the uses known so far.
 #[derive(Debug)]
 pub(crate) struct Uses {
     file: File,
     read: u64,
     pub(crate) counts: HashMap<Use, u64>,
-    /// Where a symbolic link was replaced, removed or made.
+    /// The paths at which a symlink was replaced, deleted or created.
     pub(crate) links: HashSet<Vec<u8>>,
     /// The directories whose entries were read.
     listed: HashSet<Vec<u8>>,
@@ -206,12 +206,12 @@ impl Uses {
         Self { file, read: 0, counts: HashMap::new(), links, listed }
     }
 
-    /// Whether there may be more than were recorded.
+    /// Whether the record may lack some uses.
     pub(crate) fn are_cut(&self) -> bool {
         self.counts.len() >= MOST
     }
 
-    /// Takes in what was recorded since the last time.
+    /// Reads the uses that were recorded since the last time.
     pub(crate) fn read(&mut self) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         let Ok(new) = usize::try_from(length.saturating_sub(self.read)) else { return Ok(()) };
@@ -230,8 +230,8 @@ impl Uses {
         Ok(())
     }
 
-    /// Has directories that were listed be read, not opened alone. To be called when all is known: whoever lists one
-    /// opened it before.
+    /// Turns the opening of each listed directory into a read. Call it when all uses are known: a program opens a
+    /// directory before it lists it.
     pub(crate) fn settle(&mut self) {
         let listed = std::mem::take(&mut self.listed);
         let is_listed = |one: &Use| one.how == How::Opened && listed.contains(&one.path);
@@ -254,7 +254,7 @@ fn encode(one: &Use, count: u64) -> Vec<u8> {
     bytes
 }
 
-/// The first use in `bytes`, how often it occurred, and what follows; `None` where it is not whole.
+/// The first use in `bytes`, its count, and the bytes after it. `None` if it is not complete.
 fn decode(bytes: &[u8]) -> Option<(Use, u64, &[u8])> {
     let ([bits, drawn, how], rest) = bytes.split_first_chunk()?;
     let (count, rest) = rest.split_first_chunk()?;
@@ -322,7 +322,7 @@ mod tests {
         assert!(uses.counts.is_empty() && uses.links.contains(&b"/w/a"[..]));
     }
 
-    /// By whatever program, before or after.
+    /// It does not matter which program listed it, before or after.
     #[test]
     fn only_what_was_never_listed_was_opened_alone() {
         let file = file().expect("memory");

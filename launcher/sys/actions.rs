@@ -1,4 +1,4 @@
-//! The calls on pinned objects that `rustix` has no form for.
+//! Makes the calls on pinned objects that `rustix` has no form for. Used by the supervisor.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
@@ -8,16 +8,16 @@ use rustix::io::Errno;
 /// truncate(2).
 ///
 /// # Errors
-/// As there.
+/// Those of `truncate(2)`.
 pub(crate) fn truncate(path: &CStr, length: i64) -> Result<(), Errno> {
     // SAFETY: a terminated string.
     settle(unsafe { libc::truncate(path.as_ptr(), length) }).map(|_| ())
 }
 
-/// connect(2), to an address of whatever family.
+/// connect(2), to an address of any family.
 ///
 /// # Errors
-/// As there.
+/// Those of `connect(2)`.
 pub(crate) fn connect(socket: impl AsFd, address: &[u8]) -> Result<(), Errno> {
     let socket = socket.as_fd().as_raw_fd();
     let length = libc::socklen_t::try_from(address.len()).map_err(|_| Errno::INVAL)?;
@@ -25,10 +25,10 @@ pub(crate) fn connect(socket: impl AsFd, address: &[u8]) -> Result<(), Errno> {
     settle(unsafe { libc::connect(socket, address.as_ptr().cast(), length) }).map(|_| ())
 }
 
-/// bind(2), to an address of whatever family.
+/// bind(2), to an address of any family.
 ///
 /// # Errors
-/// As there.
+/// Those of `bind(2)`.
 pub(crate) fn bind(socket: impl AsFd, address: &[u8]) -> Result<(), Errno> {
     let socket = socket.as_fd().as_raw_fd();
     let length = libc::socklen_t::try_from(address.len()).map_err(|_| Errno::INVAL)?;
@@ -36,26 +36,26 @@ pub(crate) fn bind(socket: impl AsFd, address: &[u8]) -> Result<(), Errno> {
     settle(unsafe { libc::bind(socket, address.as_ptr().cast(), length) }).map(|_| ())
 }
 
-/// The number of the network namespace that a socket is of (`SO_NETNS_COOKIE`, Linux 5.14).
+/// The number of a socket's network namespace (`SO_NETNS_COOKIE`, Linux 5.14).
 ///
 /// # Errors
-/// As `getsockopt(2)`.
+/// Those of `getsockopt(2)`.
 pub(crate) fn network_namespace(socket: impl AsFd) -> Result<u64, Errno> {
     let mut cookie = 0_u64;
     let mut length = libc::socklen_t::try_from(size_of::<u64>()).map_err(|_| Errno::INVAL)?;
     let (level, option) = (libc::SOL_SOCKET, libc::SO_NETNS_COOKIE);
     let socket = socket.as_fd().as_raw_fd();
-    // SAFETY: room for the value, and its size.
+    // SAFETY: the kernel writes into `cookie`, at most `length` bytes, which is its size.
     settle(unsafe {
         libc::getsockopt(socket, level, option, (&raw mut cookie).cast(), &raw mut length)
     })?;
     Ok(cookie)
 }
 
-/// Confines the calling thread, for good, to making sockets nowhere but below a directory.
+/// Confines the calling thread for good: it can create sockets only below `directory`.
 ///
 /// # Errors
-/// `ENOSYS`, `EOPNOTSUPP` where the kernel has no Landlock.
+/// `ENOSYS` or `EOPNOTSUPP` if the kernel has no Landlock.
 pub(crate) fn make_sockets_only_below(directory: BorrowedFd<'_>) -> Result<(), Errno> {
     const MAKE_SOCK: u64 = 1 << 9;
     const PATH_BENEATH: i32 = 1;
@@ -70,11 +70,11 @@ pub(crate) fn make_sockets_only_below(directory: BorrowedFd<'_>) -> Result<(), E
     let create = libc::SYS_landlock_create_ruleset;
     // SAFETY: a structure whose first and only field here is the set of handled accesses.
     let ruleset = settle_long(unsafe { libc::syscall(create, &raw const handled, size, 0) })?;
-    // SAFETY: just made, and nobody else's.
+    // SAFETY: the descriptor is new, and nothing else owns it.
     let ruleset: OwnedFd = unsafe { std::os::fd::FromRawFd::from_raw_fd(ruleset) };
     let beneath = Beneath { access: MAKE_SOCK, parent: directory.as_raw_fd() };
     let (add, fd) = (libc::SYS_landlock_add_rule, ruleset.as_raw_fd());
-    // SAFETY: the structure belongs to that type of rule.
+    // SAFETY: the structure is the one for this type of rule.
     settle_long(unsafe { libc::syscall(add, fd, PATH_BENEATH, &raw const beneath, 0) })?;
     rustix::thread::set_no_new_privs(true)?;
     // SAFETY: takes numbers, and affects this thread alone.

@@ -1,4 +1,4 @@
-//! Starting the program, and telling who belongs to it.
+//! Starts the program, and forks and ends processes of the launcher.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::fd::{AsFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
@@ -17,14 +17,18 @@ use super::filter::{self, Listener};
 use super::landlock;
 use super::signals::Inherited;
 
-/// What runs a file that the kernel knows no format of (`exec(3)`, ENOEXEC).
+/// Runs files whose format the kernel does not know (`exec(3)`, ENOEXEC).
 const SHELL: &CStr = c"/bin/sh";
 
-/// What gives a program the memory of others by ways that no path rule holds, and Landlock does not
-/// either: `CAP_SYS_RAWIO` all of it, by `/proc/kcore` (`proc_pid_kcore(5)`); `CAP_PERFMON`, and
-/// `CAP_SYS_ADMIN` in its stead, the environment and the maps of every process, whoever may trace it
-/// (Linux 6.14); `CAP_BPF` programs inside the kernel; `CAP_SYSLOG` the kernel's log, by `/proc/kmsg`. And what sets
-/// the machine's clock: `CAP_SYS_TIME`, by calls that may also only read it (`adjtimex(2)`).
+/// Capabilities that are withheld from root's programs if Landlock bounds them. All but the last reveal memory of other
+/// processes or of the kernel in ways that neither a path rule nor Landlock stops.
+///
+/// - `CAP_SYS_RAWIO`: all memory, by `/proc/kcore` (`proc_pid_kcore(5)`).
+/// - `CAP_PERFMON`, or `CAP_SYS_ADMIN` in its stead: the environment and the maps of every process, even one that the
+///   program may not trace (Linux 6.14).
+/// - `CAP_BPF`: programs inside the kernel.
+/// - `CAP_SYSLOG`: the kernel's log, by `/proc/kmsg`.
+/// - `CAP_SYS_TIME`: sets the machine's clock, by calls that may also only read it (`adjtimex(2)`).
 pub(crate) const WITHHELD: CapabilitySet = CapabilitySet::SYS_RAWIO
     .union(CapabilitySet::SYS_ADMIN)
     .union(CapabilitySet::PERFMON)
@@ -32,41 +36,41 @@ pub(crate) const WITHHELD: CapabilitySet = CapabilitySet::SYS_RAWIO
     .union(CapabilitySet::SYSLOG)
     .union(CapabilitySet::SYS_TIME);
 
-/// What goes around the judging of connections: to change where addresses lead, to write packets by hand.
+/// Capabilities that bypass the judging of connections: to change where addresses lead, and to write raw packets.
 pub(crate) const NETWORK: CapabilitySet = CapabilitySet::NET_ADMIN.union(CapabilitySet::NET_RAW);
 
-/// Enough for system calls and what little is between them.
+/// Stack of the child until it executes: it needs little besides system calls.
 const STACK: usize = 64 * 1024;
 
-/// How often it is looked whether the child was stopped before it executes.
+/// How often the launcher checks whether the child was stopped before it executes.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// A program and what it begins with.
+/// A program to start, and all that it starts with.
 #[derive(Debug)]
 pub(crate) struct Program<'a> {
     /// The file to execute.
     pub(crate) file: &'a CStr,
-    /// Its arguments, the name it is called by first.
+    /// Its arguments, starting with its name.
     pub(crate) arguments: &'a [CString],
     /// Its environment, `NAME=value`.
     pub(crate) environment: &'a [CString],
     /// Descriptors that stay open.
     pub(crate) handles: &'a [&'a OwnedFd],
-    /// The signals as they shall be.
+    /// The signal mask and dispositions that it gets.
     pub(crate) inherited: Inherited,
-    /// What the kernel is to hold it to.
+    /// The confinement that the kernel enforces.
     pub(crate) kernel: &'a Kernel<'a>,
-    /// The path of the preload library: where nobody answers the program's calls, nothing starts that cannot
-    /// load it. The loader would go on without (`ld.so(8)`).
+    /// The path of the preload library. If no supervisor answers the program's calls, a program that cannot load the
+    /// library is not started: the loader would go on without it (`ld.so(8)`).
     pub(crate) library: &'a CStr,
 }
 
 /// Why a program was not started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NotStarted {
-    /// It could not have loaded the preload library.
+    /// It could not load the preload library.
     Library(Errno),
-    /// There can be no process, or `execve(2)` refused.
+    /// No process could be created, or `execve(2)` failed.
     Process(Errno),
 }
 
@@ -82,37 +86,38 @@ impl From<io::Error> for NotStarted {
     }
 }
 
-/// What the kernel holds a program to, set before its first instruction and inherited by all that
-/// it starts.
+/// The confinement that the kernel enforces. It is set before the program's first instruction, and every process that
+/// the program starts inherits it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernel<'a> {
     /// A Landlock ruleset (`landlock_restrict_self(2)`).
     pub(crate) bounds: Option<BorrowedFd<'a>>,
     /// A filter of system calls.
     pub(crate) filter: Option<&'a [libc::sock_filter]>,
-    /// Where to write the number of the descriptor by which the calls are answered that the filter
-    /// hands on, if it does: this process has it then, and nobody else.
+    /// Where to write the number of the listener: the descriptor by which this process answers the calls that the
+    /// filter hands on. After exec only this process has it.
     pub(crate) announce: Option<BorrowedFd<'a>>,
-    /// What it can never have; for whoever is root.
+    /// Capabilities that it can never have, even as root.
     pub(crate) withholds: CapabilitySet,
-    /// Whether no file is made of its memory where it crashes.
+    /// Whether it leaves no core file when it crashes.
     pub(crate) withholds_cores: bool,
 }
 
 impl Program<'_> {
     /// Starts the program so that it cannot gain privileges and dies with this process.
     ///
-    /// The child borrows this process's memory until it executes, as with `vfork(2)`: to copy the
-    /// memory of a process that only waits costs more than all else that is done here. It has its
-    /// mask by then, so that a ^Z may stop it. Who waits in `vfork(2)` would wait for ever, and could not be
-    /// stopped with it. Here `stopped` is told of the child, and by which signal.
+    /// The child borrows this process's memory until it executes, as with `vfork(2)`: copying the memory of a process
+    /// that only waits would cost more than everything else here. The child restores its signal mask before it
+    /// executes, so a ^Z may stop it. In `vfork(2)` this process would then wait for ever, and could not be stopped
+    /// itself. Here `stopped` is called with the child and the signal.
     ///
-    /// `PR_SET_PDEATHSIG` reaches the direct child only. A front that is killed can neither report
-    /// nor clean up, so the program must not run on as if nothing had happened; what it has started
-    /// is left to it, as when any parent dies.
+    /// `PR_SET_PDEATHSIG` reaches the direct child only. A front that is killed can neither report nor clean up, so the
+    /// program must not run on as if nothing had happened. The program's own children are left alone, as when any
+    /// parent dies.
     ///
     /// # Errors
-    /// Where there can be no process, what `execve(2)` answered, and where the library cannot be loaded.
+    /// [`NotStarted::Library`] if the library cannot be loaded. Else the error of `clone(2)`, `execve(2)` or a call in
+    /// between.
     pub(crate) fn start(&self, stopped: &mut dyn FnMut(Pid, i32)) -> Result<Pid, NotStarted> {
         let arguments = pointers(self.arguments.iter().map(CString::as_c_str));
         let script = [SHELL, self.file].into_iter();
@@ -126,33 +131,33 @@ impl Program<'_> {
             obstacle: None,
         };
         let mut stack = vec![0u128; STACK / size_of::<u128>()];
-        // The stack grows downwards, and must be aligned at its start (`clone(2)`).
+        // The stack grows downwards, so the child gets its upper end, aligned (`clone(2)`).
         let top = stack.as_mut_ptr_range().end.cast::<c_void>();
-        // The descriptor that answers system calls arises in the child, and is wanted here: until it
-        // executes, both share their descriptors.
+        // The child creates the listener, and this process needs it: until the child executes, both share their
+        // descriptors.
         let flags = libc::CLONE_VM | libc::CLONE_FILES | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD;
         let order_pointer = ptr::from_mut(&mut order).cast::<c_void>();
         let borrows = AtomicU32::new(1);
         let none = ptr::null_mut::<c_void>();
-        // SAFETY: the child runs `enter` on a stack of its own, and on an order. Both are left alone, and
-        // live, until the kernel says in `borrows` that the child has executed or ended.
+        // SAFETY: the child runs `enter` on a stack of its own, with `order`. Both live, and this process does not
+        // touch them, until the kernel says in `borrows` that the child has executed or ended.
         let pid =
             unsafe { libc::clone(enter, top, flags, order_pointer, none, none, borrows.as_ptr()) };
         let pid = (pid > 0).then(|| Pid::from_raw(pid)).flatten();
         let pid = pid.ok_or_else(io::Error::last_os_error)?;
         wait_while(&borrows, pid, stopped);
         let Some(obstacle) = order.obstacle else { return Ok(pid) };
-        // It has ended already; nobody else may find it.
+        // The child has ended already. It is collected here, so that no later wait finds it.
         let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
         Err(obstacle)
     }
 }
 
-/// Waits while `child` borrows this process's memory, with all that is this thread's, `errno` too: what is
-/// called here does not set it.
+/// Waits while `child` borrows this process's memory. They also share this thread's data, such as `errno`, so no call
+/// here sets `errno`.
 fn wait_while(borrows: &AtomicU32, child: Pid, stopped: &mut dyn FnMut(Pid, i32)) {
     while borrows.load(Ordering::Acquire) != 0 {
-        // Whatever ended the wait, it is looked again.
+        // The loop checks again, whatever ended the wait.
         let _ = futex::wait(borrows, futex::Flags::empty(), 1, Some(&LOOK));
         let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
         let status = waitid(WaitId::Pid(child), options).ok().flatten();
@@ -162,19 +167,19 @@ fn wait_while(borrows: &AtomicU32, child: Pid, stopped: &mut dyn FnMut(Pid, i32)
     }
 }
 
-/// What the child is to do.
+/// The work of the child.
 struct Order<'a> {
     program: &'a Program<'a>,
     front: Pid,
     arguments: &'a [*const c_char],
-    /// The arguments of the shell, should the file be a script without a `#!`.
+    /// The arguments of the shell, if the file is a script without a `#!` line.
     script: &'a [*const c_char],
     environment: &'a [*const c_char],
-    /// Why it could not be done.
+    /// Why the program could not be started.
     obstacle: Option<NotStarted>,
 }
 
-/// The child's part, in the memory of its parent: system calls only, no allocation, no lock.
+/// Runs in the child, in the memory of its parent: system calls only, no allocation, no lock.
 extern "C" fn enter(order: *mut c_void) -> c_int {
     // SAFETY: the parent passed an order, and does not touch it while the child is here.
     let order = unsafe { &mut *order.cast::<Order<'_>>() };
@@ -183,7 +188,7 @@ extern "C" fn enter(order: *mut c_void) -> c_int {
 }
 
 impl Order<'_> {
-    /// Returns only if it fails.
+    /// Executes the program. Returns only if that fails.
     fn execute(&self) -> Result<(), NotStarted> {
         rustix::thread::set_no_new_privs(true)?;
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -204,11 +209,11 @@ impl Order<'_> {
         }
     }
 
-    /// Opens the library as the loader will, by a call that is nobody's hook.
+    /// Opens the library as the loader will, by a call that no preloaded library hooks.
     fn find_library(&self) -> Result<(), Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let library = open(self.program.library, flags, Mode::empty())?;
-        // The loader maps it to execute.
+        // The loader maps it as executable.
         if fstatvfs(&library)?.f_flag.contains(StatVfsMountFlags::NOEXEC) {
             return Err(Errno::PERM);
         }
@@ -216,15 +221,15 @@ impl Order<'_> {
     }
 
     fn exec(&self, file: &CStr, arguments: &[*const c_char]) -> Errno {
-        // SAFETY: a terminated string and two null-terminated lists of such.
+        // SAFETY: a terminated string and two null-terminated lists of such strings.
         unsafe { libc::execve(file.as_ptr(), arguments.as_ptr(), self.environment.as_ptr()) };
         Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)
     }
 }
 
 impl Kernel<'_> {
-    /// Between clone and exec: no allocation. A descriptor that closes on exec closes in the child
-    /// alone.
+    /// Confines the calling process. Runs between clone and exec, so it does not allocate. A descriptor that closes on
+    /// exec closes in the child only.
     fn apply(&self) -> Result<(), Errno> {
         withhold(self.withholds)?;
         if self.withholds_cores {
@@ -245,8 +250,9 @@ impl Kernel<'_> {
     }
 }
 
-/// Keeps `withheld` from what this process starts: takes it out of the bounding set, or, where that is not for this
-/// process to change, out of its own sets, which no program adds to without new privileges (`capabilities(7)`).
+/// Withholds capabilities from the programs that this process starts, by removing them from the bounding set. If this
+/// process may not change that, it removes them from its own sets. No program adds to those without new privileges
+/// (`capabilities(7)`).
 fn withhold(withheld: CapabilitySet) -> Result<(), Errno> {
     for capability in withheld.iter() {
         if capability_is_in_bounding_set(capability)? {
@@ -274,24 +280,24 @@ fn pointers<'a>(strings: impl Iterator<Item = &'a CStr>) -> Vec<*const c_char> {
     strings.map(CStr::as_ptr).chain([ptr::null()]).collect()
 }
 
-/// Copies this process, which has one thread: in the copy it returns `None`, here the copy's pid.
+/// Forks this process, which has one thread. Returns `None` in the child, and the child's pid in the parent.
 ///
 /// # Errors
-/// As fork(2).
+/// Those of `fork(2)`.
 pub(crate) fn split() -> io::Result<Option<Pid>> {
-    // SAFETY: there is no other thread whose locks or half-done work the copy could inherit.
+    // SAFETY: there is no other thread whose locks or half-done work the child could inherit.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         pid => Ok(Pid::from_raw(pid)),
     }
 }
 
-/// Takes over the descriptor that a child of this process made in the table they shared.
+/// Takes over the descriptor that a child created while it shared this process's table of descriptors.
 ///
 /// # Errors
-/// Where there is none of that number.
+/// If no descriptor has that number.
 pub(crate) fn adopt(number: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: only asked whether it is open.
+    // SAFETY: the number is only queried, and the kernel rejects one that is not open.
     let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
     rustix::io::fcntl_getfd(borrowed)?;
     // SAFETY: open, and announced by the child for this process alone.
@@ -301,23 +307,22 @@ pub(crate) fn adopt(number: RawFd) -> io::Result<OwnedFd> {
 /// A duplicate of a descriptor that this process was started with.
 ///
 /// # Errors
-/// Where there is none of that number.
+/// If no descriptor has that number.
 pub(crate) fn duplicate(number: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: only duplicated, and the kernel refuses a number that is not open.
+    // SAFETY: the number is only duplicated, and the kernel rejects one that is not open.
     let borrowed = unsafe { BorrowedFd::borrow_raw(number.max(0)) };
     Ok(rustix::io::fcntl_dupfd_cloexec(borrowed, 3)?)
 }
 
-/// Ends this process without what `exit(3)` does: the files and buffers are those of the process it
-/// was copied from.
+/// Ends a forked process without the clean-up of `exit(3)`: its buffers and files are its parent's.
 pub(crate) fn leave(status: i32) -> ! {
     // SAFETY: ends the process.
     unsafe { libc::_exit(status) }
 }
 
-/// How the file behind a descriptor number is open, if it is and stays so across exec: `F_GETFL`.
+/// The flags (`F_GETFL`) of a descriptor that is open and stays open across exec.
 pub(crate) fn kept_open_for(number: i32) -> Option<i32> {
-    // SAFETY: only queried, and the kernel refuses a number that is not open.
+    // SAFETY: the number is only queried, and the kernel rejects one that is not open.
     let fd = unsafe { BorrowedFd::borrow_raw(number) };
     let closes = rustix::io::fcntl_getfd(fd).ok()?.contains(FdFlags::CLOEXEC);
     let flags = rustix::fs::fcntl_getfl(fd).ok()?;

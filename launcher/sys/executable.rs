@@ -1,4 +1,4 @@
-//! What kind of program a file is, read as the kernel reads it (`execve(2)`, `elf(5)`).
+//! Tells the kind of an executable file, reading it as the kernel does (`execve(2)`, `elf(5)`).
 
 use std::os::fd::AsFd;
 
@@ -6,20 +6,20 @@ use jp_confine_policy::loader::{ENTRY, is_glibcs, is_loader};
 use jp_confine_policy::script::interpreter;
 use rustix::io::{Errno, pread};
 
-/// How much of a file the kernel looks at for a `#!` line (`BINPRM_BUF_SIZE`).
+/// How many bytes of a file the kernel reads for a `#!` line (`BINPRM_BUF_SIZE`).
 const LINE: usize = 256;
 /// Enough for the header and the program headers of nearly every binary.
 const HEAD: usize = 1024;
 /// The size of the file header and of one program header of ELF64.
 const FILE_HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
-/// What the kernel accepts as a table of program headers (`load_elf_phdrs`).
+/// Largest table of program headers that the kernel accepts (`load_elf_phdrs`).
 const TABLE_LIMIT: usize = 65536;
 const PT_DYNAMIC: u64 = 2;
 const PT_INTERP: u64 = 3;
-/// `ET_DYN`, the type of what can stand anywhere in memory.
+/// `ET_DYN`, the type of a binary that can be loaded at any address.
 const MOVABLE: u64 = 3;
-/// More than any loader has of its dynamic section.
+/// More bytes than the dynamic section of any loader has.
 const DYNAMIC: usize = 48 * ENTRY;
 /// `ELFCLASS64`, `ELFDATA2LSB`.
 const CLASS_AND_ORDER: &[u8] = &[2, 1];
@@ -31,11 +31,11 @@ const MACHINE: u64 = 62;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u64 = 183;
 
-/// Whose loader it is.
+/// The C library that a loader belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Libc {
     Glibc,
-    /// musl, or one that is not known.
+    /// musl, or an unknown one.
     Other,
 }
 
@@ -48,15 +48,15 @@ pub(crate) enum Kind {
     Dynamic(Vec<u8>),
     /// A binary of this machine without a loader.
     Static,
-    /// A loader itself, which starts whatever its words say.
+    /// A loader itself, which starts any program that its arguments name.
     Loader(Libc),
     /// A binary of another machine or word size.
     Foreign,
-    /// Nothing that the kernel itself can run.
+    /// A file that the kernel itself cannot run.
     Other,
 }
 
-/// Looks into a file, which `read` fills a buffer from, as far as it goes.
+/// Tells the kind of a file. `read` fills a buffer from it at an offset, as far as the file goes.
 ///
 /// # Errors
 /// Those of `read`.
@@ -74,10 +74,10 @@ pub(crate) fn inspect(
     binary(head, read)
 }
 
-/// Reads until `to` is full or the file ends; how much that was.
+/// Reads until `to` is full or the file ends, and returns the number of bytes read.
 ///
 /// # Errors
-/// As pread(2).
+/// Those of `pread(2)`.
 pub(crate) fn read_at(file: impl AsFd, offset: u64, to: &mut [u8]) -> Result<usize, Errno> {
     let mut filled = 0;
     while let Some(rest) = to.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -123,7 +123,7 @@ fn binary(
     }
 }
 
-/// Whether a binary without a loader is one itself, by its dynamic section.
+/// Tells from its dynamic section whether a binary without a loader is a loader itself.
 fn of_dynamic(
     offset: u64,
     size: u64,
@@ -138,7 +138,7 @@ fn of_dynamic(
     Ok(Kind::Loader(if is_glibcs(&section) { Libc::Glibc } else { Libc::Other }))
 }
 
-/// Reads the path of the loader, with the kernel's conditions on it (`load_elf_binary`).
+/// Reads the path of the loader, under the kernel's conditions (`load_elf_binary`).
 fn loader(
     offset: u64,
     size: u64,
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(kind(b"data"), Kind::Other);
     }
 
-    /// Who gives a program another loader puts the longer path behind all else.
+    /// A tool that gives a program another loader appends the longer path to the file.
     #[test]
     fn loaders_are_named_anywhere() {
         let mut own = std::fs::read("/proc/self/exe").expect("read");

@@ -1,10 +1,10 @@
-//! How a program ended, and ending as it did.
+//! Turns a program's end into the launcher's own: the same exit status, or for a key's signal the same signal.
 
 use rustix::process::{Resource, Rlimit, WaitStatus, setrlimit};
 
 use crate::sys::signals;
 
-/// Signals that keys send. A shell ends its script at a ^C only if the program that it waited for died of it.
+/// Signals that keys send. A shell ends its script at a ^C only if the program that it waited for died of that signal.
 const KEYS: [i32; 2] = [libc::SIGINT, libc::SIGQUIT];
 
 /// How a process ended.
@@ -17,7 +17,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// `None` where the process did not end.
+    /// `None` if the process did not end.
     pub(crate) fn of(status: WaitStatus) -> Option<Self> {
         match status.exit_status() {
             Some(code) => u8::try_from(code).ok().map(Self::Exited),
@@ -25,7 +25,7 @@ impl End {
         }
     }
 
-    /// The exit status that says so (spec §18): its own, or 128 + N if signal N ended it.
+    /// The exit status for it (spec §18): the program's own, or 128 + N if signal N ended it.
     pub(crate) fn status(self) -> u8 {
         match self {
             Self::Exited(status) => status,
@@ -33,13 +33,13 @@ impl End {
         }
     }
 
-    /// Ends this process by the signal of a key that ended the program, without a memory image of its own; for
-    /// everything else there is the status.
+    /// If the signal of a key ended the program, ends this process by the same signal, without a core file. Otherwise
+    /// returns the exit status.
     pub(crate) fn follow(self) -> u8 {
         if let Self::Killed(signal) = self
             && KEYS.contains(&signal)
         {
-            // Where it cannot be lowered, there is an image more.
+            // If the limit cannot be set, this process leaves a core file, too.
             let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
             signals::end_by(signal);
         }

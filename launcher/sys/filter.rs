@@ -1,4 +1,4 @@
-//! Installing a seccomp filter, and trying out whether one can be installed.
+//! Installs seccomp filters, and tries out whether one can be installed.
 
 use std::ffi::{c_int, c_long, c_uint, c_ulong};
 use std::os::fd::RawFd;
@@ -10,13 +10,12 @@ use rustix::process::{Pid, WaitOptions};
 
 use super::last_error;
 
-/// Who is told about the calls that the filter hands on.
+/// Whether a filter has a listener, which gets the calls that the filter hands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listener {
-    /// Nobody: the filter hands none on.
+    /// No listener: the filter hands no calls on.
     None,
-    /// Whoever holds the descriptor, with callers that only a deadly signal wakes once their call
-    /// was taken.
+    /// A descriptor is the listener. Once it received a call, only a deadly signal wakes the caller.
     Wanted,
 }
 
@@ -32,11 +31,10 @@ impl Listener {
     }
 }
 
-/// Confines the calling thread, and what it starts, to `filter`, for good. The answer is the
-/// listener's descriptor, or zero where none is wanted. The thread must have given up new privileges
-/// or be privileged.
+/// Confines the calling thread, and all that it starts, to `filter` for good. Returns the listener's descriptor, or
+/// zero if none is wanted. The thread must have given up new privileges or be privileged.
 ///
-/// System calls only: it may run between `vfork` and exec.
+/// It makes system calls only, so it may run between `vfork` and exec.
 pub(crate) fn install(filter: &[sock_filter], listener: Listener) -> Result<RawFd, Errno> {
     let length = u16::try_from(filter.len()).map_err(|_| Errno::INVAL)?;
     let program = sock_fprog { len: length, filter: filter.as_ptr().cast_mut() };
@@ -46,7 +44,7 @@ pub(crate) fn install(filter: &[sock_filter], listener: Listener) -> Result<RawF
     }
 }
 
-/// By the older call, which is there where containers and old kernels do not have seccomp(2).
+/// Installs it by `prctl(2)`, which also works in containers and on old kernels that lack `seccomp(2)`.
 fn set_filter_without_flags(program: *const sock_fprog) -> Result<(), Errno> {
     const FILTER: c_ulong = libc::SECCOMP_MODE_FILTER as c_ulong;
     // SAFETY: a program that outlives the call.
@@ -54,23 +52,23 @@ fn set_filter_without_flags(program: *const sock_fprog) -> Result<(), Errno> {
     if answer == 0 { Ok(()) } else { Err(last_error()) }
 }
 
-/// Whether the kernel knows the listener of the kind that is wanted; nothing is installed.
+/// Whether the kernel supports [`Listener::Wanted`]. Installs nothing.
 pub(crate) fn knows_listener() -> bool {
-    // The flags are looked at before the program, of which there is none.
+    // The kernel checks the flags before the program, which is missing here.
     set_filter(Listener::Wanted.flags(), ptr::null()) == Err(Errno::FAULT)
 }
 
-/// What a child process meets that installs `filter`: the errno of the installation, or else that of
-/// the system call `then`, made with one argument; zero if all went well.
+/// Installs `filter` in a child process, which then makes the system call `then` with one argument. Returns the errno
+/// of the step that failed, or zero.
 ///
 /// # Errors
-/// Where there can be no child.
+/// If no child can be created.
 pub(crate) fn trial(
     filter: &[sock_filter],
     listener: Listener,
     then: Option<(c_long, c_int)>,
 ) -> io::Result<c_int> {
-    // SAFETY: the child makes system calls only, and ends without running anything of its parent's.
+    // SAFETY: the child makes system calls only, and ends without running any code of its parent's.
     let child = unsafe { libc::fork() };
     if child == 0 {
         let errno = attempt(filter, listener, then).err().map_or(0, Errno::raw_os_error);
@@ -92,14 +90,14 @@ fn attempt(
     rustix::thread::set_no_new_privs(true)?;
     install(filter, listener)?;
     let Some((number, argument)) = then else { return Ok(()) };
-    // SAFETY: neither a small number nor zeros are pointers that anything could be written to.
+    // SAFETY: neither a small number nor zero is an address that the kernel could write to.
     let answer = unsafe { libc::syscall(number, argument, 0, 0, 0, 0, 0) };
     if answer < 0 { Err(last_error()) } else { Ok(()) }
 }
 
 fn set_filter(flags: c_ulong, program: *const sock_fprog) -> Result<RawFd, Errno> {
     const SET_MODE_FILTER: c_uint = libc::SECCOMP_SET_MODE_FILTER;
-    // SAFETY: a program that outlives the call, or none, which the kernel finds out.
+    // SAFETY: the program outlives the call, or is null, which the kernel rejects.
     let answer = unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, flags, program) };
     if answer < 0 {
         return Err(last_error());

@@ -1,5 +1,6 @@
-//! As whom a thread acts: ids, groups, capabilities, the mask of new files. Linux keeps all of them
-//! by thread; libc's functions, which change them for the whole process, are not for this.
+//! Reads and changes the identity that a thread acts under: ids, groups, capabilities, umask. Used by the supervisor
+//! and its prompts. Linux keeps them for each thread. libc's functions change them for the whole process, so they are
+//! not used here.
 
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -12,7 +13,7 @@ use rustix::thread::{
     set_thread_res_gid, set_thread_res_uid,
 };
 
-/// What decides what a thread may do with files, and whose they are that it makes.
+/// The ids and capabilities that decide what a thread may do with files, and who owns the files that it creates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// Effective and file-system user.
@@ -25,7 +26,7 @@ pub(crate) struct Identity {
     pub(crate) capabilities: u64,
 }
 
-/// As whom a thread acts, but for its groups.
+/// An [`Identity`] without the supplementary groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Brief {
     /// As in [`Identity`].
@@ -36,7 +37,7 @@ pub(crate) struct Brief {
     pub(crate) capabilities: u64,
 }
 
-/// `struct pidfd_info`, as its first version was (Linux 6.13).
+/// The first version of `struct pidfd_info` (Linux 6.13).
 #[derive(Default)]
 #[repr(C)]
 struct Info {
@@ -56,8 +57,7 @@ struct Info {
     exit_code: i32,
 }
 
-/// What shows a process to those whom it is hidden from, and lets them into the directory of its descriptors, which
-/// is root's then.
+/// Capabilities that show a hidden process, and open the directory of its descriptors, which is root's then.
 const SIGHT: CapabilitySet = CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH);
 
 /// `PIDFD_GET_INFO`.
@@ -69,12 +69,12 @@ impl Brief {
     /// Asks the kernel about a thread.
     ///
     /// # Errors
-    /// Where the kernel is too old to tell.
+    /// Also if the kernel is too old to tell.
     pub(crate) fn of(tid: i32) -> Result<Self, Errno> {
         let thread = Pid::from_raw(tid).ok_or(Errno::SRCH)?;
         let handle = pidfd_open(thread, PidfdFlags::from_bits_retain(libc::PIDFD_THREAD))?;
         let mut info = Info { mask: WITH_IDS, ..Info::default() };
-        // SAFETY: the structure that belongs to the request, which tells its size.
+        // SAFETY: the structure belongs to the request, whose number holds its size.
         let result = unsafe { libc::ioctl(handle.as_raw_fd(), GET_INFO, &raw mut info) };
         if result < 0 || info.mask & WITH_IDS == 0 {
             return Err(Errno::NOSYS);
@@ -87,8 +87,8 @@ impl Brief {
     }
 }
 
-/// Looks at what `/proc` has of a process. The calling thread may act as somebody who is not shown that: then it
-/// looks with the right to, if it is permitted that, and does nothing else with it.
+/// Reads about a process in `/proc` with `look`. If the identity that the calling thread acts under is denied that, the
+/// thread raises its capabilities for `look` alone, if it is permitted to.
 ///
 /// # Errors
 /// Those of `look`.
@@ -104,39 +104,39 @@ pub(crate) fn look_into<T>(look: impl Fn() -> Result<T, Errno>) -> Result<T, Err
     }
     let seen = look();
     if set_effective(effective, permitted).is_err() {
-        // What comes next is the caller's, who lacks the right.
+        // The thread acts for a confined process next, which must not have these capabilities.
         std::process::abort();
     }
     seen
 }
 
-/// Gives the calling thread a working directory and a mask of its own.
+/// Gives the calling thread its own working directory and umask.
 ///
 /// # Errors
-/// As `unshare(2)`.
+/// Those of `unshare(2)`.
 pub(crate) fn own_directory_and_mask() -> io::Result<()> {
-    // SAFETY: only where this thread's own relative paths start is affected.
+    // SAFETY: this affects only the thread's own root, working directory and umask.
     let result = unsafe { libc::unshare(libc::CLONE_FS) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Sets the mask of files that the calling thread makes.
+/// Sets the umask of the calling thread.
 pub(crate) fn set_mask(mask: u32) {
     rustix::process::umask(Mode::from_raw_mode(mask));
 }
 
-/// Makes the calling thread act as `identity`; its real and saved ids stay, so that it can return.
+/// Makes the calling thread act as `identity`. Its real and saved ids stay, so that it can return.
 ///
 /// # Errors
-/// `EPERM` where the thread may not: then it must not act at all.
+/// `EPERM` if the thread may not. Then it must not act at all.
 pub(crate) fn assume(identity: &Identity) -> Result<(), Errno> {
     let permitted = capabilities(None)?.permitted;
-    // First everything that is permitted: the steps that follow need it.
+    // The steps that follow need all permitted capabilities.
     set_effective(permitted, permitted)?;
     let [euid, fsuid] = identity.user;
     let [group, group_of_files] = identity.group;
     let groups: Vec<Gid> = identity.groups.iter().map(|&gid| Gid::from_raw(gid)).collect();
-    // What is so already is not set: a user namespace may forbid it, or have no number for it.
+    // An id that is right already is not set: a user namespace may forbid that, or have no number for the id.
     if rustix::process::getgroups()? != groups {
         set_thread_groups(&groups)?;
     }
@@ -156,9 +156,9 @@ fn set_effective(effective: CapabilitySet, permitted: CapabilitySet) -> Result<(
     set_capabilities(None, CapabilitySets { effective, permitted, inheritable })
 }
 
-/// setfsuid(2) or setfsgid(2), which only tell by a second call whether the first was heard.
+/// setfsuid(2) or setfsgid(2). Only a second call tells whether the first one worked.
 fn set_file_system_id(number: libc::c_long, id: u32) -> Result<(), Errno> {
-    // SAFETY: takes a number, and affects this thread alone.
+    // SAFETY: the call takes a number, and affects this thread alone.
     let ask = |id: u32| unsafe { libc::syscall(number, id) };
     let is_set = || ask(u32::MAX) == libc::c_long::from(id);
     if is_set() {

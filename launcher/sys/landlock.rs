@@ -1,4 +1,4 @@
-//! Landlock: rules in, a ruleset out, and a thread that is held to it.
+//! Turns rules into a Landlock ruleset, and confines a thread to it.
 
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
@@ -18,16 +18,16 @@ use crate::sys::open_canonical;
 /// `LANDLOCK_CREATE_RULESET_VERSION` (`linux/landlock.h`).
 const VERSION: c_int = 1;
 
-/// The version of Landlock that the kernel offers; zero where it offers none.
+/// The version of Landlock that the kernel offers. Zero if it offers none.
 pub(crate) fn version() -> i32 {
-    // SAFETY: no structure is passed, as asking for the version demands.
+    // SAFETY: no structure is passed, as the request for the version demands.
     let version = unsafe {
         libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<()>(), 0_usize, VERSION)
     };
     i32::try_from(version).unwrap_or(0).max(0)
 }
 
-/// The ruleset that `bounds` describe. What does not exist any more is left out.
+/// The ruleset for `bounds`. Rules on objects that are gone are left out.
 pub(crate) fn ruleset(bounds: &Bounds) -> io::Result<OwnedFd> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -38,11 +38,11 @@ pub(crate) fn ruleset(bounds: &Bounds) -> io::Result<OwnedFd> {
         ruleset = ruleset.scope(scopes).map_err(io::Error::other)?;
     }
     if bounds.judges_network && bounds.version >= ABI::V4 {
-        // With no rule for any port.
+        // No rule allows any port.
         let ports = AccessNet::from_all(bounds.version);
         ruleset = ruleset.handle_access(ports).map_err(io::Error::other)?;
     }
-    // Of a rule's rights an object that is no directory gets those that such objects have.
+    // On an object other than a directory, a rule's rights are reduced to those that apply to it.
     let created = ruleset.create().map_err(io::Error::other)?;
     let mut created = created.set_compatibility(CompatLevel::BestEffort);
     for rule in &bounds.rules {
@@ -53,9 +53,9 @@ pub(crate) fn ruleset(bounds: &Bounds) -> io::Result<OwnedFd> {
     Option::<OwnedFd>::from(created).ok_or_else(|| io::ErrorKind::Unsupported.into())
 }
 
-/// Holds the calling thread, and what it starts, to the ruleset, for good.
+/// Confines the calling thread, and all that it starts, to the ruleset for good.
 ///
-/// A system call only: it may run between `vfork` and exec.
+/// It makes a system call only, so it may run between `vfork` and exec.
 pub(crate) fn restrict(ruleset: BorrowedFd<'_>) -> Result<(), Errno> {
     let fd = ruleset.as_raw_fd();
     // SAFETY: a descriptor and no flags.
@@ -66,7 +66,7 @@ pub(crate) fn restrict(ruleset: BorrowedFd<'_>) -> Result<(), Errno> {
     Err(last_error())
 }
 
-/// What a rule stands on, unless it has become what no right of the rule is for.
+/// Pins the object of a rule. `None` if it is gone, or none of the rule's rights apply to what is there now.
 fn hold(rule: &Rule) -> io::Result<Option<PathBeneath<OwnedFd>>> {
     let only_directories = (rule.rights & AccessFs::from_file(ABI::V7)).is_empty();
     let kind = if only_directories { OFlags::DIRECTORY } else { OFlags::empty() };
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// A link that took the place of a directory after the plan was made leads out of it.
+    /// A symlink that replaced a directory after the plan was made leads out of it.
     #[test]
     fn no_rule_stands_behind_a_link() {
         let dir = tempfile::tempdir().expect("a folder");

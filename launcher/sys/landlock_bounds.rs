@@ -1,4 +1,4 @@
-//! What Landlock is to allow: capabilities in its own terms.
+//! Describes what Landlock allows in a run, and translates capabilities into Landlock's rights.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -6,45 +6,45 @@ use std::path::{Path, PathBuf};
 use jp_confine_policy::Capabilities;
 use landlock::{ABI, Access as _, AccessFs, BitFlags, make_bitflags};
 
-/// The newest version whose rights this program knows the meaning of.
+/// The newest version of Landlock whose rights jp-confine knows.
 const NEWEST: ABI = ABI::V7;
 
-/// The first version that knows ports.
+/// The first version with rules for ports.
 pub(crate) const NETWORK: i32 = ABI::V4 as i32;
 
-/// What belongs to a file rather than to the directory that it is in.
+/// Rights that apply to a file itself, not to the directory that it is in.
 const OF_FILES: BitFlags<AccessFs> =
     make_bitflags!(AccessFs::{ReadFile | Execute | WriteFile | Truncate | IoctlDev});
 
-/// The outermost bounds of a run, whoever makes the calls.
+/// The outermost bounds of a run, which hold for all its processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bounds {
     /// The version of Landlock to use.
     pub(crate) version: ABI,
-    /// What is allowed; all else is not.
+    /// The rights that are allowed. All others are denied.
     pub(crate) rules: Vec<Rule>,
-    /// Whether connections are judged, so that the program makes none of its own.
+    /// Whether the supervisor judges connections, so that programs make none themselves.
     pub(crate) judges_network: bool,
 }
 
 impl Bounds {
-    /// Whether signals and abstract names reach nobody outside of the run.
+    /// Whether signals and abstract sockets reach no process outside the run.
     pub(crate) fn scopes(&self) -> bool {
         self.version >= ABI::V6
     }
 
-    /// Where programs may start. Looks at the disk.
+    /// The places that programs may start from. Looks at the disk.
     pub(crate) fn starts(&self) -> Vec<StartPlace> {
         let rules = self.rules.iter().filter(|rule| rule.rights.contains(AccessFs::Execute));
         rules.filter_map(|rule| StartPlace::of(&rule.path)).collect()
     }
 }
 
-/// An object that Landlock lets programs start from, with all below it.
+/// An object that Landlock allows programs to start from, with everything below it.
 #[derive(Clone, Debug)]
 pub(crate) struct StartPlace {
     path: PathBuf,
-    /// Its file system, and its number there.
+    /// Its device and inode number.
     id: (u64, u64),
 }
 
@@ -53,7 +53,7 @@ impl StartPlace {
         id_of(path).map(|id| Self { path: path.to_owned(), id })
     }
 
-    /// Whether the program is there, and not in something else of that name. Looks at the disk.
+    /// Whether the program is there. False if another object has the path now. Looks at the disk.
     pub(crate) fn holds(&self, program: &Path) -> bool {
         program.starts_with(&self.path) && id_of(&self.path) == Some(self.id)
     }
@@ -63,12 +63,12 @@ fn id_of(path: &Path) -> Option<(u64, u64)> {
     path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Rights on an object and all below it.
+/// Rights on an object and everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
-    /// Where it stands: canonical.
+    /// The canonical path of the object.
     pub(crate) path: PathBuf,
-    /// What it allows; rights that only directories have are left out on other objects.
+    /// The rights that it allows. On other objects than directories, rights of directories are left out.
     pub(crate) rights: BitFlags<AccessFs>,
 }
 
@@ -84,14 +84,13 @@ impl Rule {
     }
 }
 
-/// The version to use where the kernel offers `offered`; `None` where it offers none.
+/// The version to use if the kernel offers `offered`. `None` for zero.
 pub(crate) fn version(offered: i32) -> Option<ABI> {
     (offered > 0).then(|| ABI::from(offered).min(NEWEST))
 }
 
-/// The rights that come closest to `caps` without falling short of them, but for two things: devices
-/// are only ever made by the supervisor, and the entry of the anchor itself belongs to the directory
-/// above it.
+/// The fewest rights that cover `caps`, with two exceptions. Only the supervisor creates devices, and the entry of the
+/// anchor itself belongs to the directory above it.
 pub(crate) fn rights(caps: Capabilities, version: ABI) -> BitFlags<AccessFs> {
     let mut rights = BitFlags::empty();
     let mut add = |wanted: Capabilities, means: BitFlags<AccessFs>| {
@@ -100,15 +99,15 @@ pub(crate) fn rights(caps: Capabilities, version: ABI) -> BitFlags<AccessFs> {
         }
     };
     add(Capabilities::READ, make_bitflags!(AccessFs::{ReadFile | ReadDir}));
-    // The kernel reads what it executes as the program that asks for it.
+    // The kernel reads a file that it executes with the rights of the caller.
     add(Capabilities::EXECUTE, make_bitflags!(AccessFs::{Execute | ReadFile}));
     add(Capabilities::UPDATE, make_bitflags!(AccessFs::{WriteFile | Truncate}));
     add(
         Capabilities::CREATE,
         make_bitflags!(AccessFs::{MakeReg | MakeDir | MakeSym | MakeFifo | MakeSock}),
     );
-    // What was made is open to whoever made it, for whatever it asked. Landlock looks when the file
-    // is there already: it would refuse the open and leave the file.
+    // A program that creates a file gets it open in the mode that it asked for. Landlock checks when the file exists
+    // already, so without these rights it would deny the open and leave the file.
     add(Capabilities::CREATE, make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate}));
     add(Capabilities::DELETE, make_bitflags!(AccessFs::{RemoveFile | RemoveDir}));
     add(Capabilities::CREATE.union(Capabilities::DELETE), AccessFs::Refer.into());
@@ -117,7 +116,7 @@ pub(crate) fn rights(caps: Capabilities, version: ABI) -> BitFlags<AccessFs> {
     rights & AccessFs::from_all(version)
 }
 
-/// What the [`rights`] for `caps` let through besides.
+/// The capabilities that the [`rights`] for `caps` allow in addition.
 pub(crate) fn implied(caps: Capabilities) -> Capabilities {
     let both = Capabilities::READ.union(Capabilities::UPDATE);
     Capabilities::NONE
@@ -125,7 +124,7 @@ pub(crate) fn implied(caps: Capabilities) -> Capabilities {
         .with_if(caps.contains(Capabilities::EXECUTE), Capabilities::READ)
 }
 
-/// The part of the rights that a directory needs when its files get theirs one by one.
+/// The rights that a directory needs if its files get theirs one by one.
 pub(crate) fn without_files(rights: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
     rights & !OF_FILES
 }

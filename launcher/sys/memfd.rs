@@ -1,4 +1,4 @@
-//! The image in memory that nobody can change any more, and the page that processes share.
+//! Creates files in memory: the sealed image, and the page that all processes of a run share.
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
@@ -8,26 +8,26 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{Resource, getrlimit};
 
-/// Size of the page that all processes of a run share to tell each other of renamed directories.
+/// Size of the shared page in bytes.
 const GENERATION_PAGE: u64 = 4096;
 
 const FLAGS: MemfdFlags = MemfdFlags::CLOEXEC.union(MemfdFlags::ALLOW_SEALING);
 
-/// Below this, whatever the limit: `select(2)` and old shells know no higher descriptors.
+/// Descriptors stay below this, whatever the limit: `select(2)` and old shells know no higher ones.
 const HIGHEST: u64 = 1024;
 
 const FIXED: SealFlags = SealFlags::GROW.union(SealFlags::SHRINK).union(SealFlags::SEAL);
 
-/// The page by which processes tell each other of renamed directories: writable, of fixed size.
+/// The page by which all processes of a run tell each other of renamed directories: writable, of fixed size.
 #[derive(Debug)]
 pub(crate) struct SharedPage {
     pub(crate) file: OwnedFd,
-    /// Where a process of the run that closed the descriptor finds the page, while this one lives.
+    /// The path at which a process that closed the descriptor finds the page, while this process lives.
     pub(crate) path: PathBuf,
 }
 
 impl SharedPage {
-    /// Makes the page.
+    /// Creates the page.
     pub(crate) fn new() -> io::Result<Self> {
         let page = memfd_create("jp-confine generation", FLAGS)?;
         ftruncate(&page, GENERATION_PAGE)?;
@@ -38,10 +38,10 @@ impl SharedPage {
     }
 }
 
-/// Makes memory that nobody can change, and drops it.
+/// Tries to create a sealed file in memory, and drops it.
 ///
 /// # Errors
-/// As `memfd_create(2)` and `fcntl(2)`.
+/// Those of `memfd_create(2)` and `fcntl(2)`.
 pub(crate) fn attempt() -> Result<(), Errno> {
     fcntl_add_seals(memfd_create("jp-confine trial", FLAGS)?, FIXED | SealFlags::WRITE)
 }
@@ -54,7 +54,7 @@ pub(crate) fn seal(image: &[u8]) -> io::Result<OwnedFd> {
     raise(&file.into(), highest())
 }
 
-/// As high as the soft limit allows, out of the way of programs that count on low numbers.
+/// The highest number that the soft limit allows, out of the way of programs that expect low numbers.
 fn highest() -> RawFd {
     let soft = getrlimit(Resource::Nofile).current.unwrap_or(HIGHEST).min(HIGHEST);
     RawFd::try_from(soft).map_or(0, |soft| soft - 1)

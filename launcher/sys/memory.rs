@@ -1,4 +1,5 @@
-//! Memory of others: a confined thread's, copied once, and the page that the run shares.
+//! Copies memory of confined threads, and maps the page that the run shares. Used by the supervisor and
+//! `host::machine`.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,15 +11,15 @@ use rustix::mm::{MapFlags, ProtFlags, mmap};
 
 const PAGE: usize = 4096;
 
-/// Copies what is readable at `address` of the thread `tid`, until `to` is full; how much that was.
+/// Copies the readable bytes at `address` of the thread `tid`, until `to` is full. Returns their number.
 ///
 /// # Errors
-/// `EFAULT` where not even the first byte is; `EPERM`, `ESRCH`.
+/// `EFAULT` if not even the first byte is readable. `EPERM`, `ESRCH`.
 pub(crate) fn read(tid: i32, address: u64, to: &mut [u8]) -> Result<usize, Errno> {
     let mut filled = 0;
     while let Some(rest) = to.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         let from = usize::try_from(address).unwrap_or(usize::MAX).wrapping_add(filled);
-        // The kernel gives all of a piece or nothing, and protects memory by pages.
+        // The kernel copies all of a piece or nothing, and protects memory by pages.
         let in_page = PAGE - from % PAGE;
         let length = rest.len().min(in_page);
         match read_piece(tid, from, rest.get_mut(..length).unwrap_or_default()) {
@@ -31,7 +32,7 @@ pub(crate) fn read(tid: i32, address: u64, to: &mut [u8]) -> Result<usize, Errno
     Ok(filled)
 }
 
-/// Whether the call is let through by which memory of others is read: it is tried on this process.
+/// Whether this process may call `process_vm_readv(2)`. It is tried on the process itself.
 pub(crate) fn may_be_read() -> bool {
     let own = [0_u8; 1];
     let mut copy = [1_u8; 1];
@@ -52,7 +53,7 @@ fn read_piece(tid: i32, from: usize, to: &mut [u8]) -> Result<usize, Errno> {
 /// Copies `from` to `address` of the thread `tid`, whole or not at all.
 ///
 /// # Errors
-/// `EFAULT`; `EPERM`, `ESRCH`.
+/// `EFAULT`, `EPERM`, `ESRCH`.
 pub(crate) fn write(tid: i32, address: u64, from: &[u8]) -> Result<(), Errno> {
     let at = usize::try_from(address).map_err(|_| Errno::FAULT)?;
     let local = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: from.len() };
@@ -68,7 +69,7 @@ pub(crate) fn write(tid: i32, address: u64, from: &[u8]) -> Result<(), Errno> {
     }
 }
 
-/// The counter by which the processes of a run tell each other of directories that moved.
+/// The counter by which the processes of a run tell each other that directories moved.
 #[derive(Debug)]
 pub(crate) struct Generation(NonNull<AtomicU64>);
 
@@ -87,7 +88,7 @@ impl Generation {
         NonNull::new(at.cast()).map(Self).ok_or_else(|| Errno::FAULT.into())
     }
 
-    /// Tells that a directory was renamed or removed.
+    /// Announces that a directory was renamed or deleted.
     pub(crate) fn advance(&self) {
         // SAFETY: the page is mapped, writable, aligned, and accessed by atomics only.
         unsafe { self.0.as_ref() }.fetch_add(1, Ordering::AcqRel);

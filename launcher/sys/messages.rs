@@ -1,14 +1,14 @@
-//! Sending a message with what goes along with it (`sendmsg(2)`), as bytes: addresses of whatever family,
-//! control data of whatever kind. And receiving one, with the address of the sender.
+//! Sends a message as bytes, with an address of any family and control data of any kind (`sendmsg(2)`). Receives one,
+//! with the address of its sender. Used by the supervisor.
 
 use std::os::fd::{AsFd, AsRawFd as _};
 
 use rustix::io::Errno;
 
-/// What is to be sent, and where.
+/// A message to send, and its address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message<'a> {
-    /// The address; nothing where the socket has one, or is to say so.
+    /// The address. Empty if the socket has one, or is to report that it has none.
     pub(crate) name: &'a [u8],
     pub(crate) data: &'a [u8],
     /// Control messages as the kernel takes them (`cmsg(3)`).
@@ -17,15 +17,15 @@ pub(crate) struct Message<'a> {
     pub(crate) flags: i32,
 }
 
-/// sendmsg(2): how much was sent.
+/// sendmsg(2). Returns the number of bytes sent.
 ///
 /// # Errors
-/// As there.
+/// Those of `sendmsg(2)`.
 pub(crate) fn send(socket: impl AsFd, message: Message<'_>) -> Result<usize, Errno> {
     let socket = socket.as_fd().as_raw_fd();
     let Message { name, data, control, flags } = message;
     let mut piece = libc::iovec { iov_base: data.as_ptr().cast_mut().cast(), iov_len: data.len() };
-    // SAFETY: a structure of numbers and pointers, for which zero is nothing.
+    // SAFETY: a structure of numbers and pointers, all of which may be zero.
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
     if !name.is_empty() {
         header.msg_name = name.as_ptr().cast_mut().cast();
@@ -39,15 +39,15 @@ pub(crate) fn send(socket: impl AsFd, message: Message<'_>) -> Result<usize, Err
         let length = control.len().try_into().map_err(|_| Errno::INVAL)?;
         header.msg_controllen = length;
     }
-    // SAFETY: all that the header points to is there for as long as the call takes, and is only read.
+    // SAFETY: all that the header points to outlives the call, and is only read.
     let sent = unsafe { libc::sendmsg(socket, &raw const header, flags | libc::MSG_NOSIGNAL) };
     usize::try_from(sent).map_err(|_| super::last_error())
 }
 
-/// recvfrom(2): its result, and the address of the sender.
+/// recvfrom(2). Returns its result, and the address of the sender.
 ///
 /// # Errors
-/// As there.
+/// Those of `recvfrom(2)`.
 pub(crate) fn receive(
     socket: impl AsFd,
     to: &mut [u8],
@@ -57,7 +57,7 @@ pub(crate) fn receive(
     let mut name = vec![0_u8; size_of::<libc::sockaddr_storage>()];
     let mut length = u32::try_from(name.len()).map_err(|_| Errno::INVAL)?;
     let at = name.as_mut_ptr().cast();
-    // SAFETY: the kernel writes as much as the buffers are said to be long.
+    // SAFETY: the kernel writes at most the given lengths of the buffers.
     let count = unsafe {
         libc::recvfrom(socket, to.as_mut_ptr().cast(), to.len(), flags, at, &raw mut length)
     };

@@ -1,4 +1,4 @@
-//! The system calls that need `unsafe`; the rest goes through `rustix` and `std`.
+//! Wraps the system calls that need `unsafe`, and reads `/proc`. The rest goes through `rustix` and `std`.
 
 pub(crate) mod actions;
 pub(crate) mod child;
@@ -27,7 +27,7 @@ pub(crate) mod trapped;
 
 use rustix::io::Errno;
 
-/// Why the last call of libc's failed.
+/// The error of the last call to libc.
 fn last_error() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

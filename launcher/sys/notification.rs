@@ -1,4 +1,4 @@
-//! Trapped calls as the kernel hands them over, and answers to them (`seccomp_unotify(2)`).
+//! Receives trapped calls from the kernel, and answers them (`seccomp_unotify(2)`). Used by the supervisor.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
@@ -9,14 +9,14 @@ use rustix::io::Errno;
 /// Wakes the answering thread on the processor that the caller leaves (Linux 6.6).
 const SYNC_WAKE_UP: u64 = 1;
 
-/// The one descriptor by which a filter's trapped calls are received.
+/// The descriptor by which a filter's trapped calls are received.
 #[derive(Debug)]
 pub(crate) struct Listener(OwnedFd);
 
-/// A trapped call. Its caller stands still until it is answered, or dies.
+/// A trapped call. Its caller waits until the call is answered, or dies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Notification {
-    /// What the kernel calls it by.
+    /// The kernel's number of the notification.
     pub(crate) id: u64,
     /// The calling thread.
     pub(crate) tid: i32,
@@ -24,48 +24,48 @@ pub(crate) struct Notification {
     pub(crate) number: i64,
     /// Its arguments, as they were in the registers.
     pub(crate) arguments: [u64; 6],
-    /// Where in the caller's memory the instruction is that made it.
+    /// The address of the calling instruction in the caller's memory.
     pub(crate) instruction: u64,
 }
 
-/// What a trapped call gives its caller.
+/// The result of a trapped call for its caller.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// The call succeeds with this value.
     Value(i64),
     /// The call succeeds with a copy of this descriptor.
     Descriptor {
-        /// What is copied.
+        /// The descriptor to copy.
         file: OwnedFd,
-        /// The copy closes when its process executes another program.
+        /// Whether the copy closes when its process executes another program.
         closes: bool,
     },
     /// The caller makes the call itself.
     Continue,
 }
 
-/// How often in a row a call may be gone when it is fetched. More often nothing works here, and callers
+/// How many calls in a row may be gone when they are fetched. After that the listener counts as broken, and callers
 /// must not wait for it.
 const VAIN: usize = 100_000;
 
 impl Listener {
     /// Takes over the descriptor that `seccomp(2)` gave.
     pub(crate) fn new(listener: OwnedFd) -> Self {
-        // SAFETY: the call takes a number and changes nothing but the listener; an older kernel that
-        // does not know it answers EINVAL, and is slower.
+        // SAFETY: the call takes a number and changes only the listener. An older kernel that does not know it answers
+        // EINVAL, and is slower.
         unsafe {
             libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP)
         };
         Self(listener)
     }
 
-    /// Waits for the next trapped call. `None` where nobody can make one any more.
+    /// Waits for the next trapped call. `None` if no process is left that could make one.
     pub(crate) fn receive(&self) -> Option<Notification> {
         for _ in 0..VAIN {
             match self.receive_once() {
                 Ok(notification) => return Some(notification),
                 Err(Errno::INTR) => {}
-                // The caller died just now; or no process with the filter is left.
+                // The caller just died, or no process with the filter is left.
                 Err(Errno::NOENT) if !self.is_deserted() => {}
                 Err(_) => return None,
             }
@@ -74,7 +74,7 @@ impl Listener {
     }
 
     fn receive_once(&self) -> Result<Notification, Errno> {
-        // The kernel wants the memory zeroed.
+        // The kernel demands zeroed memory.
         let mut raw = MaybeUninit::<libc::seccomp_notif>::zeroed();
         self.control(libc::SECCOMP_IOCTL_NOTIF_RECV, raw.as_mut_ptr())?;
         // SAFETY: integers, zeroed and then filled in by the kernel.
@@ -95,7 +95,7 @@ impl Listener {
         polled.iter().any(|one| one.revents().contains(PollFlags::HUP))
     }
 
-    /// Whether the caller still waits: whether what was read of it was read of no other.
+    /// Whether the caller still waits. If it does, all that was read of it was its own, and not another thread's.
     pub(crate) fn is_waiting(&self, id: u64) -> bool {
         let mut id = id;
         self.control(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw mut id).is_ok()
@@ -104,7 +104,7 @@ impl Listener {
     /// Answers a call.
     ///
     /// # Errors
-    /// `ENOENT` where the caller is gone; for a descriptor, what its table said (`EMFILE`).
+    /// `ENOENT` if the caller is gone. For a descriptor also the errors of the caller's table (`EMFILE`).
     pub(crate) fn answer(&self, id: u64, answer: Answer) -> Result<(), Errno> {
         match answer {
             Answer::Value(value) => self.send(id, value, 0, 0),
@@ -116,10 +116,10 @@ impl Listener {
         }
     }
 
-    /// Lets a call fail.
+    /// Makes a call fail.
     ///
     /// # Errors
-    /// `ENOENT` where the caller is gone.
+    /// `ENOENT` if the caller is gone.
     pub(crate) fn fail(&self, id: u64, error: i32) -> Result<(), Errno> {
         self.send(id, 0, error.wrapping_neg(), 0)
     }
@@ -129,9 +129,9 @@ impl Listener {
         self.control(libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut response).map(drop)
     }
 
-    /// Puts the file into the caller's table, closes it here, and then answers: a program that the caller
-    /// writes must not be open for writing anywhere else when it is started (`ETXTBSY`). In between only
-    /// its death takes the caller from its call.
+    /// Puts the file into the caller's table, closes it here, and then answers. If the caller writes a program and
+    /// starts it, no other process may have it open for writing (`ETXTBSY`). Until the answer, only the caller's death
+    /// ends its call.
     fn send_descriptor(&self, id: u64, file: OwnedFd, closes: bool) -> Result<(), Errno> {
         let number = self.add_descriptor(id, &file, closes)?;
         drop(file);
@@ -154,7 +154,7 @@ impl Listener {
         }
     }
 
-    /// An ioctl(2) on the listener, with a structure of the kind it takes.
+    /// Makes an ioctl(2) on the listener, with the structure of the request.
     fn control<T>(&self, request: libc::Ioctl, argument: *mut T) -> Result<i32, Errno> {
         let listener: RawFd = self.0.as_raw_fd();
         // SAFETY: the callers above pass the structure that belongs to the request.

@@ -1,4 +1,4 @@
-//! Opens canonical paths, on which no symlink is followed.
+//! Opens canonical paths, without following any symlink on them.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -6,7 +6,8 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
-/// Opens what stands at a canonical path: symlinks on it are new, and lead to what nobody meant.
+/// Opens the object at a canonical path. A symlink on the path is newer than the path, and is an error: it leads to an
+/// object that the caller did not mean.
 ///
 /// # Errors
 /// Those of `openat2(2)`.
@@ -18,7 +19,7 @@ pub(crate) fn open_canonical(path: &Path, flags: OFlags) -> Result<OwnedFd, Errn
     }
 }
 
-/// The same without `openat2(2)`.
+/// Like [`open_canonical`], without `openat2(2)`.
 pub(crate) fn open_by_steps(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     const STEP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -38,7 +39,7 @@ mod tests {
 
     use super::*;
 
-    /// A symlink that took the place of a directory leads out of it.
+    /// A symlink that replaced a directory leads out of it.
     #[test]
     fn no_symlink_is_on_a_canonical_path() {
         let dir = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! Paths as bytes.
+//! Converts bytes to paths.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

@@ -1,5 +1,5 @@
-//! POSIX message queues by the names that the kernel has for them: without the slash that the functions of
-//! libc take (`mq_overview(7)`).
+//! Opens and deletes POSIX message queues by the kernel's names for them: without the slash that libc's functions take
+//! (`mq_overview(7)`). Used by the supervisor.
 
 use std::ffi::CStr;
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
@@ -9,10 +9,10 @@ use rustix::io::Errno;
 /// `struct mq_attr`, eight `long`s.
 pub(crate) type Attributes = [u64; 8];
 
-/// `mq_open(2)`; the descriptor closes on exec.
+/// `mq_open(2)`. The descriptor closes on exec.
 ///
 /// # Errors
-/// As there.
+/// Those of `mq_open(2)`.
 pub(crate) fn open(
     name: &CStr,
     flags: i32,
@@ -20,17 +20,17 @@ pub(crate) fn open(
     attributes: Option<&Attributes>,
 ) -> Result<OwnedFd, Errno> {
     let attributes = attributes.map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: a terminated string, and a structure of the size that the call reads, or none.
+    // SAFETY: a terminated string, and null or a structure of the size that the call reads.
     let queue = unsafe { libc::syscall(libc::SYS_mq_open, name.as_ptr(), flags, mode, attributes) };
     let queue = RawFd::try_from(queue).ok().filter(|&queue| queue >= 0);
-    // SAFETY: just made, and nobody else's.
+    // SAFETY: the descriptor is new, and nothing else owns it.
     queue.map(|queue| unsafe { OwnedFd::from_raw_fd(queue) }).ok_or_else(super::last_error)
 }
 
 /// `mq_unlink(2)`.
 ///
 /// # Errors
-/// As there.
+/// Those of `mq_unlink(2)`.
 pub(crate) fn remove(name: &CStr) -> Result<(), Errno> {
     // SAFETY: a terminated string.
     let result = unsafe { libc::syscall(libc::SYS_mq_unlink, name.as_ptr()) };

@@ -1,12 +1,12 @@
-//! Signals as messages: blocked, and fetched one by one with their senders (`signal(7)`,
-//! `sigtimedwait(2)`). No handler runs, so nothing can be interrupted half-way.
+//! Handles signals as messages: they are blocked, and fetched one by one with their senders (`signal(7)`,
+//! `sigtimedwait(2)`). No handler runs, so nothing is interrupted half-way. The exception is [`Interrupting`].
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Signals with which users end what they wait for.
+/// Signals with which users end a command that they wait for.
 pub(crate) const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
 /// A set of signals, or a thread's mask.
@@ -24,12 +24,11 @@ impl std::fmt::Debug for Signals {
 pub(crate) struct Arrival {
     /// Its number.
     pub(crate) signal: i32,
-    /// The process that sent it; `None` where the kernel did, for instance for a key press.
+    /// The process that sent it. `None` if the kernel did, for instance for a key press.
     pub(crate) sender: Option<i32>,
 }
 
-/// What the child must find as this process found it: the mask and the dispositions that running this
-/// program has changed.
+/// The mask and the dispositions that this process was started with and has changed. A child must get them back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inherited {
     mask: Signals,
@@ -41,7 +40,7 @@ pub(crate) struct Inherited {
 /// Whether `SIGPIPE` was ignored when the process began: Rust's runtime ignores it before `main`.
 static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
-/// Whether `SIGXFSZ` was ignored by this process only.
+/// Whether this process itself has `SIGXFSZ` ignored, and did not inherit that.
 static LENGTH_IS_IGNORED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn note_pipe_disposition() {
@@ -57,29 +56,29 @@ impl Signals {
     /// The set of `numbers`.
     pub(crate) fn of(numbers: &[i32]) -> Self {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: sigemptyset(3) initialises what it is given.
+        // SAFETY: sigemptyset(3) initialises its argument.
         unsafe { libc::sigemptyset(set.as_mut_ptr()) };
         // SAFETY: initialised by the call above.
         let mut set = unsafe { set.assume_init() };
         for &number in numbers {
-            // SAFETY: `set` is a valid set; an invalid number is refused.
+            // SAFETY: `set` is a valid set, and an invalid number is rejected.
             unsafe { libc::sigaddset(&raw mut set, number) };
         }
         Self(set)
     }
 
     fn has(&self, number: i32) -> bool {
-        // SAFETY: a valid set; an invalid number is in none.
+        // SAFETY: a valid set, and an invalid number is in none.
         unsafe { libc::sigismember(&raw const self.0, number) == 1 }
     }
 
-    /// Whether one of these has arrived, and is blocked.
+    /// Whether one of these signals is blocked and has arrived.
     pub(crate) fn is_any_waiting(&self) -> bool {
         let waiting = Self::waiting();
         (1..=libc::SIGRTMAX()).any(|number| self.has(number) && waiting.has(number))
     }
 
-    /// Those that are blocked and have arrived.
+    /// The signals that are blocked and have arrived.
     fn waiting() -> Self {
         let mut set = Self::of(&[]);
         // SAFETY: writes a valid set into a valid one.
@@ -87,11 +86,11 @@ impl Signals {
         set
     }
 
-    /// Blocks these signals and says what a child must be given back.
+    /// Blocks these signals, and returns the state that a child must get back.
     pub(crate) fn block(&self) -> Inherited {
         let ignored_child = is_ignored(libc::SIGCHLD);
         if ignored_child {
-            // Else the kernel reaps children by itself and their exit statuses are lost.
+            // Otherwise the kernel reaps children itself, and their exit statuses are lost.
             set_disposition(libc::SIGCHLD, libc::SIG_DFL);
         }
         Inherited {
@@ -102,17 +101,17 @@ impl Signals {
         }
     }
 
-    /// Blocks these signals for the calling thread, until what is returned is dropped.
+    /// Blocks these signals for the calling thread, until the returned value is dropped.
     pub(crate) fn hold(&self) -> Held {
         Held { before: self.change_mask(libc::SIG_BLOCK) }
     }
 
-    /// Lets these signals through to the calling thread.
+    /// Unblocks these signals for the calling thread.
     pub(crate) fn unblock(&self) {
         self.change_mask(libc::SIG_UNBLOCK);
     }
 
-    /// Waits for one of these signals, at most for `limit`; `None` when the time is over.
+    /// Waits for one of these signals, at most for `limit`. `None` if none arrived, or the wait was interrupted.
     pub(crate) fn wait(&self, limit: Option<Duration>) -> io::Result<Option<Arrival>> {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
         let limit = limit.map(|limit| libc::timespec {
@@ -139,14 +138,14 @@ impl Signals {
 
     fn change_mask(&self, how: i32) -> Self {
         let mut old = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: both sets are valid; only this thread exists or matters.
+        // SAFETY: both sets are valid, and only the calling thread's mask changes.
         unsafe { libc::pthread_sigmask(how, &raw const self.0, old.as_mut_ptr()) };
         // SAFETY: zeroed, and filled in by the call.
         Self(unsafe { old.assume_init() })
     }
 }
 
-/// Signals that wait.
+/// Blocked signals. When it is dropped, the thread gets its former mask back.
 #[derive(Debug)]
 pub(crate) struct Held {
     before: Signals,
@@ -159,7 +158,7 @@ impl Drop for Held {
 }
 
 impl Inherited {
-    /// Gives mask and dispositions back. Async-signal-safe: called between fork and exec.
+    /// Restores the mask and the dispositions. Async-signal-safe: called between fork and exec.
     pub(crate) fn restore(&self) {
         let disposition = |ignored| if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
         set_disposition(libc::SIGPIPE, disposition(self.ignored_pipe));
@@ -169,8 +168,7 @@ impl Inherited {
     }
 }
 
-/// From now on what this process writes beyond the limit of its files' length fails (`setrlimit(2)`, EFBIG), and
-/// does not end it.
+/// From now on, a write beyond the limit on file length fails (`setrlimit(2)`, EFBIG) and does not end this process.
 pub(crate) fn survive_limit_of_length() {
     if !is_ignored(libc::SIGXFSZ) {
         set_disposition(libc::SIGXFSZ, libc::SIG_IGN);
@@ -178,23 +176,23 @@ pub(crate) fn survive_limit_of_length() {
     }
 }
 
-/// Sends a thread what it gets for a file that would be longer than its limit allows (`setrlimit(2)`).
+/// Sends a thread the signal for a file that would exceed its limit on file length (`setrlimit(2)`).
 pub(crate) fn tell_of_length(process: i32, thread: i32) {
     tell(process, thread, libc::SIGXFSZ);
 }
 
-/// Sends a thread what it gets for sending to nobody (`send(2)`).
+/// Sends a thread the signal for sending to a closed connection (`send(2)`).
 pub(crate) fn tell_of_hangup(process: i32, thread: i32) {
     tell(process, thread, libc::SIGPIPE);
 }
 
-/// Sends a signal to one thread (`tgkill(2)`), as the kernel does to who makes a call.
+/// Sends a signal to one thread (`tgkill(2)`), as the kernel does to a caller.
 fn tell(process: i32, thread: i32, signal: i32) {
-    // SAFETY: no memory is passed; whoever has gone meanwhile is not there to be told.
+    // SAFETY: no memory is passed, and a thread that has ended gets no signal.
     unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) };
 }
 
-/// Calls of threads of this process can be ended, by a signal that nobody sends and that does nothing else.
+/// While it lives, calls of this process's threads can be interrupted by a signal that does nothing else.
 pub(crate) struct Interrupting {
     before: libc::sigaction,
 }
@@ -202,12 +200,12 @@ pub(crate) struct Interrupting {
 impl Interrupting {
     const SIGNAL: i32 = libc::SIGURG;
 
-    /// From now on, until what is returned is dropped.
+    /// Installs the signal's handler, until the returned value is dropped.
     pub(crate) fn begin() -> Self {
         extern "C" fn nothing(_: i32) {}
         let handler: extern "C" fn(i32) = nothing;
         let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: all of it may be zero; without `SA_RESTART` calls do not begin again.
+        // SAFETY: all of it may be zero. Without `SA_RESTART`, calls do not restart.
         let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
         action.sa_sigaction = handler as libc::sighandler_t;
         // SAFETY: both actions are valid, and the handler does nothing.
@@ -216,12 +214,12 @@ impl Interrupting {
         Self { before: unsafe { before.assume_init() } }
     }
 
-    /// Has calls of the calling thread be among them.
+    /// Makes calls of the calling thread interruptible.
     pub(crate) fn let_through() {
         Signals::of(&[Self::SIGNAL]).unblock();
     }
 
-    /// Ends the call that a thread waits in, if it waits.
+    /// Interrupts the call that a thread waits in, if it waits.
     pub(crate) fn interrupt(thread: i32) {
         tell(rustix::process::getpid().as_raw_nonzero().get(), thread, Self::SIGNAL);
     }
@@ -235,13 +233,13 @@ impl std::fmt::Debug for Interrupting {
 
 impl Drop for Interrupting {
     fn drop(&mut self) {
-        // SAFETY: what was there before.
+        // SAFETY: the action that was there before.
         unsafe { libc::sigaction(Self::SIGNAL, &raw const self.before, std::ptr::null_mut()) };
     }
 }
 
-/// Stops this process as `signal` would have, had it not been blocked. Returns when it is
-/// continued, or at once where it cannot be stopped (an orphaned process group, `setpgid(2)`).
+/// Stops this process as `signal` would if it were not blocked. Returns when the process is continued, or at once if it
+/// cannot be stopped (an orphaned process group, `setpgid(2)`).
 pub(crate) fn stop_by(signal: i32) {
     let set = Signals::of(&[signal]);
     // SAFETY: raise(3) takes any number.
@@ -250,7 +248,7 @@ pub(crate) fn stop_by(signal: i32) {
     before.change_mask(libc::SIG_SETMASK);
 }
 
-/// Ends this process by `signal`, whatever was said about it.
+/// Ends this process by `signal`, whatever its disposition was.
 pub(crate) fn end_by(signal: i32) {
     set_disposition(signal, libc::SIG_DFL);
     stop_by(signal);

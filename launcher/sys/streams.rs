@@ -1,5 +1,5 @@
-//! What the standard streams were when the process began: Rust's runtime opens `/dev/null` for those that were closed,
-//! before `main`.
+//! Records whether standard output was closed when the process began: Rust's runtime opens `/dev/null` for closed
+//! standard streams before `main`. Also duplicates descriptors that the process was given.
 
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static OUTPUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn note_closed_output() {
-    // SAFETY: the call takes a number of a descriptor, be it one that is not open.
+    // SAFETY: the call takes any number, open or not.
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
     OUTPUT_WAS_CLOSED.store(flags == -1, Ordering::Relaxed);
 }
@@ -18,21 +18,21 @@ extern "C" fn note_closed_output() {
 #[used]
 static AT_START: extern "C" fn() = note_closed_output;
 
-/// Whether nobody gets what is written to standard output, since it was closed.
+/// Whether standard output was closed when the process began, so that all output to it is lost.
 pub(crate) fn output_was_closed() -> bool {
     OUTPUT_WAS_CLOSED.load(Ordering::Relaxed)
 }
 
-/// The descriptor with this number once more, for what this process was given.
+/// A duplicate of a descriptor that this process was given.
 ///
 /// # Errors
-/// Those of `fcntl(2)`, as where there is none.
+/// Those of `fcntl(2)`, such as `EBADF` if it is not open.
 pub(crate) fn duplicate(number: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: the call takes a number of a descriptor, be it one that is not open.
+    // SAFETY: the call takes any number, open or not.
     let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
     if copy == -1 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is new, and nobody else has it.
+    // SAFETY: the descriptor is new, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }

@@ -1,4 +1,4 @@
-//! Commands to a terminal in the form that a program gave them in (`ioctl_tty(2)`).
+//! Sends a program's commands to a terminal, in the form that the program gave them (`ioctl_tty(2)`).
 
 use std::os::fd::{AsFd, AsRawFd as _};
 
@@ -10,33 +10,33 @@ use crate::sys::signals::Signals;
 /// `TIOCGDEV`.
 const DEVICE: libc::Ioctl = 0x8004_5432;
 
-/// A command with a number.
+/// Sends a command that takes a number.
 ///
 /// # Errors
-/// As `ioctl(2)`.
+/// Those of `ioctl(2)`.
 pub(crate) fn order(terminal: impl AsFd, command: u32, number: u64) -> Result<(), Errno> {
     let terminal = terminal.as_fd().as_raw_fd();
-    // SAFETY: a number is passed, and no memory.
+    // SAFETY: the call passes a number, and no memory.
     let result = unsafe { libc::ioctl(terminal, command.into(), number) };
     if result < 0 { Err(super::last_error()) } else { Ok(()) }
 }
 
-/// A command that sets modes or a size, as the kernel's structure for it has them, which has to be that long.
+/// Sends a command that sets modes or a size. `values` must be as long as the kernel's structure for the command.
 ///
 /// # Errors
-/// As `ioctl(2)`.
+/// Those of `ioctl(2)`.
 pub(crate) fn set(terminal: impl AsFd, command: u32, values: &[u8]) -> Result<(), Errno> {
     let terminal = terminal.as_fd().as_raw_fd();
-    // SAFETY: the kernel reads as many bytes as the structure of this command has, which are there.
+    // SAFETY: the kernel reads the structure of this command, and the caller passes that many bytes.
     let result = unsafe { libc::ioctl(terminal, command.into(), values.as_ptr()) };
     if result < 0 { Err(super::last_error()) } else { Ok(()) }
 }
 
-/// The number of the terminal's device, as `proc_pid_stat(5)` has it (`tty_nr`): of a master that of its slave, of
-/// `/dev/tty` that of the terminal which that was opened as.
+/// The number of the terminal's device, as in `proc_pid_stat(5)` (`tty_nr`). For a master it is that of its slave. For
+/// `/dev/tty` it is that of the real terminal.
 ///
 /// # Errors
-/// As `ioctl(2)`: `ENOTTY` where this is no terminal, `EIO` where it was hung up.
+/// Those of `ioctl(2)`: `ENOTTY` if it is not a terminal, `EIO` if it was hung up.
 pub(crate) fn device(terminal: impl AsFd) -> Result<u32, Errno> {
     let terminal = terminal.as_fd().as_raw_fd();
     let mut device = 0_u32;
@@ -45,11 +45,11 @@ pub(crate) fn device(terminal: impl AsFd) -> Result<u32, Errno> {
     if result < 0 { Err(super::last_error()) } else { Ok(device) }
 }
 
-/// Has a terminal go on with what it is to show, where a program has held that back (`TCOOFF`, `tcflow(3)`): nobody's
-/// key would, and who writes would wait. What a person holds back (^S) stays so.
+/// Resumes a terminal's output that a program has suspended (`TCOOFF`, `tcflow(3)`). No key would resume it, and every
+/// writer would wait. Output that a person has suspended (^S) stays so.
 pub(crate) fn show_again(terminal: impl AsFd) {
-    // In the background, too.
+    // It works in the background, too, with the signal blocked.
     let _held = Signals::of(&[libc::SIGTTOU]).hold();
-    // What is no terminal holds nothing back.
+    // An error means that it is not a terminal, and nothing is suspended.
     let _ = tcflow(terminal, Action::OOn);
 }

@@ -1,18 +1,18 @@
-//! Holding threads as a tracer does (`ptrace(2)`).
+//! Stops a thread as a tracer does (`ptrace(2)`). Used by `prompt::during_run`.
 
 use rustix::io::Errno;
 
-/// Holds a thread, and no other of its process: nobody who waits for the process sees it stop, and a
-/// call that it waits in begins again once the thread is let go.
+/// Stops one thread of a process. Processes that wait for that process do not see it stop. When the thread is released,
+/// a call that it waits in restarts.
 ///
-/// The kernel lets go of it when the calling thread ends, however that ends.
+/// The kernel releases it when the calling thread ends, in whatever way.
 ///
 /// # Errors
-/// `EPERM` where somebody traces it already, or where this process may not; `ESRCH` where it has ended.
+/// `EPERM` if another process traces it already, or this process may not. `ESRCH` if it has ended.
 pub(crate) fn hold(thread: i32) -> Result<(), Errno> {
     for request in [libc::PTRACE_SEIZE, libc::PTRACE_INTERRUPT] {
         let (address, options) = (0_usize, 0_usize);
-        // SAFETY: no memory is passed, and the numbers are as wide as the kernel takes them.
+        // SAFETY: no memory is passed, and the numbers are as wide as the kernel expects.
         let result = unsafe { libc::syscall(libc::SYS_ptrace, request, thread, address, options) };
         if result < 0 {
             return Err(super::last_error());

@@ -1,4 +1,4 @@
-//! For tests: a child process whose calls are trapped, without a plan.
+//! Runs a child process whose calls are trapped, without a plan. For tests.
 
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, WaitOptions, pidfd_getfd, pidfd_open};
 
-/// Answers ALLOW, or hands the call over where its number is among `numbers`.
+/// A filter that hands on the calls in `numbers`, and allows all others.
 fn filter(numbers: &[i64]) -> Vec<libc::sock_filter> {
     let statement = |code: u32, jt, jf, k| libc::sock_filter {
         code: u16::try_from(code).expect("16 bits"),
@@ -40,15 +40,15 @@ pub(crate) fn install(numbers: &[i64]) -> OwnedFd {
     // SAFETY: a valid program, which the kernel copies.
     let fd = unsafe { libc::syscall(libc::SYS_seccomp, set, flags, &raw const program) };
     let fd = RawFd::try_from(fd).ok().filter(|&fd| fd >= 0).expect("a listener");
-    // SAFETY: just made, and nobody else's.
+    // SAFETY: the descriptor is new, and nothing else owns it.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 
-/// A child that is forked while another's pipes are open would keep them open.
+/// Held while a child runs: a child that is forked while another's pipes are open would keep them open.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Runs `body` in a child. Where `trapped` is not empty its calls of these numbers are, and `serve` is
-/// given the listener first. What `body` returns comes back.
+/// Runs `body` in a child, and returns its result. If `trapped` is not empty, the child's calls with these numbers are
+/// trapped, and `serve` gets the listener first.
 pub(crate) fn in_child(
     trapped: &[i64],
     serve: impl FnOnce(OwnedFd, Pid),
@@ -68,7 +68,7 @@ pub(crate) fn in_child(
         drop(listener);
         let text = body();
         let _ = result.write_all(text.as_bytes());
-        // SAFETY: nothing of the parent's is to be run.
+        // SAFETY: the child must not run the parent's clean-up.
         unsafe { libc::_exit(0) };
     }
     drop((result, go));
@@ -89,10 +89,10 @@ pub(crate) fn in_child(
     text
 }
 
-/// The call itself, with its answer or the error.
+/// Makes a system call, and returns its result or errno.
 pub(crate) fn call(number: i64, arguments: [usize; 6]) -> Result<i64, i32> {
     let [first, second, third, fourth, fifth, sixth] = arguments;
-    // SAFETY: tests pass pointers to what outlives the call, or wrong ones to be refused.
+    // SAFETY: tests pass pointers to values that outlive the call, or wrong ones that the kernel rejects.
     let result = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
     if result < 0 {
         Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
@@ -103,7 +103,7 @@ pub(crate) fn call(number: i64, arguments: [usize; 6]) -> Result<i64, i32> {
 
 extern "C" fn nothing(_: i32) {}
 
-/// Handles SIGALRM by doing nothing; calls that it interrupts are begun again or not.
+/// Installs a handler for SIGALRM that does nothing. `restart` says whether interrupted calls restart.
 pub(crate) fn handle_alarm(restart: bool) {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: all zero is a valid action.
@@ -115,12 +115,12 @@ pub(crate) fn handle_alarm(restart: bool) {
     unsafe { libc::sigaction(libc::SIGALRM, action, std::ptr::null_mut()) };
 }
 
-/// Sends the process SIGALRM once.
+/// Sends this process SIGALRM once.
 pub(crate) fn alarm_in(delay: Duration) {
     set_timer(delay, Duration::ZERO);
 }
 
-/// Sends the process SIGALRM again and again.
+/// Sends this process SIGALRM again and again.
 pub(crate) fn alarm_every(delay: Duration) {
     set_timer(delay, delay);
 }
@@ -135,7 +135,7 @@ fn set_timer(first: Duration, then: Duration) {
     unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
 }
 
-/// Makes `act` again and again in a process of its own, and kills that in the middle.
+/// Runs `act` again and again in a child, and kills the child after `delay`.
 pub(crate) fn killed_while(delay: Duration, act: impl Fn()) {
     // SAFETY: the child makes system calls and allocates, which glibc prepares for.
     let pid = unsafe { libc::fork() };
@@ -150,13 +150,13 @@ pub(crate) fn killed_while(delay: Duration, act: impl Fn()) {
     let _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
 }
 
-/// Whether `act`, in a process of its own, says so.
+/// Runs `act` in a child, and returns its result.
 pub(crate) fn succeeds(act: impl FnOnce() -> bool) -> bool {
     // SAFETY: the child makes system calls and allocates, which glibc prepares for.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         let status = i32::from(!act());
-        // SAFETY: nothing of the parent's is to be run.
+        // SAFETY: the child must not run the parent's clean-up.
         unsafe { libc::_exit(status) };
     }
     let pid = Pid::from_raw(pid).expect("a child");

@@ -1,4 +1,4 @@
-//! Calls that are refused whatever a policy says, by what they would do.
+//! Lists the system calls that every policy denies, and what each would do.
 
 pub(crate) mod refused;
 

@@ -1,11 +1,11 @@
-//! The calls that are refused whoever makes them: number, name, what they would do, and what a report says they
-//! are about. The filter, the supervisor and the reports go by this one table.
+//! Lists the system calls that every process of a run is denied: number, name, effect, and the arguments that a report
+//! names. The filter, the supervisor and the reports use this table.
 
 use libc::c_long;
 
 use self::Effect::{Around, Log, Machine, Paths, Terminal};
 
-/// Which arguments say what a call is about.
+/// Which arguments name the object of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum About {
     /// A path.
@@ -17,23 +17,23 @@ pub(crate) enum About {
         /// The argument with the path.
         path: usize,
     },
-    /// What a descriptor is open for.
+    /// The file of a descriptor.
     Descriptor(usize),
-    /// None: no path is named.
+    /// None: the call names no path.
     Everything,
 }
 
-/// A call that nobody in a run may make, whatever the policy.
+/// A call that no process of a run may make, whatever the policy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RefusedCall {
     pub(crate) number: c_long,
     pub(crate) name: &'static str,
-    /// What it would do, by which the report says what to do instead.
+    /// Its effect. The report's suggestion depends on it.
     pub(super) effect: Effect,
     pub(crate) about: About,
 }
 
-// Those that `libc` has no name for, or with some C libraries only.
+// `libc` has no name for these, or only with some C libraries.
 const SYS_OPEN_TREE_ATTR: c_long = 467;
 const SYS_KEXEC_FILE_LOAD: c_long = if cfg!(target_arch = "aarch64") { 294 } else { 320 };
 
@@ -45,7 +45,7 @@ const fn at(dirfd: usize, path: usize) -> About {
     About::PathAt { dirfd, path }
 }
 
-/// All of them.
+/// All denied calls.
 pub(crate) const REFUSED: &[RefusedCall] = &[
     row(libc::SYS_mount, "mount", Paths, About::Path(1)),
     row(libc::SYS_umount2, "umount2", Paths, About::Path(0)),
@@ -85,38 +85,38 @@ pub(crate) const REFUSED: &[RefusedCall] = &[
     row(libc::SYS_clock_settime, "clock_settime", Machine, About::Everything),
 ];
 
-/// The call of that number, if it is one of them.
+/// The denied call with this number.
 pub(crate) fn of_number(number: i64) -> Option<&'static RefusedCall> {
     REFUSED.iter().find(|call| call.number == number)
 }
 
-/// What a call would do.
+/// The effect that a call would have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Make a device.
+    /// Create a device.
     Device,
     /// Change what paths mean.
     Paths,
-    /// Change what names mean, those of paths among them.
+    /// Change what names mean, including paths.
     Names,
     /// Reach files by other means than their paths.
     Around,
-    /// Touch the machine as such.
+    /// Administer the whole machine.
     Machine,
     /// Read or change the kernel's log.
     Log,
-    /// Type into a terminal, make something else of it, or hang it up.
+    /// Type into a terminal, change what it is, or hang it up.
     Terminal,
     /// Use a message queue of another namespace.
     Queue,
-    /// Reach into processes, where nothing tells those of the run apart from others.
+    /// Reach into other processes: nothing distinguishes those of the run from others here.
     Memory,
     /// Rank or limit other processes.
     Process,
 }
 
 impl Effect {
-    /// What `call` would do; of what is not listed it is known only that it goes around paths.
+    /// The effect of `call`. A call that is not listed counts as one that goes around paths.
     pub(crate) fn of(call: &[u8]) -> Self {
         if let Some(listed) = REFUSED.iter().find(|listed| listed.name.as_bytes() == call) {
             return listed.effect;
@@ -127,7 +127,7 @@ impl Effect {
             b"unshare" | b"setns" | b"clone" | b"clone3" => Self::Names,
             b"ioctl" => Self::Terminal,
             b"klogctl" => Self::Log,
-            // Of the sockets that are refused so: those by which the kernel tells of devices and processes.
+            // Sockets that are denied this way are those on which the kernel reports devices and processes.
             b"socket" => Self::Machine,
             b"mq_open" | b"mq_unlink" => Self::Queue,
             b"ptrace" | b"process_vm_readv" | b"process_vm_writev" | b"process_madvise"

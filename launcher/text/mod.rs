@@ -1,4 +1,4 @@
-//! Text for terminals: quoting, wrapping and widths. It knows nothing of policies.
+//! Quotes, wraps and measures text for terminals. It knows nothing of policies.
 
 pub(crate) mod quote;
 pub(crate) mod wrap;

@@ -1,4 +1,4 @@
-//! Quotes and shortens names and other text so that a terminal, and a shell, take them for what they are.
+//! Quotes, escapes and shortens names and other text, for terminals and for shells.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// So much of a name is shown, in characters; more could push what stands above it off the screen.
+/// Most characters of a name that are shown. A longer one could push the lines above it off the screen.
 pub(crate) const LONGEST: usize = 240;
 
-/// So much of it is shown around a place in it.
+/// Characters that are shown around a place in a long name.
 pub(crate) const PART: usize = LONGEST / 3;
 
 /// `path` as a word for a shell.
@@ -26,17 +26,17 @@ pub(crate) fn quoted(path: &[u8]) -> String {
     }
 }
 
-/// As [`quoted`], of a path that is not to be taken for an option.
+/// Like [`quoted`], but a path that starts with `-` gets `./` in front, so that it is not read as an option.
 pub(crate) fn operand(path: &[u8]) -> String {
     if path.starts_with(b"-") { quoted(&[b"./", path].concat()) } else { quoted(path) }
 }
 
-/// What follows names where `more` are left out; nothing for none.
+/// ` and N more`, to follow a list that leaves out `more` names. Empty for 0.
 pub(crate) fn and_more(more: usize) -> String {
     if more > 0 { format!(" and {more} more") } else { String::new() }
 }
 
-/// An option as it was typed, with a value that is a word for a shell.
+/// An option as it was typed, its value quoted for a shell.
 pub(crate) fn option(typed: &str) -> String {
     match typed.split_once(' ') {
         Some((option, value)) => format!("{option} {}", quoted(value.as_bytes())),
@@ -44,20 +44,20 @@ pub(crate) fn option(typed: &str) -> String {
     }
 }
 
-/// Workspace-relative where that is shorter for the reader.
+/// A path for messages: relative to the workspace if it is below it.
 pub(crate) fn shown(path: &[u8], workspace: &Path) -> String {
     let path = Path::new(OsStr::from_bytes(path));
     let inside = path.strip_prefix(workspace).ok().filter(|rest| !rest.as_os_str().is_empty());
     printable(inside.unwrap_or(path).as_os_str().as_bytes())
 }
 
-/// Words about a rule, its file named as seen from the workspace where it is in it.
+/// A description of a rule. If its file is in the workspace, the file's path is shortened to a relative one.
 pub(crate) fn within(words: &str, workspace: &Path) -> String {
     let around = format!("({}/", printable(workspace.as_os_str().as_bytes()));
     words.replace(&around, "(")
 }
 
-/// Text that leaves a terminal as it is: names can hold any byte but NUL and `/`.
+/// Text that cannot control a terminal: names can hold any byte but NUL and `/`.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(is_disruptive) => text.to_owned(),
@@ -65,22 +65,22 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
     }
 }
 
-/// As [`printable`], for questions: the middle is left out of what is long.
+/// Like [`printable`], for prompts: the middle of a long text is left out.
 pub(crate) fn short(text: &[u8]) -> String {
     without_middle(&printable(text).chars().collect::<Vec<_>>(), LONGEST)
 }
 
-/// As [`quoted`], for questions: where a name begins and ends is seen, and the middle is left out of what is long.
+/// Like [`quoted`], for prompts: the start and the end of a long name are kept.
 pub(crate) fn short_name(name: &[u8]) -> String {
     name_within(name, LONGEST)
 }
 
-/// As [`short_name`], of which so many characters are shown.
+/// Like [`short_name`], with at most about `longest` characters of the name.
 pub(crate) fn name_within(name: &[u8], longest: usize) -> String {
     without_middle(&quoted(name).chars().collect::<Vec<_>>(), longest)
 }
 
-/// As [`short_name`], of names that differ: where they do is seen.
+/// Like [`short_name`], for two names: the place where they differ is kept, too.
 pub(crate) fn short_names(one: &[u8], other: &[u8]) -> [String; 2] {
     let names = [one, other].map(|name| quoted(name).chars().collect::<Vec<_>>());
     let [one, other] = &names;
@@ -101,7 +101,7 @@ pub(crate) fn without_middle(text: &[char], longest: usize) -> String {
     shortened(text, &[0..longest / 2, end..text.len()])
 }
 
-/// What is `kept` of a long text, with words in the place of the rest.
+/// The parts of a long text in the ranges `kept`. A note replaces each other part.
 pub(crate) fn shortened(text: &[char], kept: &[Range<usize>]) -> String {
     let is_kept = |at: usize| kept.iter().any(|part| part.contains(&at));
     let characters: Vec<(bool, char)> =
@@ -114,15 +114,14 @@ pub(crate) fn shortened(text: &[char], kept: &[Range<usize>]) -> String {
     words.collect()
 }
 
-/// Whether a character may be taken for another one, or for none: also a blank that is no space.
+/// Whether a reader could mistake the character for another one, or miss it. A blank other than the space counts, too.
 pub(crate) fn is_unclear(character: char) -> bool {
     let is_blank = character.is_whitespace() || character == '\u{2800}';
     is_disruptive(character) || is_blank && character != ' '
 }
 
-/// Whether a character does something else than to be seen: control characters, line separators, and
-/// those that turn the direction of the text around or are not shown (Unicode TR 36; `Default_Ignorable_Code_Point`
-/// of the Unicode Character Database).
+/// Whether the character does more than show a glyph. It is a control character or a line separator, is not shown, or
+/// reverses the direction of text (Unicode TR 36, `Default_Ignorable_Code_Point` of the Unicode Character Database).
 pub(crate) fn is_disruptive(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -147,7 +146,7 @@ pub(crate) fn is_disruptive(character: char) -> bool {
         )
 }
 
-/// With what is `special` in hexadecimal, the backslash too, which stands before that.
+/// Writes `special` characters, invalid bytes and the backslash as `\x` and two hexadecimal digits for each byte.
 pub(crate) fn escaped(bytes: &[u8], special: impl Fn(char) -> bool) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -167,7 +166,7 @@ pub(crate) fn escaped(bytes: &[u8], special: impl Fn(char) -> bool) -> String {
     text
 }
 
-/// JSON that leaves a terminal as it is, and means the same: outside of strings there is nothing to escape.
+/// The same JSON with characters escaped that could control a terminal. Those occur only in strings.
 pub(crate) fn plain_json(text: &str) -> String {
     let mut plain = String::new();
     for character in text.chars() {
@@ -182,17 +181,17 @@ pub(crate) fn plain_json(text: &str) -> String {
     plain
 }
 
-/// A path or other name for messages, control characters escaped.
+/// A path or other name for messages, escaped as [`printable`] does.
 pub(crate) fn path(name: &str) -> String {
     printable(name.as_bytes())
 }
 
-/// As [`path`], of a path that may be no text.
+/// Like [`path()`], of a path that may not be UTF-8.
 pub(crate) fn place(path: &Path) -> String {
     self::path(&path.to_string_lossy())
 }
 
-/// Options as words for a shell.
+/// Options and their paths, quoted for a shell.
 pub(crate) fn words(options: &[(&'static str, PathBuf)]) -> String {
     let word =
         |(flag, path): &(&str, PathBuf)| format!("{flag} {}", operand(path.as_os_str().as_bytes()));

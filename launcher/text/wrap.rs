@@ -1,21 +1,21 @@
-//! Lines that fit a terminal of the usual width: where they can, they are broken between words.
+//! Breaks lines between words so that they fit a terminal of the usual width.
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// How wide a terminal is at least.
+/// Columns that every terminal is assumed to have.
 pub(crate) const WIDTH: usize = 80;
 
-/// What continues a line stands so much further in.
+/// Extra indent of a line's continuation.
 const FURTHER: usize = 4;
 
-/// What a line of a command ends with that goes on.
+/// Ends a line of a command that continues on the next line.
 const END: &str = " \\";
 
-/// What commands begin with.
+/// First word of a command.
 const COMMAND: &str = "jp-confine";
 
-/// `parts` with `between` in between, on one line if that is not too long, else on a line each; all with
-/// `indent` in front, and more of it in front of what continues a line.
+/// Joins `parts` with `between` on one line. If that is too long, each part gets its own line.
+/// Every line starts with `indent`, and continuations are indented further.
 pub(crate) fn fitted(indent: &str, parts: &[String], between: &str) -> Vec<String> {
     let whole = format!("{indent}{}", parts.join(between));
     if width(&whole) <= WIDTH {
@@ -26,7 +26,7 @@ pub(crate) fn fitted(indent: &str, parts: &[String], between: &str) -> Vec<Strin
     parts.iter().zip(indents).flat_map(line).collect()
 }
 
-/// A line that is too long, broken before the bracket that it ends with: the place of a rule.
+/// Breaks a line that is too long before the bracket at its end, which names the place of a rule.
 fn split(line: &str) -> Vec<String> {
     let indent = line.len() - line.trim_start().len();
     match line.rsplit_once(" (") {
@@ -37,7 +37,7 @@ fn split(line: &str) -> Vec<String> {
     }
 }
 
-/// Every line of `text` that is too long, broken.
+/// `text` with each line broken that is too long.
 pub(crate) fn folded(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
@@ -51,8 +51,8 @@ fn line(text: &str) -> String {
     before.to_owned() + &wrapped(rest, indent, indent + FURTHER)
 }
 
-/// Whether it is a line to be pasted that is none any more when it is broken: TOML's `key = value`, or a rule in a
-/// list, which begins so in TOML and in JSON.
+/// Whether the line is meant to be pasted into a file and must stay whole: `key = value` in TOML, or a rule in a list
+/// of TOML or JSON.
 fn is_of_file(text: &str) -> bool {
     let colour = text.strip_prefix('\x1b').and_then(|rest| rest.split_once('m'));
     let text = colour.map_or(text, |(_, text)| text);
@@ -63,8 +63,8 @@ fn is_of_file(text: &str) -> bool {
     text.split_once(" = ").is_some_and(|(key, _)| !key.is_empty() && key.chars().all(is_bare))
 }
 
-/// `text` broken between words, as far as these allow it: so much of the first line is taken already, and so
-/// much stands before what continues it. A command is continued as a shell has it.
+/// Breaks `text` between words. `taken` columns of its first line are in use already, and continuations are indented by
+/// `further`. A command's lines end with a backslash, as a shell wants it.
 pub(crate) fn wrapped(text: &str, taken: usize, further: usize) -> String {
     let mut out = String::new();
     let mut column = taken;
@@ -74,7 +74,7 @@ pub(crate) fn wrapped(text: &str, taken: usize, further: usize) -> String {
         let rest = units.get(index + 1..).unwrap_or_default();
         let begins = !is_command && *word == COMMAND;
         let whole = width(word) + rest.iter().map(|word| 1 + width(word)).sum::<usize>();
-        // A command that fits a line of its own gets one.
+        // A command that fits on one line is not broken.
         let least = if begins && further + whole <= WIDTH {
             whole
         } else {
@@ -97,7 +97,7 @@ pub(crate) fn wrapped(text: &str, taken: usize, further: usize) -> String {
     out
 }
 
-/// The words of `text`; what is quoted is one.
+/// The words of `text`. A quoted string is one word.
 fn units(text: &str) -> Vec<&str> {
     let mut units = Vec::new();
     let mut rest = text;
@@ -125,7 +125,7 @@ fn unit(text: &str) -> usize {
     closing.map_or(first, |at| space(inside + at))
 }
 
-/// How many columns `text` takes (UAX #11: wide characters take two), colours not counted.
+/// How many columns `text` takes, without its colours. Wide characters take two (UAX #11).
 pub(crate) fn width(text: &str) -> usize {
     let mut is_escape = false;
     let is_seen = |character: &char| {

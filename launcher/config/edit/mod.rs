@@ -1,4 +1,5 @@
-//! Edits what people wrote in policy files.
+//! Finds places for new rules in policy files, and writes the text of the rules. Used by suggestions, reports and
+//! `learn`.
 
 pub(crate) mod rule_place;
 pub(crate) mod rule_places;

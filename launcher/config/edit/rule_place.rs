@@ -1,4 +1,5 @@
-//! How one more rule is written in a file: what that has already may leave no place for a header, and JSON has none.
+//! Decides how to add a rule to a file: below a header or as a list item. The file's content may leave no place for a
+//! header, and JSON has no headers. Used by suggestions.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -14,12 +15,12 @@ use crate::config::document::{self, Entry, Notation, Value};
 use crate::config::edit::rule_text::{self, Rule};
 use crate::error::source::Source;
 
-/// How a rule is written that is added to a file.
+/// The form of a rule that is added to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Below a header, which names the table.
     Header(String),
-    /// As one more of a list, or of a table of programs, by its path from the root: one that is there, or is new.
+    /// As an item of a list, or of a table of programs. `list` is its path from the root. It exists, or `is_new`.
     Item { list: String, notation: Notation, is_new: bool },
 }
 
@@ -32,7 +33,7 @@ impl Form {
         }
     }
 
-    /// Whether that is to be begun.
+    /// Whether the list has to be created.
     pub(crate) const fn is_new(&self) -> bool {
         matches!(self, Self::Item { is_new: true, .. })
     }
@@ -45,13 +46,13 @@ pub(crate) struct RulePlace {
     notation: Notation,
     trust: Trust,
     part: Part,
-    /// Of whose rules.
+    /// The tool that the rules are for.
     tool: Option<String>,
     form: OnceCell<Form>,
 }
 
 impl RulePlace {
-    /// What `file` has of rules of `tool`, or of those of every run if none is named.
+    /// The place in `file` for rules of `tool`, or of every run if none is named.
     pub(crate) fn of(file: &File, part: Part, tool: Option<&str>) -> Self {
         Self {
             source: Rc::clone(&file.source),
@@ -63,7 +64,7 @@ impl RulePlace {
         }
     }
 
-    /// A file with this text.
+    /// The place in a file with this text.
     #[cfg(test)]
     pub(crate) fn of_text(text: &str, part: Part, tool: Option<&str>) -> Self {
         Self {
@@ -81,7 +82,7 @@ impl RulePlace {
         &self.source.name
     }
 
-    /// How a rule is added to it, so that it can still be read, and the rules that it has still count.
+    /// The form in which a rule is added, so that the file stays valid and its rules still count.
     pub(crate) fn form(&self) -> &Form {
         self.form.get_or_init(|| {
             let lists = self.lists();
@@ -90,7 +91,7 @@ impl RulePlace {
         })
     }
 
-    /// The one of `lists`, of which there is none, that lacks the least.
+    /// A new one of `lists`, none of which exists: the one that lacks the fewest tables.
     fn new_list(&self, lists: &[Vec<&str>]) -> Form {
         let root = document::parse(&self.source, self.notation);
         let lacks = |list: &&Vec<&str>| {
@@ -104,7 +105,7 @@ impl RulePlace {
         Form::Item { list, notation: self.notation, is_new: true }
     }
 
-    /// How the rule about the program `name` is written that is from `source`, if it is in one of these lists.
+    /// The form of the existing rule from `source` on the program `name`, if it is in one of these lists.
     pub(crate) fn form_of(&self, name: &str, source: &RuleSource) -> Option<Form> {
         let line = source.line.filter(|_| *source.layer == *self.file())?;
         let root = document::parse(&self.source, self.notation).ok()?;
@@ -123,7 +124,7 @@ impl RulePlace {
         })
     }
 
-    /// Whether the key is that of the header of a table.
+    /// Whether the key is in the header of a table.
     fn is_in_header(&self, entry: &Entry<'_>) -> bool {
         let before = self.source.text.get(..entry.key_span.start).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -134,7 +135,7 @@ impl RulePlace {
         self.source.breaks(0..offset) + 1
     }
 
-    /// Whether the list that is added to may be so behind this line.
+    /// Whether an item can be added to the list after this line.
     pub(crate) fn reaches_behind(&self, line: u32) -> bool {
         let Form::Item { list, .. } = self.form() else { return true };
         let root = document::parse(&self.source, self.notation);
@@ -161,7 +162,7 @@ impl RulePlace {
         tools.into_iter().flat_map(lists).collect()
     }
 
-    /// How `list` takes a rule; not at all where it neither is there nor can be begun.
+    /// The form in which `list` takes a rule. `None` if the list neither exists nor can be started.
     fn form_in(&self, list: &[&str]) -> Option<Form> {
         let merged = [list, &["value"]].concat();
         let merged = Some(merged.as_slice()).filter(|_| self.part.is_list());
@@ -178,14 +179,14 @@ impl RulePlace {
         headers().or_else(|| item(list)).or_else(|| merged.and_then(item))
     }
 
-    /// Whether a rule below this header may stand at the end of the file.
+    /// Whether a rule below this header can be added at the end of the file.
     fn takes(&self, form: &Form) -> bool {
         let text = format!("{}\n{}", self.source.text, self.tried().written(form));
         let source = Rc::new(Source::new(&self.source.name, text));
         self.notation == Notation::Toml && decode::file(&source, self.notation, self.trust).is_ok()
     }
 
-    /// A rule that any file may have beside its own.
+    /// A rule that any file may have in addition to its own.
     fn tried(&self) -> Rule {
         match self.part {
             Part::Files => Rule::File(".".to_owned(), Capabilities::NONE),
@@ -208,7 +209,7 @@ impl RulePlace {
     }
 }
 
-/// Keys with dots in between, as TOML has them.
+/// Joins keys with dots, as in TOML.
 fn joined(keys: &[&str]) -> String {
     keys.iter().map(|key| rule_text::key(key)).collect::<Vec<_>>().join(".")
 }
@@ -229,7 +230,7 @@ mod tests {
         form_of(Part::Files, text, tool)
     }
 
-    /// A header where the file may have one more, else the list that it has.
+    /// A header if the file may have another one, else the existing list.
     #[test]
     fn rules_are_written_as_the_file_takes_them() {
         let rule = "{path = '.'}";
@@ -276,7 +277,7 @@ mod tests {
         assert_eq!(form_of(Part::Variables, "access.env = [{name = 'A'}]\n", None), "access.env");
     }
 
-    /// A program may be called `value`, which of a list says what is in it.
+    /// A program may have the name `value`, which is the key of the items in a merged list.
     #[test]
     fn programs_are_in_a_table() {
         let rows = [

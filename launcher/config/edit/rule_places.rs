@@ -1,5 +1,5 @@
-//! In which lists a rule may be written. Where layers say how they merge, one that is added to the last file may
-//! come before another that is about the same, and of these the last decides (spec §2.6).
+//! Finds the lists that a new rule may be added to. If layers say how they merge, a rule in the last file may come
+//! before another one about the same subject. Of these the last decides (spec §2.6). Used by suggestions.
 
 use jp_confine_policy::env::EnvRule;
 use jp_confine_policy::layers::{self, Layer, Layered, Merged, Strategy};
@@ -12,24 +12,24 @@ use crate::config::decode::File;
 use crate::config::layers::Layers;
 use crate::config::resources;
 
-/// What a rule is about that is tried: no file has such.
+/// Subject of a trial rule, which no file has.
 const TRIED: &str = "\0";
 
-/// A list of one file: that of the run, or that of a tool.
+/// A list of one file: that of every run, or that of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct List {
     file: usize,
     of_tool: bool,
 }
 
-/// A rule of a list that several files make together.
+/// A rule of a list that is merged from several files.
 pub(crate) trait Listed: Clone + PartialEq {
     const PART: Part;
 
-    /// One that no file has.
+    /// A trial rule, which no file has.
     fn tried() -> Self;
 
-    /// The rules of every run that a file has, and those of `tool`, which come after them.
+    /// A file's rules for every run, and then those for `tool`.
     fn lists<'f>(file: &'f File, tool: Option<&str>) -> [Option<&'f Layered<Self>>; 2];
 }
 
@@ -72,36 +72,36 @@ impl Listed for EnvRule {
     }
 }
 
-/// Where rules of each kind may be added.
+/// The places to which rules of each kind may be added.
 #[derive(Clone, Debug)]
 pub(crate) struct RulePlaces {
     pub(crate) files: ListPlaces<FsRule>,
-    /// None where those of files do not count.
+    /// `None` if host rules of files do not count.
     pub(crate) hosts: Option<ListPlaces<NetRule>>,
-    /// None where those of files grant none.
+    /// `None` if variable rules of files grant nothing.
     pub(crate) variables: Option<ListPlaces<EnvRule>>,
-    /// Of those about one program the last counts, whole.
+    /// Of the rules on one program, the last replaces the others.
     pub(crate) programs: RulePlace,
 }
 
-/// A list that takes one more rule.
+/// A list that takes another rule.
 #[derive(Clone, Debug)]
 struct Candidate<T> {
     place: RulePlace,
-    /// Those that outweigh it where they are about the same.
+    /// The later rules, which outweigh it if they are about the same subject.
     later: Vec<T>,
 }
 
-/// Where a rule of a list may be added, what is preferred first.
+/// The places to which a rule of a list may be added.
 #[derive(Clone, Debug)]
 pub(crate) struct ListPlaces<T> {
     preferred: RulePlace,
-    /// The lists, if it depends on what the rule is about which one does.
+    /// The lists to choose from, if the choice depends on the rule's subject.
     candidates: Vec<Candidate<T>>,
 }
 
 impl<T> ListPlaces<T> {
-    /// The place of a rule that all those outweigh for which `outweighs` holds, if they come later.
+    /// The place for a rule that no later rule outweighs. `outweighs` tells which rules would.
     pub(crate) fn get(&self, outweighs: impl Fn(&T) -> bool) -> &RulePlace {
         let counts = |it: &&Candidate<T>| !it.later.iter().any(&outweighs);
         self.candidates.iter().find(counts).map_or(&self.preferred, |it| &it.place)
@@ -109,7 +109,7 @@ impl<T> ListPlaces<T> {
 }
 
 impl RulePlaces {
-    /// Of tests that are not about it.
+    /// For tests of something else.
     #[cfg(test)]
     pub(crate) fn of_nobody() -> &'static Self {
         let place = |part| RulePlace::of_text("", part, None);
@@ -126,8 +126,8 @@ impl RulePlaces {
 }
 
 impl Layers {
-    /// The places for rules of `tool`, if one is named, before [`Self::declared`] takes the rules out; with those for
-    /// rules about hosts if `with_hosts`, and about variables if `with_variables`.
+    /// The places for rules of `tool`, or of every run. Those for hosts and for variables are included if `with_hosts`
+    /// and `with_variables`. Call it before [`Self::declared`] takes the rules out.
     pub(crate) fn rule_places(
         &self,
         tool: Option<&str>,
@@ -154,12 +154,13 @@ impl Layers {
         }
     }
 
-    /// The last file for which `has_some` holds, or that of the workspace: what is below that is of all workspaces.
+    /// The last file for which `has_some` holds, but at least that of the workspace: files below apply to all
+    /// workspaces.
     fn preferred(&self, has_some: impl Fn(&File) -> bool) -> usize {
         self.files().iter().rposition(has_some).map_or(self.own(), |last| last.max(self.own()))
     }
 
-    /// Whether any list is not just put after the others.
+    /// Whether any list merges in another way than by appending.
     fn merges<T: Listed>(&self, tool: Option<&str>) -> bool {
         let is_plain = |list: &Layered<T>| match list {
             Layered::Plain(_) => true,
@@ -168,8 +169,8 @@ impl Layers {
         !self.files().iter().flat_map(|file| T::lists(file, tool)).flatten().all(is_plain)
     }
 
-    /// The lists that there are, and those that may be begun in the preferred file and in that of the workspace, with
-    /// what outweighs a rule in each.
+    /// The existing lists, and those that may be started in the preferred file and in that of the workspace. Each comes
+    /// with the rules that outweigh a rule added to it.
     fn candidates<T: Listed>(&self, tool: Option<&str>, preferred: usize) -> Vec<Candidate<T>> {
         let files = (0..self.files().len()).rev();
         let both = files.flat_map(|file| [true, false].map(|of_tool| List { file, of_tool }));
@@ -185,7 +186,7 @@ impl Layers {
         both.filter_map(candidate).collect()
     }
 
-    /// The rules behind one that is added to `list`; none where it would not count, or others would not any more.
+    /// The rules after one that is added to `list`. `None` if it would not count, or others would stop counting.
     fn later<T: Listed>(&self, list: List, tool: Option<&str>) -> Option<Vec<T>> {
         let merged = |added: Option<List>| {
             let files = self.files().iter().enumerate();
@@ -210,7 +211,7 @@ fn has_rules<T: Listed>(file: &File, tool: Option<&str>) -> bool {
     T::lists(file, tool).iter().any(Option::is_some)
 }
 
-/// The list with a rule at its end.
+/// The list with a trial rule at its end.
 fn with_one_more<T: Listed>(list: Option<Layered<T>>) -> Layered<T> {
     let mut list = list.unwrap_or_else(|| Layered::Plain(Vec::new()));
     match &mut list {

@@ -1,4 +1,4 @@
-//! Rules as a policy file has them.
+//! Writes rules as text for policy files. Used by suggestions, reports and `learn`.
 
 use std::fmt::Write as _;
 
@@ -12,25 +12,25 @@ use crate::config::edit::section::Part;
 use crate::output;
 use crate::text::quote;
 
-/// So that it can be read in any terminal where it stands indented.
+/// Columns of a line, which leave room for an indent on any terminal.
 const WIDTH: usize = 72;
 
 /// A rule that a policy file may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// Of `access.fs`: a path, workspace-relative, and what is granted there. No capability denies everything.
+    /// `access.fs`: a workspace-relative path and its capabilities. No capability denies everything.
     File(String, Capabilities),
-    /// The same of what a link of the workspace leads to outside of it (RFD D43).
+    /// `access.fs`: the same for a symlink that leads out of the workspace (RFD D43).
     External(String, Capabilities),
-    /// Of `access.net`.
+    /// `access.net`.
     Host(NetRule),
-    /// Of `access.env`: the name of a variable that may be read.
+    /// `access.env`: the name of a variable that may be read.
     Variable(String),
-    /// Of `access.commands`, by its key there.
+    /// `access.commands`: the key and the rule.
     Program(String, CommandRule),
 }
 
-/// What stands behind a key of a rule.
+/// The value of a key in a rule.
 #[derive(Clone, Debug)]
 enum Value {
     Flag(bool),
@@ -43,7 +43,7 @@ enum Value {
 type Keys = Vec<(&'static str, Value)>;
 
 impl Rule {
-    /// The part of `access` that it is of.
+    /// The part of `access` that it belongs to.
     const fn part(&self) -> Part {
         match self {
             Self::File(..) | Self::External(..) => Part::Files,
@@ -53,7 +53,7 @@ impl Rule {
         }
     }
 
-    /// What it is about: of rules about one thing a file needs one.
+    /// Its subject. A file needs only one rule for each subject.
     pub(crate) fn subject(&self) -> String {
         match self {
             Self::File(path, _) | Self::External(path, _) => path.clone(),
@@ -62,7 +62,7 @@ impl Rule {
         }
     }
 
-    /// Takes in what another one grants that is about the same.
+    /// Adds the grant of another rule on the same subject. For other than paths, that rule replaces this one.
     pub(crate) fn join(&mut self, other: Self) {
         match (self, other) {
             (Self::File(_, caps), Self::File(_, more))
@@ -99,7 +99,7 @@ impl Rule {
         }
     }
 
-    /// Its header below `table`, in which rules of its part are.
+    /// Its header in `table`, which holds the rules of its part.
     fn header(&self, table: &str) -> String {
         match self {
             Self::Program(name, _) => format!("[{table}.{}]", key(name)),
@@ -107,12 +107,12 @@ impl Rule {
         }
     }
 
-    /// For a file that has none, in the part of the tool whose table has these keys, if there are any.
+    /// The rule for a file without rules. `tool` has the keys of a tool's table, and is empty for every run.
     pub(crate) fn text(&self, tool: &[&str]) -> String {
         below(&self.header(&table(self.part(), tool)), &self.keys())
     }
 
-    /// In this form.
+    /// The rule in this form.
     pub(crate) fn written(&self, form: &Form) -> String {
         let (notation, keys) = match form {
             Form::Header(table) => return below(&self.header(table), &self.keys()),
@@ -126,8 +126,7 @@ impl Rule {
         }
     }
 
-    /// In this form, as one more beside those that are there. Behind the last in a table of TOML a comma has no
-    /// place.
+    /// The rule in this form, to be added to existing ones. In a table of TOML, no comma may follow the last item.
     pub(crate) fn added(&self, form: &Form) -> String {
         let text = self.written(form);
         match form {
@@ -143,7 +142,7 @@ impl Value {
         Self::List(texts.iter().cloned().map(Self::Text).collect())
     }
 
-    /// The value in parts, between which lines may end.
+    /// The value in parts, between which a line may break.
     fn parts(&self, notation: Notation) -> Vec<String> {
         match self {
             Self::Flag(flag) => vec![flag.to_string()],
@@ -157,7 +156,7 @@ impl Value {
     }
 }
 
-/// The keys below a header, a line or more for each.
+/// The keys below a header, each on its own lines.
 fn below(header: &str, keys: &Keys) -> String {
     let mut text = format!("{header}\n");
     for (key, value) in keys {
@@ -186,7 +185,7 @@ fn item(notation: Notation, keys: &Keys) -> String {
     }
 }
 
-/// The name of a part of `access`, that of the tool whose table has these keys, if there are any.
+/// The name of a part of `access`. `tool` has the keys of a tool's table, and is empty for every run.
 fn table(part: Part, tool: &[&str]) -> String {
     let keys = [tool, &["access", part.key()]].concat();
     keys.into_iter().map(key).collect::<Vec<_>>().join(".")
@@ -205,8 +204,8 @@ fn granted(caps: Capabilities) -> Vec<&'static str> {
     names
 }
 
-/// For people: the file that a rule is added to, the list in it, which may be new, and the line of the rule that
-/// it is to come after, or else the end: of a list the last rule decides, and may have no comma behind it yet.
+/// Tells people where to add a rule: the file, the list in it, which may be new, and the line of the rule to add it
+/// after. Without a line it goes to the end, since the last rule decides. An item there may have no comma yet.
 pub(crate) fn place(list: Option<&str>, is_new: bool, file: &str, after: Option<u32>) -> String {
     if let Some(list) = list.filter(|_| is_new) {
         return format!("a new {} in {}", quote::path(list), quote::path(file));
@@ -221,12 +220,12 @@ pub(crate) fn place(list: Option<&str>, is_new: bool, file: &str, after: Option<
     format!("{list}{}{where_in_list}", quote::path(file))
 }
 
-/// The table of the rule on the program `key`.
+/// The name of the table of the rule on the program `key`.
 pub(crate) fn command_table(key: &str) -> String {
     format!("access.commands.{}", self::key(key))
 }
 
-/// A key, in quotes where it needs them.
+/// A key, in quotes if it needs them.
 pub(crate) fn key(text: &str) -> String {
     let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let is_bare = !text.is_empty() && text.bytes().all(is_bare);
@@ -238,14 +237,14 @@ pub(crate) fn list(key: &str, items: &[String]) -> String {
     values(key, items.iter().map(|item| string(item)).collect())
 }
 
-/// A list of values under `key`, each as it is to be written.
+/// A list of values under `key`. The values are already in TOML.
 pub(crate) fn values(key: &str, items: Vec<String>) -> String {
     let mut text = String::new();
     wrap(&mut text, &listed(&format!("{key} = ["), items));
     text
 }
 
-/// Strings to be put into a list, a line for each.
+/// Strings as items of a list, each on its own line.
 pub(crate) fn items(items: &[String]) -> String {
     let mut text = String::new();
     for item in items {
@@ -254,7 +253,7 @@ pub(crate) fn items(items: &[String]) -> String {
     text
 }
 
-/// The parts of a list, with its beginning before the first and its end behind the last.
+/// The parts of a list, with `begin` before the first and `]` after the last.
 fn listed(begin: &str, mut parts: Vec<String>) -> Vec<String> {
     match parts.as_mut_slice() {
         [] => vec![format!("{begin}]")],
@@ -267,7 +266,7 @@ fn listed(begin: &str, mut parts: Vec<String>) -> Vec<String> {
     }
 }
 
-/// Writes the parts of a list, between which lines may end.
+/// Writes the parts of a list, and breaks lines between them.
 fn wrap(text: &mut String, parts: &[String]) {
     let mut width = 0;
     for (index, part) in parts.iter().enumerate() {
@@ -283,14 +282,14 @@ fn wrap(text: &mut String, parts: &[String]) {
     text.push('\n');
 }
 
-/// A basic string (TOML 1.0), in which nothing is written that a reader does not see.
+/// A basic string (TOML 1.0), with all invisible characters escaped.
 pub(crate) fn string(text: &str) -> String {
     quoted(text, |quoted, character| {
         let _ = write!(quoted, "\\U{:08X}", u32::from(character));
     })
 }
 
-/// As [`string`], in JSON.
+/// Like [`string()`], in JSON.
 fn json_string(text: &str) -> String {
     quoted(text, |quoted, character| {
         for unit in character.encode_utf16(&mut [0; 2]) {
@@ -299,7 +298,7 @@ fn json_string(text: &str) -> String {
     })
 }
 
-/// In quotes, with what a reader does not see written by `escape`.
+/// `text` in quotes. `escape` writes the invisible characters.
 fn quoted(text: &str, escape: impl Fn(&mut String, char)) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {

@@ -1,6 +1,6 @@
-//! The parts of `access` that take more rules when something was refused.
+//! Names the parts of `access` to which suggestions add rules.
 
-/// Which rules.
+/// A part of `access`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Files,
@@ -20,7 +20,7 @@ impl Part {
         }
     }
 
-    /// The tables that it may be in: programs have a place in what JP had before `access`, too.
+    /// The tables that it may be in. Programs may also be in `sandbox`, JP's older form of `access`.
     pub(crate) const fn tables(self) -> &'static [&'static str] {
         match self {
             Self::Files | Self::Hosts | Self::Variables => &["access"],
@@ -28,7 +28,7 @@ impl Part {
         }
     }
 
-    /// Whether it is a list, which may say how it merges; else a table, in which each rule has a key of its own.
+    /// Whether it is a list, which may have a merge strategy. Otherwise it is a table with a key for each rule.
     pub(crate) const fn is_list(self) -> bool {
         !matches!(self, Self::Programs)
     }

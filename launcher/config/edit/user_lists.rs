@@ -1,5 +1,5 @@
-//! Where the user's own files take one more pattern, or one more profile, so that it counts and what counted
-//! already still does.
+//! Finds the places in the user's own files for another pattern or profile, so that it counts and existing ones still
+//! do. Used by suggestions.
 
 use std::path::Path;
 
@@ -13,19 +13,19 @@ use crate::config::layers::Layers;
 use crate::config::profile_keys::KEYS;
 use crate::host::context::Context;
 
-/// How much of a list is there.
+/// How much of a list exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Begun {
     /// Not even its table.
     Nothing,
-    /// Its table, which a file has once.
+    /// Its table. A file can have only one.
     Table,
-    /// The list itself, maybe without patterns: a file has it once, and that of another would replace it (spec §9.4).
+    /// The list itself, maybe empty. A file can have only one, and a list in another file would replace it (spec §9.4).
     List,
 }
 
-/// A list of patterns of the user's own, to be added to.
+/// A list in a file of the user, to which a pattern can be added.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OwnList {
     pub(crate) file: String,
@@ -37,34 +37,34 @@ pub(crate) struct OwnList {
 }
 
 impl OwnList {
-    /// What the tables of profiles begin with.
+    /// Start of the name of a profile's table.
     const PROFILES: &str = "profiles.";
 
-    /// The profile that it is of.
+    /// The profile that it belongs to.
     pub(crate) fn profile(&self) -> Option<&str> {
         self.table.strip_prefix(Self::PROFILES)
     }
 
-    /// Whether the other is to be begun in the same table.
+    /// Whether both lists have to be started in the same table.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         let place = |it: &Self| (it.file.clone(), it.table.clone(), it.begun);
         self.begun != Begun::List && place(self) == place(other)
     }
 }
 
-/// A profile of the user's own that the run has, or one that there is not yet, to be named with `--profile`.
+/// A profile of the user that the run uses, or a new one, to be named with `--profile`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OwnProfile {
     pub(crate) file: String,
     pub(crate) name: String,
-    /// The keys that it has, if it is there.
+    /// The keys that it has. `None` for a new profile.
     pub(crate) keys: Option<Vec<String>>,
-    /// Of a new one: the profiles of the run, in whose place it would be.
+    /// For a new profile: the profiles of the run, which it would replace.
     pub(crate) includes: Vec<String>,
 }
 
 impl OwnProfile {
-    /// Where its `key` belongs.
+    /// The list for its `key`.
     pub(crate) fn list(&self, key: &str) -> OwnList {
         let table = format!("{}{}", OwnList::PROFILES, rule_text::key(&self.name));
         let begun = match &self.keys {
@@ -76,16 +76,16 @@ impl OwnProfile {
     }
 }
 
-/// The lists that open what lies outside of the workspace.
+/// The user's lists and profile that can grant something outside the workspace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnLists {
     lists: Vec<(Tier, OwnList)>,
-    /// If there is a place for one.
+    /// The profile, if there is a place for one.
     pub(crate) profile: Option<OwnProfile>,
 }
 
 impl OwnLists {
-    /// Those of a configuration that has none yet.
+    /// The places in a configuration that has no list yet.
     #[cfg(test)]
     pub(crate) fn of_nobody() -> Self {
         let list = |tier: Tier| {
@@ -104,8 +104,8 @@ impl OwnLists {
 }
 
 impl Layers {
-    /// The lists that count for `tool`, if one is named, in a run with the `picked` profiles: where there is
-    /// none yet, that of the user's configuration.
+    /// The lists that count for `tool`, if one is named, in a run with the `picked` profiles. A list that does not
+    /// exist yet is placed in the user's configuration.
     pub(crate) fn own_lists(
         &self,
         context: &Context,
@@ -125,7 +125,7 @@ impl Layers {
         }
     }
 
-    /// The first of the `picked` profiles that is in a file of the user's own.
+    /// The first of the `picked` profiles that a file of the user defines.
     fn known_profile(&self, picked: &[String]) -> Option<OwnProfile> {
         let defines = |file: &&File, name: &String| {
             file.trust == Trust::User && file.profiles.iter().any(|it| it.name == *name)
@@ -143,7 +143,7 @@ impl Layers {
         })
     }
 
-    /// A name that no profile of the user's has.
+    /// A name that no profile of the user has.
     fn new_profile(&self) -> String {
         let known = self.profiles();
         let is_new = |name: &String| known.iter().all(|profile| profile.name != *name);
@@ -168,7 +168,7 @@ impl Layers {
                 Some(OwnList { file, table, key: key(), begun: Begun::List })
             })
         };
-        // Begun where it opens no more than has to be: for the tool alone, or by a file that has such lists already.
+        // A new list goes where it grants the least: to the tool alone, or to a file that has such lists already.
         let new_in = |known: &File, keys: &[&str], table: String| {
             let begun = if known.has(&[keys, &[tier.field()]].concat()) {
                 Begun::List
@@ -200,7 +200,7 @@ impl Layers {
     }
 }
 
-/// The table of a tool's own lists.
+/// The name of the table of a tool's own lists.
 fn table_of(tool: &str) -> String {
     format!("tools.{}.file_policy", rule_text::key(tool))
 }
@@ -217,7 +217,7 @@ mod tests {
         lists_of(tool, config, named, "c")
     }
 
-    /// As [`lists`], in runs with this profile.
+    /// Like [`lists`], in runs with this profile.
     fn lists_of(tool: Option<&str>, config: &str, named: &str, profile: &str) -> OwnLists {
         let place = tempfile::tempdir().expect("a directory");
         let path = |name: &str| place.path().join(name);
@@ -232,7 +232,7 @@ mod tests {
         layers.own_lists(&context, tool, &[profile.to_owned()])
     }
 
-    /// Where a pattern of `tier` belongs.
+    /// The place for a pattern of `tier`.
     fn place(tier: Tier, tool: Option<&str>, config: &str, named: &str) -> (String, Begun) {
         let lists = lists(tool, config, named);
         let list = lists.get(tier).expect("a place");
@@ -240,7 +240,7 @@ mod tests {
         (format!("{file} {}", list.table), list.begun)
     }
 
-    /// It replaces no profile that there is, and is used in place of those of the run.
+    /// It replaces no existing profile, and is used in place of those of the run.
     #[test]
     fn a_new_profile_has_a_name_of_its_own() {
         let (mine, second) = ("[profiles.mine]\nread = ['/a']\n", "[profiles.mine-2]\n");
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Who runs with a profile of his own adds to that.
+    /// If the run uses a profile of the user, entries are added to that one.
     #[test]
     fn a_profile_of_the_run_is_added_to() {
         let (mine, second) = ("[profiles.mine]\nread = ['/a']\n", "[profiles.mine]\nexec = []\n");
@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// A list replaces the one below it: the pattern belongs where the list that counts is.
+    /// A list replaces the one below it, so the pattern belongs into the list that counts.
     #[test]
     fn patterns_belong_in_the_list_that_counts() {
         let (read, write) = ("[file_policy]\nread_paths = ['/a']\n", Tier::Write);

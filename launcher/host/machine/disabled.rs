@@ -1,27 +1,27 @@
-//! Which features are to be taken for absent, so that it can be tried on one machine how it is on another.
+//! Reads which kernel features to treat as absent, so that another machine can be simulated.
 
 use super::Feature;
 use crate::error::Failure;
 
-/// The environment variable that names them, with commas between.
+/// The environment variable that lists them, separated by commas.
 pub(crate) const WITHOUT: &str = "JP_CONFINE_WITHOUT";
 
-/// The features that are to be taken for absent.
+/// The features to treat as absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Absent {
     features: Vec<Feature>,
-    /// The newest version of Landlock that there is to be.
+    /// The newest version of Landlock to use.
     pub(super) landlock: i32,
 }
 
 impl Absent {
-    /// Nothing.
+    /// No feature.
     pub(crate) const NONE: Self = Self { features: Vec::new(), landlock: i32::MAX };
 
-    /// Reads what [`WITHOUT`] says; `landlock:3` stands for the third version of it. Empty words mean nothing.
+    /// Reads the value of [`WITHOUT`]. `landlock:3` stands for version 3 of Landlock. Empty words are ignored.
     ///
     /// # Errors
-    /// For what is no feature: what is tried without would be there all the same.
+    /// For a word that is not a feature: otherwise a misspelt feature would stay in use.
     pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
         let mut absent = Self::NONE;
         for word in text.split(',').filter(|word| !word.is_empty()) {

@@ -1,4 +1,4 @@
-//! What this machine offers for holding programs to a policy, found out by asking it.
+//! Probes the kernel for the features that confinement uses. Used by `plan`, `launch` and `doctor`.
 
 mod disabled;
 mod required;
@@ -15,33 +15,32 @@ pub(crate) use self::disabled::{Absent, WITHOUT};
 pub(crate) use self::required::Need;
 use crate::sys::{filter, landlock, memory};
 
-/// What the planner has to know, which costs a few system calls.
+/// The features that the planner has to know. Probing them takes a few system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one feature")]
 pub(crate) struct Machine {
-    /// The version of Landlock; zero where there is none, as inside a run that has a supervisor.
+    /// The version of Landlock. Zero if there is none, as inside a run that has a supervisor.
     pub(crate) landlock: i32,
-    /// Trapped calls can be handed to a supervisor, with callers that only a deadly signal wakes.
-    /// Whether one more can be had here shows when the filter is installed: there can be one for a
-    /// process, and an outer run may have it.
+    /// Trapped calls can go to a supervisor, and only a deadly signal wakes their callers. A process can have only one
+    /// listener, and an outer run may have it. Only the installation of the filter shows whether one is available.
     pub(crate) listener: bool,
-    /// `openat2(2)`, by which objects are held without following links.
+    /// `openat2(2)`, by which objects are pinned without following symlinks.
     pub(crate) openat2: bool,
     /// `/proc`, by which the supervisor sees its callers.
     pub(crate) proc: bool,
-    /// `/proc/self/fd`, by which the library acts on what it holds. It cannot be taken for absent.
+    /// `/proc/self/fd`, by which the library acts on pinned objects. It cannot be treated as absent.
     pub(crate) own_descriptors: bool,
     /// A process may look into those that it started.
     pub(crate) ptrace: bool,
-    /// Even where they hide their memory (`CAP_SYS_PTRACE`).
+    /// A process may do so even if they hide their memory (`CAP_SYS_PTRACE`).
     pub(crate) traces_all: bool,
     /// `pidfd_getfd(2)`, by which the supervisor shares descriptors of its callers.
     pub(crate) descriptors: bool,
-    /// The kernel writes the memory of what crashes into a file, wherever that program is (`core(5)`).
+    /// The kernel writes the memory of a crashed program into a file, wherever the program is (`core(5)`).
     pub(crate) writes_cores: bool,
 }
 
-/// What a layer needs and this machine lacks.
+/// A kernel feature that a layer needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feature {
     /// Landlock.
@@ -81,7 +80,7 @@ impl Feature {
         }
     }
 
-    /// What goes without it.
+    /// The loss without it.
     pub(crate) const fn loss(self) -> &'static str {
         match self {
             Self::Landlock => "nothing bounds a program that digs out the library's cookie",
@@ -110,7 +109,7 @@ impl Feature {
     }
 }
 
-/// What later versions of Landlock brought: the version, and what is lost without it.
+/// Later versions of Landlock, and the loss without each.
 pub(crate) const LANDLOCK_GREW: [(i32, &str); 5] = [
     (2, "renames between directories always go to the supervisor"),
     (3, "nothing bounds what code with the library's cookie truncates"),
@@ -120,8 +119,8 @@ pub(crate) const LANDLOCK_GREW: [(i32, &str); 5] = [
 ];
 
 impl Machine {
-    /// Asks this machine, and forgets what `without` names. What reaches into processes is not tried inside a run,
-    /// where it may be a denial and nobody supervises.
+    /// Probes this machine, without the features in `without`. Inside a run, calls that reach into processes are not
+    /// tried and count as working: a try might be a denial, and a nested run has no supervisor anyway.
     pub(crate) fn look(without: &Absent, is_inside: bool) -> Self {
         let absent = |feature: Feature| without.names(feature);
         let reaches = |tried: fn() -> bool| is_inside || tried();
@@ -143,7 +142,7 @@ impl Machine {
         }
     }
 
-    /// The machine as it turned out to be when no listener could be had.
+    /// The machine without a listener, after the filter could not be installed with one.
     pub(crate) fn without_listener(self) -> Self {
         Self { listener: false, ..self }
     }
@@ -165,13 +164,13 @@ impl Machine {
         self.listener && self.openat2 && self.proc && self.ptrace
     }
 
-    /// What is not there.
+    /// The features that are missing.
     pub(crate) fn missing(self) -> impl Iterator<Item = Feature> {
         Feature::ALL.into_iter().filter(move |&feature| !self.has(feature))
     }
 }
 
-/// Whether `/proc` is there, and that of the pid namespace that this process is in.
+/// Whether `/proc` exists, and belongs to the pid namespace of this process.
 fn shows_own_processes() -> bool {
     let own = std::process::id().to_string();
     std::fs::read_link("/proc/self").is_ok_and(|name| name == Path::new(&own))
@@ -179,29 +178,29 @@ fn shows_own_processes() -> bool {
 }
 
 fn knows_openat2() -> bool {
-    // A path that cannot be: the call is known if it looks at it.
+    // An empty path is never found. The kernel knows the call if it says so.
     openat2(CWD, c"", OFlags::RDONLY, Mode::empty(), ResolveFlags::empty()).err()
         == Some(Errno::NOENT)
 }
 
-/// Whether it is let through by the container: `pidfd_getfd(2)` of this process itself. Some that have all else
-/// for a supervisor lack it.
+/// Whether this process may call `pidfd_getfd(2)` on itself. Some containers allow everything else that a supervisor
+/// needs, but not this call.
 fn knows_descriptors() -> bool {
     let taken = pidfd_open(getpid(), PidfdFlags::empty())
         .and_then(|own| pidfd_getfd(&own, own.as_raw_fd(), PidfdGetfdFlags::empty()));
     taken.is_ok()
 }
 
-/// What fails where there are no own descriptors in `/proc`, however much is granted.
+/// The loss without `/proc/self/fd`, whatever the policy grants.
 pub(crate) const LOST_BY_HOLDING: &str = "`chmod`, `touch`, `ln` and `rm -r` fail with the library";
 
-/// Unless a program or a socket gets them, which is not of the run.
+/// Whether core files are written. Otherwise a program or a socket outside the run gets them.
 fn writes_cores() -> bool {
     let pattern = std::fs::read("/proc/sys/kernel/core_pattern").unwrap_or_default();
     !matches!(pattern.first(), Some(b'|' | b'@'))
 }
 
-/// Yama's setting, where there is Yama: 1 spares children, 2 asks for a capability, 3 forbids.
+/// Yama's `ptrace_scope`, if the kernel has Yama: 1 still allows tracing children, 2 needs a capability, 3 denies all.
 pub(crate) fn yama() -> Option<u8> {
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?;
     scope.trim().parse().ok()

@@ -1,16 +1,16 @@
-//! What no run can do without, whoever holds its policy.
+//! Checks the kernel features that every run needs, whichever layers enforce its policy.
 
 use rustix::io::Errno;
 
 use crate::error::Failure;
 use crate::sys::memfd;
 
-/// Something that the kernel has to offer.
+/// A kernel feature that every run needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// Memory that can be sealed.
+    /// Sealed files in memory.
     Memory,
-    /// Being the parent of whom others left behind.
+    /// Becoming the parent of orphaned descendants.
     Reaper,
 }
 
@@ -26,7 +26,7 @@ impl Need {
         }
     }
 
-    /// What goes without it.
+    /// The loss without it.
     pub(crate) const fn loss(self) -> &'static str {
         match self {
             Self::Memory => "nothing is run: no policy could be kept from being changed",
@@ -49,10 +49,10 @@ impl Need {
         }
     }
 
-    /// Tries it: afterwards this process is a reaper, or memory was sealed and is gone.
+    /// Tries it. Afterwards this process is a reaper, or a file in memory was sealed and dropped.
     ///
     /// # Errors
-    /// As `memfd_create(2)` and `fcntl(2)`, or `prctl(2)`.
+    /// Those of `memfd_create(2)` and `fcntl(2)`, or of `prctl(2)`.
     pub(crate) fn attempt(self) -> Result<(), Errno> {
         match self {
             Self::Memory => memfd::attempt(),
@@ -60,15 +60,15 @@ impl Need {
         }
     }
 
-    /// The same before a run.
+    /// Tries it before a run.
     ///
     /// # Errors
-    /// Where it is missing, with the remedy.
+    /// If it is missing, with the remedy.
     pub(crate) fn require(self) -> Result<(), Failure> {
         self.attempt().map_err(|error| {
             let message = format!("nothing was run: {}: {error}", self.call());
             match error {
-                // Not the call is missing, but room.
+                // The call exists, but descriptors or memory are lacking.
                 Errno::MFILE | Errno::NFILE | Errno::NOMEM => {
                     Failure::advised(message, "allow more open files (`ulimit -n`), or more memory")
                 }

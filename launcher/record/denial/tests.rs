@@ -1,4 +1,4 @@
-//! Records of denials, written and read back.
+//! Tests that records of denials are written and read back.
 
 use std::io::{Seek as _, Write as _};
 
@@ -30,7 +30,7 @@ fn read(bytes: &[u8]) -> (Vec<Denial>, bool) {
     (denials, record.damaged)
 }
 
-/// Where nobody counted its length tells that some are missing.
+/// If the lost denials were not counted, the record's length tells that some are missing.
 #[test]
 fn what_is_missing_is_known() {
     let file = tempfile::tempfile().expect("a temporary file");

@@ -1,3 +1,5 @@
+//! Tests which names count as generated.
+
 use super::*;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Finds the other places at which an object is mounted. Used by `second_mounts` and `prepare`.
+//! Finds the other places at which an object is mounted. Used by `compile::second_mounts`.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,8 @@ use super::line::Mount;
 use super::{Copy, Mounts};
 
 impl Mounts<'_> {
-    /// Finds the other places of the object at the canonical `path`, and of parts of it. Other mounts of its file system
-    /// show it, and other mounts of the file systems that are mounted in it.
+    /// Finds the other places of the object at the canonical `path`, and of its parts. They are in other mounts of its
+    /// file system, or of the file systems that are mounted in it.
     pub(crate) fn copies(&self, path: &Path) -> Vec<Copy> {
         let mut found = Vec::new();
         if self.repeated.is_empty() {
@@ -48,7 +48,7 @@ impl Mounts<'_> {
     }
 }
 
-/// A path, and what follows it, without a slash at its end.
+/// Joins two paths. If `below` is empty, no slash is added.
 pub(super) fn joined(path: &Path, below: &Path) -> PathBuf {
     if below.as_os_str().is_empty() { path.to_owned() } else { path.join(below) }
 }

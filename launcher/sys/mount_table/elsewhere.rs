@@ -1,4 +1,5 @@
-//! The kernel's own file systems at unusual places: what a path in one of them means. Used by `place`.
+//! Finds the meaning of a path in a kernel file system that is mounted at an unusual place. Used by the supervisor's
+//! `location`.
 
 use std::os::fd::BorrowedFd;
 
@@ -27,22 +28,22 @@ const KERNEL: [FsWord; 15] = [
     0x4249_4e4d, // binfmt_misc
 ];
 
-/// An object, as the policy has to take it.
+/// The meaning of an object's path for the policy.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// Its path tells what it is.
+    /// The path itself.
     Ordinary,
-    /// `/proc` has the same at this path.
+    /// The object that `/proc` has at this path.
     Process {
         path: Vec<u8>,
-        /// The numbers in it are those of `/proc`.
+        /// Whether the process numbers in it are those of `/proc`.
         alike: bool,
     },
-    /// It is unknown: the mount was made since the run began.
+    /// Unknown, since it was mounted after the run began.
     Unknown,
 }
 
-/// Where the kernel's own file systems were mounted when the run began, beside the usual places.
+/// The unusual places at which the kernel's own file systems were mounted when the run began.
 #[derive(Debug, Default)]
 pub(crate) struct Elsewhere {
     mounts: Vec<(KernelMount, bool)>,
@@ -55,11 +56,11 @@ impl Elsewhere {
         Self { mounts: mounts.iter().map(known).collect() }
     }
 
-    /// Tells what the held object at `path` is, `device` being that of its file system. Disks have a major number, so
-    /// that most objects take no system call.
+    /// The meaning of the pinned object at `path`, on the file system with the number `device`. Disks have a major
+    /// number, so most objects take no system call.
     ///
     /// # Errors
-    /// As `fstatfs(2)`.
+    /// Those of `fstatfs(2)`.
     pub(crate) fn meaning(
         &self,
         path: &[u8],
@@ -87,7 +88,7 @@ impl Elsewhere {
     }
 }
 
-/// Whether the policy knows the path as the kernel's.
+/// Whether the path is in `/proc` or `/sys`, where the policy expects the kernel's file systems.
 fn is_usual(path: &[u8]) -> bool {
     let places = [&b"/proc"[..], b"/sys"];
     places

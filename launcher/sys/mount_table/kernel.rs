@@ -1,5 +1,5 @@
-//! The mounts of the kernel's own file systems, and where each usually is. Used by `second_mounts`, which holds all
-//! of them to what the policy says of that place, and by the supervisor.
+//! Finds the mounts of the kernel's own file systems, and the usual place of each. `compile::second_mounts` applies the
+//! policy of the usual place to all of them. The supervisor uses it, too.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::Mounts;
 use super::copies::joined;
 
-/// Types of file systems through which the kernel shows itself, and where the policy speaks of each.
+/// Types of the kernel's own file systems, with the usual place of each, which policies name.
 const PLACES: [(&[u8], &str); 20] = [
     (b"proc", "/proc"),
     (b"sysfs", "/sys"),
@@ -32,7 +32,7 @@ const PLACES: [(&[u8], &str); 20] = [
     (b"mqueue", "/dev/mqueue"),
 ];
 
-/// The type that has the processes.
+/// The type of file system that shows processes.
 const PROCESSES: &[u8] = b"proc";
 
 /// A mount of one of the kernel's own file systems at an unusual place.
@@ -40,30 +40,30 @@ const PROCESSES: &[u8] = b"proc";
 pub(crate) struct KernelMount {
     /// Where it is.
     pub(crate) at: PathBuf,
-    /// Where the policy speaks of the same.
+    /// The usual path of the same object, which policies name.
     pub(crate) usual: PathBuf,
     /// It shows processes.
     pub(crate) has_processes: bool,
-    /// It is of the very file system that is mounted at `/proc`.
+    /// It shows the same file system as `/proc`.
     pub(crate) is_bound: bool,
 }
 
 impl KernelMount {
     /// Whether it numbers processes as `/proc` does. Looks at the disk.
     pub(crate) fn numbers_alike(&self) -> bool {
-        // Of a process that both show each lists its numbers from its own namespace inwards.
+        // Each lists the numbers of a process from its own namespace inwards.
         let numbers = |proc: &Path| {
             let status = fs::read_to_string(proc.join("self/status")).ok()?;
             status.lines().find(|line| line.starts_with("NSpid:")).map(str::to_owned)
         };
         let proc = Path::new("/proc");
-        // A part of a procfs has no `self`.
+        // A mount of a part of a procfs has no `self`.
         let is_whole = self.usual == proc;
         self.is_bound || is_whole && numbers(&self.at).is_some_and(|it| Some(it) == numbers(proc))
     }
 }
 
-/// The nearest of the `mounts` that a canonical path is in, and the path that the policy knows the same by.
+/// The innermost of the `mounts` that a canonical path is in, and the usual path of the same object.
 pub(crate) fn usual_path<'m>(
     mounts: impl IntoIterator<Item = &'m KernelMount>,
     path: &[u8],
@@ -76,13 +76,13 @@ pub(crate) fn usual_path<'m>(
     Some((mount, [mount.usual.as_os_str().as_bytes(), rest].concat()))
 }
 
-/// Whether a file system of that type shows the kernel, or namespaces, which are no directories.
+/// Whether a file system of that type is the kernel's own. `nsfs` counts, too: it shows namespaces, not directories.
 pub(super) fn is_kernel(kind: &[u8]) -> bool {
     kind == b"nsfs" || PLACES.iter().any(|(known, _)| *known == kind)
 }
 
 impl Mounts<'_> {
-    /// The kernel's own file systems, as far as they are mounted elsewhere than where the policy knows them.
+    /// The mounts of the kernel's own file systems at unusual places.
     pub(crate) fn of_kernel(&self) -> Vec<KernelMount> {
         // A container's `/dev` is of an ordinary type.
         let devices = self.holder(Path::new("/dev")).filter(|it| it.place() == Path::new("/dev"));

@@ -9,7 +9,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub(super) struct Mount<'t> {
     pub(super) id: u64,
-    /// The mount that it stands on.
+    /// The number of the mount that it is mounted on.
     pub(super) parent: u64,
     /// The device of the file system, as `mountinfo` numbers it.
     pub(super) device: u64,
@@ -20,7 +20,7 @@ pub(super) struct Mount<'t> {
 }
 
 impl<'t> Mount<'t> {
-    /// The mount of a line; `None` where that has another form.
+    /// Parses a line. `None` if it has another form.
     pub(super) fn parse(line: &'t [u8]) -> Option<Self> {
         let mut fields = line.split(|&byte| byte == b' ');
         let id = number(fields.next()?)?;
@@ -35,7 +35,7 @@ impl<'t> Mount<'t> {
         Some(Self { id, parent, device, root, place, kind })
     }
 
-    /// The directory or file of the file system that it shows. Namespaces have another text there.
+    /// The directory or file of its file system that it shows. For a namespace this is not a path.
     pub(super) fn root(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.root))
     }
@@ -50,7 +50,7 @@ fn number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// A path without the octal numbers that stand for blanks, newlines and backslashes.
+/// The path with its octal escapes decoded: the kernel escapes blanks, newlines and backslashes.
 fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.contains(&b'\\') {
         return Cow::Borrowed(text);

@@ -1,5 +1,5 @@
-//! Reads which file systems are mounted where (`proc_pid_mountinfo(5)`). Used by `prepare`, which holds an object to
-//! the same policy wherever it is mounted.
+//! Reads which file systems are mounted where (`proc_pid_mountinfo(5)`). Used by `compile`, which applies the same
+//! policy to an object wherever it is mounted.
 
 mod copies;
 pub(crate) mod elsewhere;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use self::kernel::KernelMount;
 use self::line::Mount;
 
-/// Most machines have fewer bytes of mounts.
+/// More bytes than the table has on most machines.
 const USUAL: usize = 16 * 1024;
 
 /// The mounts that this process sees, as the kernel lists them.
@@ -23,17 +23,17 @@ pub(crate) struct MountTable {
     text: Vec<u8>,
 }
 
-/// One more place at which a mount shows an object.
+/// Another place at which a mount shows an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Copy {
     /// Where the mount shows it.
     pub(crate) at: PathBuf,
-    /// The path that was asked about, or one below it where the mount shows a part only.
+    /// The path that was asked about, or one below it if the mount shows only a part.
     pub(crate) of: PathBuf,
 }
 
 impl MountTable {
-    /// Reads the table. It is empty where `/proc` is missing: then nothing is known of mounts.
+    /// Reads the table. It is empty if `/proc` is missing: then no mounts are known.
     pub(crate) fn read() -> Self {
         let read = || {
             let mut text = Vec::with_capacity(USUAL);
@@ -43,13 +43,13 @@ impl MountTable {
         read().unwrap_or_default()
     }
 
-    /// The mounts, with what else is to be known of them all.
+    /// Parses the mounts.
     pub(crate) fn mounts(&self) -> Mounts<'_> {
         Mounts::of(&self.text)
     }
 }
 
-/// The mounts of a table, taken apart.
+/// The parsed mounts of a table.
 #[derive(Debug)]
 pub(crate) struct Mounts<'t> {
     all: Vec<Mount<'t>>,
@@ -74,10 +74,10 @@ impl<'t> Mounts<'t> {
         ordinary.map(Mount::place)
     }
 
-    /// The mount in which the canonical `path` is: the way that the kernel goes, from the root.
+    /// The mount that the canonical `path` is in, found as the kernel does, from the root.
     fn holder(&self, path: &Path) -> Option<&Mount<'t>> {
         let mut current = self.all.iter().find(|mount| mount.place() == Path::new("/"))?;
-        // Each step leads to a mount that stands on another one.
+        // Each step leads to a mount on the current one.
         for _ in 0..self.all.len() {
             let next = self.all.iter().filter(|mount| {
                 mount.parent == current.id

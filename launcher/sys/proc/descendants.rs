@@ -1,7 +1,7 @@
-//! The processes below this one, found in `/proc`: who they are, and ending them.
+//! Finds the descendants of this process in `/proc`, and ends them.
 //!
-//! This process is their reaper (`PR_SET_CHILD_SUBREAPER`), so none can leave: whose parent ends
-//! becomes a child of this one.
+//! This process is their reaper (`PR_SET_CHILD_SUBREAPER`), so none can escape: if a descendant's parent ends, it
+//! becomes a child of this process.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,14 +13,14 @@ use rustix::process::{
     pidfd_open,
 };
 
-/// How many fields stand between the state of a process and the number of its threads (`proc_pid_stat(5)`).
+/// Number of fields between the state of a process and the number of its threads (`proc_pid_stat(5)`).
 const THREADS: usize = 16;
 
 /// A process of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Descendant {
     pub(crate) pid: i32,
-    /// What it calls itself (`comm`).
+    /// Its own name for itself (`comm`).
     pub(crate) name: String,
 }
 
@@ -55,12 +55,12 @@ fn running() -> impl Iterator<Item = (i32, Descendant)> {
 fn has_ended(stat: &str) -> Option<bool> {
     let mut fields = fields(stat)?;
     let state = fields.next()?;
-    // The thread that began it may have ended, and others not.
+    // Its first thread may have ended while others run.
     let threads: u32 = fields.nth(THREADS)?.parse().ok()?;
     Some(state == "X" || state == "Z" && threads <= 1)
 }
 
-/// Whether a process group has anybody who has not ended.
+/// Whether a process group has a process that has not ended.
 pub(crate) fn is_anybody_in(group: Pid) -> bool {
     let group_of = |stat: &str| fields(stat)?.nth(2)?.parse::<i32>().ok();
     let number = group.as_raw_nonzero().get();
@@ -76,19 +76,20 @@ pub(crate) fn processes() -> impl Iterator<Item = (i32, String)> {
     })
 }
 
-/// The status of a process (`proc_pid_stat(5)`) by its folder. In its name, which it chooses, there may be any byte.
+/// The status of a process (`proc_pid_stat(5)`), read from its directory. A process chooses its name, which may hold
+/// any byte.
 pub(crate) fn status_of(process: &Path) -> Option<String> {
     let status = fs::read(process.join("stat")).ok()?;
     Some(String::from_utf8_lossy(&status).into_owned())
 }
 
-/// What stands behind the name in the status of a process (`proc_pid_stat(5)`): that may contain anything, a
-/// parenthesis too.
+/// The fields after the name in the status of a process (`proc_pid_stat(5)`). The name may contain any byte, even a
+/// parenthesis.
 pub(crate) fn fields(stat: &str) -> Option<impl Iterator<Item = &str>> {
     Some(stat.rsplit_once(')')?.1.split_whitespace())
 }
 
-/// Whether `pid` descends from `ancestor`: whether it belongs to the run.
+/// Whether `pid` is `ancestor` or descends from it, and so belongs to the run.
 pub(crate) fn descends(pid: i32, ancestor: Pid) -> bool {
     let parent_of = |pid: i32| {
         let stat = status_of(&Path::new("/proc").join(pid.to_string()))?;
@@ -98,7 +99,7 @@ pub(crate) fn descends(pid: i32, ancestor: Pid) -> bool {
         .any(|pid| pid == ancestor.as_raw_nonzero().get())
 }
 
-/// Duplicates of all sockets of a process.
+/// Duplicates all sockets of a process.
 pub(crate) fn sockets_of(process: i32) -> Option<impl Iterator<Item = OwnedFd>> {
     let descriptors = fs::read_dir(format!("/proc/{process}/fd")).ok()?.flatten();
     let process = pidfd_open(Pid::from_raw(process)?, PidfdFlags::empty()).ok()?;
@@ -116,7 +117,7 @@ pub(crate) fn have_in_group(group: i32) -> bool {
     getppid().is_some_and(is_in) || all().iter().filter_map(|it| Pid::from_raw(it.pid)).any(is_in)
 }
 
-/// Whether this process has children that have not ended. Collects those that have.
+/// Collects the children that have ended, and returns whether others are left.
 pub(crate) fn are_left() -> bool {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
@@ -127,8 +128,8 @@ pub(crate) fn are_left() -> bool {
     }
 }
 
-/// Ends all descendants, and collects them. Those that are started meanwhile too: whoever is killed
-/// starts nothing, and what it had started is a child of this process then.
+/// Ends and collects all descendants, including those started meanwhile: a killed process starts no more, and its
+/// children become children of this process.
 pub(crate) fn end() {
     let everybody = || all().iter().map(|it| it.pid).collect();
     let mut those: Vec<i32> = everybody();
@@ -139,7 +140,7 @@ pub(crate) fn end() {
         }
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // There is none left.
+            // No child is left.
             Err(_) => return,
         }
         if !are_left() {
@@ -149,8 +150,8 @@ pub(crate) fn end() {
     }
 }
 
-/// The children of this process, also those that have ended: told at once, where to look through all processes takes
-/// longer than some live that start the next one. `None` on a kernel without `CONFIG_PROC_CHILDREN`.
+/// The children of this process, including those that have ended. This is quick: a search through all processes takes
+/// longer than some processes live before they start the next one. `None` on a kernel without `CONFIG_PROC_CHILDREN`.
 fn children() -> Option<Vec<i32>> {
     let mut found = Vec::new();
     for thread in fs::read_dir("/proc/self/task").ok()? {

@@ -1,22 +1,22 @@
-//! `/proc/TID/limits` (`proc_pid_limits(5)`): to read it takes no capability, as prlimit(2) does of a process that
-//! changed its user.
+//! Reads `/proc/TID/limits` (`proc_pid_limits(5)`). That takes no capability, while prlimit(2) needs one for a process
+//! that changed its user.
 
 use rustix::io::Errno;
 
 use super::Proc;
 
-/// How long a thread may make files, in bytes.
+/// The limit on the length of a thread's files, in bytes.
 ///
 /// # Errors
-/// `EACCES` where it cannot be told.
+/// `EACCES` if it cannot be read.
 pub(crate) fn file_size(proc: &Proc, tid: i32) -> Result<u64, Errno> {
     soft(&proc.text(tid, "limits")?, "Max file size").ok_or(Errno::ACCESS)
 }
 
-/// Above which number a thread gets no descriptors.
+/// The limit on a thread's descriptors: all their numbers are below it.
 ///
 /// # Errors
-/// `EACCES` where it cannot be told.
+/// `EACCES` if it cannot be read.
 pub(crate) fn open_files(proc: &Proc, tid: i32) -> Result<u64, Errno> {
     soft(&proc.text(tid, "limits")?, "Max open files").ok_or(Errno::ACCESS)
 }

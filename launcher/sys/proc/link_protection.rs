@@ -1,10 +1,11 @@
-//! What others leave where everybody may leave something (`fs.protected_*`, `proc_sys_fs(5)`). The kernel sees to it
-//! for links that it follows and files that it opens itself, by the directory that they are in; not for what is held.
+//! Protects callers from symlinks and files that other users left in shared directories (`fs.protected_*`,
+//! `proc_sys_fs(5)`). The kernel does this by the directory that they are in, but only when it resolves a path itself,
+//! not for pinned objects. Used by the supervisor.
 
 use jp_confine_policy::planted::Left;
 use rustix::fs::{FileType, Stat};
 
-/// What a machine protects its users against.
+/// The machine's settings of `fs.protected_*`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Protection {
     pub(crate) links: u32,
@@ -12,7 +13,7 @@ pub(crate) struct Protection {
     pub(crate) fifos: u32,
 }
 
-/// The directory that something is in: who may write to it, and whose it is.
+/// The mode and the owner of the directory that an object is in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Directory {
     mode: u32,
@@ -32,12 +33,12 @@ impl Directory {
 }
 
 impl Protection {
-    /// Whether a link at the end of a path is followed only for its owner.
+    /// Whether a symlink at the end of a path is followed only for its owner.
     pub(crate) fn keeps_link(self, link: &Stat, directory: Directory) -> bool {
         directory.with(link).is_kept(self.links.min(1))
     }
 
-    /// Whether a file that is there already is opened, by an open that would have made it, only for its owner.
+    /// Whether an open with `O_CREAT` opens the existing file only for its owner.
     pub(crate) fn keeps_file(self, file: &Stat, directory: Directory) -> bool {
         let level = match FileType::from_raw_mode(file.st_mode) {
             FileType::RegularFile => self.regular,

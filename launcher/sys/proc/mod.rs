@@ -1,4 +1,4 @@
-//! The supervisor's own view of `/proc`, opened once.
+//! Opens `/proc` once, and reads about processes and threads in it. Used by the supervisor and its prompts.
 
 pub(crate) mod descendants;
 pub(crate) mod limits;
@@ -18,16 +18,16 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
-use super::proc::link_protection::Protection;
+use self::link_protection::Protection;
 use crate::sys::mount_table::KernelMount;
 use crate::sys::mount_table::elsewhere::Elsewhere;
 
-/// More than most files about a thread have.
+/// More bytes than most files about a thread have.
 const USUAL: usize = 4096;
 
 const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Directories of `/proc`, and what the supervisor's root is.
+/// Pinned directories of `/proc`, and the supervisor's own root and namespaces.
 #[derive(Debug)]
 pub(crate) struct Proc {
     all: OwnedFd,
@@ -43,10 +43,10 @@ pub(crate) struct Proc {
 }
 
 impl Proc {
-    /// `shares_descriptors` is whether those of callers can be shared.
+    /// `shares_descriptors` says whether descriptors of callers can be shared.
     ///
     /// # Errors
-    /// Where there is no `/proc`, or it is that of another pid namespace.
+    /// If there is no `/proc`, or it belongs to another pid namespace.
     pub(crate) fn open(shares_descriptors: bool) -> io::Result<Self> {
         let all = open("/proc", HELD, Mode::empty())?;
         let own = std::process::id().to_string();
@@ -77,38 +77,38 @@ impl Proc {
         })
     }
 
-    /// The same, where the kernel's own file systems are mounted at these unusual places, too. Looks at the disk.
+    /// Adds the unusual places at which the kernel's own file systems are mounted. Looks at the disk.
     pub(crate) fn knowing(self, mounts: &[KernelMount]) -> Self {
         Self { elsewhere: Elsewhere::of(mounts), ..self }
     }
 
-    /// Whether a held directory is what the supervisor has as its root.
+    /// Whether a pinned directory is the supervisor's root.
     ///
     /// # Errors
-    /// As `fstat(2)`.
+    /// Those of `fstat(2)`.
     pub(crate) fn is_root(&self, directory: &OwnedFd) -> Result<bool, Errno> {
         Ok(identity(directory)? == self.root)
     }
 
-    /// What of that which others left is not followed or opened.
+    /// The machine's protection against symlinks and files that other users left.
     pub(crate) fn protection(&self) -> Protection {
         self.protection
     }
 
-    /// Whether capabilities of a thread's mean what the supervisor's do.
+    /// Whether a thread is in the supervisor's user namespace, so that its capabilities mean the same.
     pub(crate) fn is_own_user_namespace(&self, tid: i32) -> bool {
         namespace(&self.all, &tid.to_string(), "user") == Ok(self.user_namespace)
     }
 
-    /// Whether numbers of processes mean others to a thread than to the supervisor.
+    /// Whether a thread is in another pid namespace, so that numbers of processes mean others to it.
     pub(crate) fn is_other_pid_namespace(&self, tid: i32) -> bool {
         namespace(&self.all, &tid.to_string(), "pid").is_ok_and(|its| its != self.pid_namespace)
     }
 
-    /// One of the files about a thread.
+    /// Reads one of the files about a thread.
     ///
     /// # Errors
-    /// `EACCES` where it cannot be read; `EMFILE`, `ENFILE` or `ENOMEM` where something is lacking for that.
+    /// `EACCES` if it cannot be read. `EMFILE`, `ENFILE` or `ENOMEM` if this process lacks descriptors or memory.
     pub(crate) fn text(&self, tid: impl Display, name: &str) -> Result<String, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file =
@@ -117,23 +117,23 @@ impl Proc {
         loop {
             text.reserve(USUAL);
             let room = rustix::buffer::spare_capacity(&mut text);
-            // The kernel gives as much as there is, or as there is room for.
+            // The kernel fills the buffer, unless the file ends.
             if rustix::io::read(&file, room).map_err(unreadable)? < USUAL {
                 return Ok(String::from_utf8_lossy(&text).into_owned());
             }
         }
     }
 
-    /// A number in the status of a process or thread (`proc_pid_stat(5)`), so many behind its name.
+    /// A number in the status of a process or thread (`proc_pid_stat(5)`): field `behind` after the name, from 0.
     pub(crate) fn number(&self, of: impl Display, behind: usize) -> Option<i64> {
         let text = self.text(of, "stat").ok()?;
         descendants::fields(&text)?.nth(behind)?.parse().ok()
     }
 
-    /// How many descriptors a thread has; zero where the kernel does not say (before Linux 6.2).
+    /// How many descriptors a thread has. Zero if the kernel does not say (before Linux 6.2).
     ///
     /// # Errors
-    /// As `stat(2)`.
+    /// Those of `stat(2)`.
     pub(crate) fn count_descriptors(&self, tid: i32) -> Result<u64, Errno> {
         let directory = statat(&self.all, format!("{tid}/fd"), AtFlags::empty())?;
         Ok(directory.st_size.unsigned_abs())
@@ -142,38 +142,38 @@ impl Proc {
     /// The numbers of a thread's descriptors.
     ///
     /// # Errors
-    /// As `open(2)` and `readdir(3)`.
+    /// Those of `open(2)` and `readdir(3)`.
     pub(crate) fn descriptors_of(&self, tid: i32) -> Result<Vec<u64>, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = openat(&self.all, format!("{tid}/fd"), flags, Mode::empty())?;
         let mut numbers = Vec::new();
         for entry in Dir::new(directory)? {
-            // Not `.` nor `..`.
+            // `.` and `..` are not numbers.
             numbers
                 .extend(entry?.file_name().to_str().ok().and_then(|name| name.parse::<u64>().ok()));
         }
         Ok(numbers)
     }
 
-    /// Whether names of queues mean to a thread what they do to the supervisor. A kernel may have no such
-    /// namespaces.
+    /// Whether a thread is in the supervisor's IPC namespace, so that names of queues mean the same. A kernel may have
+    /// no IPC namespaces.
     pub(crate) fn is_own_ipc_namespace(&self, tid: i32) -> bool {
         namespace(&self.all, &tid.to_string(), "ipc").ok() == self.ipc_namespace
     }
 
-    /// Where a held object is: a path, or `pipe:[…]` and the like.
+    /// Where a pinned object is: a path, or a name such as `pipe:[…]`.
     ///
     /// # Errors
-    /// As `readlink(2)`.
+    /// Those of `readlink(2)`.
     pub(crate) fn place(&self, object: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
         let name = DecInt::new(object.as_raw_fd());
         readlinkat(&self.descriptors, name, Vec::with_capacity(256)).map(CString::into_bytes)
     }
 
-    /// Opens a held object anew.
+    /// Opens a pinned object again, with other flags.
     ///
     /// # Errors
-    /// As `open(2)`.
+    /// Those of `open(2)`.
     pub(crate) fn reopen(&self, object: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd, Errno> {
         openat(&self.descriptors, DecInt::new(object.as_raw_fd()), flags, Mode::empty())
     }
@@ -185,12 +185,12 @@ impl AsFd for Proc {
     }
 }
 
-/// The name that leads to exactly the held object.
+/// The path that leads to exactly the pinned object.
 pub(crate) fn name_of(object: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", object.as_raw_fd())
 }
 
-/// A number that the kernel goes by with files (`proc_sys_fs(5)`); zero where it has no such.
+/// A setting of the kernel for files (`proc_sys_fs(5)`). Zero if the kernel does not have it.
 fn setting(proc: &OwnedFd, name: &str) -> u32 {
     let name = format!("sys/fs/{name}");
     let file = openat(proc, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
@@ -207,12 +207,12 @@ fn identity(object: &OwnedFd) -> Result<[u64; 2], Errno> {
     Ok([stat.st_dev, stat.st_ino])
 }
 
-/// Whether there is a process or thread of that number.
+/// Whether a process or thread with that number exists.
 pub(crate) fn exists(proc: &Proc, number: &str) -> bool {
     statat(&proc.all, number, AtFlags::empty()).is_ok()
 }
 
-/// Whether a process has descended from this one, and so belongs to the run.
+/// Whether a process descends from this one, and so belongs to the run.
 pub(crate) fn is_of_this_run(proc: &Proc, pid: &[u8]) -> bool {
     let own = std::process::id();
     let parent_of = |pid: &str| u32::try_from(proc.number(pid, 1)?).ok();
@@ -226,11 +226,11 @@ pub(crate) fn is_of_this_run(proc: &Proc, pid: &[u8]) -> bool {
     false
 }
 
-/// The working directory of the calling thread, for calls that want a directory beside a whole path.
+/// The working directory of the calling thread, for calls that take a directory beside an absolute path.
 pub(crate) const HERE: BorrowedFd<'static> = CWD;
 
-/// What it means to a caller that something about it could not be opened here: no refusal, where this process has
-/// no room.
+/// The error for a caller whose file in `/proc` could not be opened. If this process lacks descriptors or memory, its
+/// own error stays, since that is no denial.
 pub(crate) const fn unreadable(why: Errno) -> Errno {
     match why {
         Errno::MFILE | Errno::NFILE | Errno::NOMEM => why,

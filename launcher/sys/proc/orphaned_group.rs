@@ -1,8 +1,8 @@
-//! Jobs whose shell is gone.
+//! Ends stopped jobs whose shell is gone. Used by the supervisor.
 //!
-//! The kernel ends what is stopped in a process group that has become an orphaned one (`setpgid(2)`): nobody is
-//! left to continue it. A run's group is none for the kernel, as long as the supervisor, in a group of its own,
-//! is the parent of the program and the child of the front. So the supervisor does what the kernel would.
+//! If a process group becomes orphaned, the kernel ends its stopped processes, since no process is left to continue
+//! them (`setpgid(2)`). To the kernel, a run's group is not orphaned: the supervisor, in a group of its own, is the
+//! parent of the program and the child of the front. So the supervisor does what the kernel would do.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::sys::proc::descendants::{fields, processes};
 /// No process.
 const NOBODY: i32 = 0;
 
-/// Where a process stands.
+/// The parent, group and session of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Standing {
     parent: i32,
@@ -21,7 +21,7 @@ struct Standing {
     session: i32,
 }
 
-/// Whether there is who may continue the group of `front`: it would be no orphaned one without this process.
+/// Whether a shell may continue the group of `front`: the group would not be orphaned without this process.
 pub(crate) fn has_shell(front: Pid) -> bool {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let standings = all();
@@ -29,29 +29,29 @@ pub(crate) fn has_shell(front: Pid) -> bool {
     front.is_some_and(|front| is_kept(&standings, *front, own))
 }
 
-/// Whether a process group is an orphaned one for the kernel, for which this process counts, too.
+/// Whether a process group is orphaned for the kernel, which also counts this process as a parent.
 pub(crate) fn is(group: i32) -> bool {
     let standings = all();
     let member = standings.values().find(|one| one.group == group);
     !member.is_some_and(|member| is_kept(&standings, *member, NOBODY))
 }
 
-/// Where every process stands.
+/// The parent, group and session of every process.
 fn all() -> HashMap<i32, Standing> {
     processes().filter_map(|(pid, stat)| Some((pid, Standing::of(&stat)?))).collect()
 }
 
-/// Ends the stopped group of `front` as the kernel does: who handles the first signal goes on.
+/// Ends the stopped group of `front` as the kernel does: a process that handles the first signal goes on.
 pub(crate) fn end(front: Pid) {
     let Ok(group) = rustix::process::getpgid(Some(front)) else { return };
     for signal in [Signal::HUP, Signal::CONT] {
-        // Who has ended meanwhile needs neither.
+        // A group that has ended meanwhile needs neither.
         let _ = rustix::process::kill_process_group(group, signal);
     }
 }
 
-/// Whether a parent of somebody in the group of `member`, other than `except`, is in the session, and not in the
-/// group.
+/// Whether a process in the group of `member` has a parent, other than `except`, that is in the same session but in
+/// another group.
 fn is_kept(standings: &HashMap<i32, Standing>, member: Standing, except: i32) -> bool {
     let members = standings.values().filter(|one| one.group == member.group);
     let mut parents = members.map(|one| one.parent).filter(|&parent| parent != except);

@@ -1,4 +1,4 @@
-//! `/proc/TID/status` (`proc_pid_status(5)`).
+//! Reads `/proc/TID/status` (`proc_pid_status(5)`).
 
 use std::fs;
 
@@ -8,32 +8,32 @@ use rustix::process::Signal;
 use super::Proc;
 use crate::sys::identity::Identity;
 
-/// Whom a process may say to be when it sends a message: by real, effective and saved ids (`unix(7)`,
-/// `SCM_CREDENTIALS`). The first are what the kernel says of it where it says nothing.
+/// The ids that a process may claim when it sends a message: real, effective and saved (`unix(7)`, `SCM_CREDENTIALS`).
+/// If it claims none, the kernel reports the real ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sender {
     pub(crate) users: [u32; 3],
     pub(crate) groups: [u32; 3],
 }
 
-/// What a thread's status says of it.
+/// The status of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Status {
     /// The process it belongs to.
     pub(crate) process: i32,
-    /// As whom it acts.
+    /// The identity that it acts under.
     pub(crate) identity: Identity,
-    /// Whom it may say to be.
+    /// The ids that it may claim.
     pub(crate) sender: Sender,
-    /// The mask of files it makes.
+    /// Its umask.
     pub(crate) mask: u32,
-    /// The thread that traces it; zero if there is none.
+    /// The thread that traces it, or zero.
     pub(crate) tracer: i32,
-    /// It sleeps so that any signal wakes it.
+    /// It sleeps, and any signal wakes it.
     pub(crate) is_lightly_asleep: bool,
-    /// It sleeps so that only deadly signals wake it.
+    /// It sleeps, and only deadly signals wake it.
     pub(crate) is_fast_asleep: bool,
-    /// A signal waits for it that it does not block.
+    /// A signal is pending that it does not block.
     pub(crate) has_signal: bool,
     /// The signals that it blocks, and those that its process ignores.
     unheard: u64,
@@ -43,34 +43,34 @@ impl Status {
     /// Reads the status of a thread.
     ///
     /// # Errors
-    /// `EACCES` where it cannot be told.
+    /// `EACCES` if it cannot be read.
     pub(crate) fn read(proc: &Proc, tid: i32) -> Result<Self, Errno> {
         Self::parse(&proc.text(tid, "status")?).ok_or(Errno::ACCESS)
     }
 
-    /// Whether nothing is about to wake thread `tid` but what it waits for.
+    /// Whether the thread sleeps, and no pending signal is about to wake it.
     pub(crate) fn is_at_rest(tid: i32) -> bool {
         Self::of(tid).is_some_and(|status| status.is_lightly_asleep && !status.has_signal)
     }
 
-    /// Whether this signal would do anything to a process.
+    /// Whether a process neither blocks nor ignores this signal.
     pub(crate) fn is_heard(process: u32, signal: Signal) -> bool {
         Self::of(process.cast_signed()).is_some_and(|status| status.hears(signal))
     }
 
     fn of(tid: i32) -> Option<Self> {
-        // There may be any byte in its name.
+        // Its name may hold any byte.
         let text = fs::read(format!("/proc/{tid}/status")).ok()?;
         Self::parse(&String::from_utf8_lossy(&text))
     }
 
-    /// The mask of files that this process makes, where that can be told.
+    /// The umask of this process, if it can be read.
     pub(crate) fn own_mask() -> Option<u32> {
         let text = fs::read_to_string("/proc/thread-self/status").ok()?;
         Self::parse(&text).map(|status| status.mask)
     }
 
-    /// Whether a signal would do anything to the thread.
+    /// Whether the thread neither blocks nor ignores the signal.
     pub(crate) fn hears(&self, signal: Signal) -> bool {
         self.unheard & 1 << (signal.as_raw() - 1) == 0
     }
@@ -84,7 +84,7 @@ impl Status {
         };
         let bits = |name: &str| u64::from_str_radix(line(name)?, 16).ok();
         let first = |ids: Vec<u32>| ids.first_chunk().copied();
-        // Real, effective, saved, file system.
+        // The status lists real, effective, saved and file system ids.
         let effective_and_fs = |ids: Vec<u32>| Some([*ids.get(1)?, *ids.get(3)?]);
         Some(Self {
             process: line("Tgid")?.parse().ok()?,
