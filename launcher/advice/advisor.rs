@@ -17,8 +17,8 @@ use crate::advice::rights::Rights;
 use crate::config::edit::rule_places::RulePlaces;
 use crate::config::edit::user_lists::OwnLists;
 use crate::external::mounts::unused::Idle;
-use crate::host::invocation::Here;
-use crate::network::access::Without;
+use crate::host::invocation::CommandHint;
+use crate::network::access::DisabledBy;
 use crate::plan::unsupervised::Unsupervised;
 use crate::record::denials::Denials;
 
@@ -91,7 +91,7 @@ pub(crate) struct Advisor<'a> {
     /// The canonical workspace.
     pub(crate) workspace: &'a Path,
     /// The directory of the person who reads the suggestions.
-    pub(crate) here: &'a Here,
+    pub(crate) here: &'a CommandHint,
     pub(crate) tiers: &'a Tiers,
     /// The list of sensitive paths, if no rule is declared. It counts as soon as an option grants something, or a
     /// pattern opens it.
@@ -113,7 +113,7 @@ pub(crate) struct Advisor<'a> {
     /// The rules about hosts.
     pub(crate) net: &'a Net,
     /// The reason why the run has no network, if it has none.
-    pub(crate) without_network: Option<Without>,
+    pub(crate) without_network: Option<DisabledBy>,
     /// The programs that may be started, unless all may.
     pub(crate) programs: Option<Programs<'a>>,
     /// Where rules would be added.

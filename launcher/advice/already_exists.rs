@@ -34,7 +34,7 @@ impl Advisor<'_> {
         let found = path_of(entry.path).symlink_metadata();
         let is_taken = || opens_to_write(denial) || self.looks_to_fill(denial);
         let fails = found.is_ok_and(|it| makes || it.is_dir() && is_taken());
-        let sight = Asked::Sight(entry);
+        let sight = Asked::ScreenVisibility(entry);
         if fails && !self.allows(sight) { sight } else { asked }
     }
 
@@ -67,7 +67,7 @@ impl Advisor<'_> {
         all: &[Asked<'d>],
         means: Means,
     ) -> Asked<'d> {
-        let Asked::Sight(entry) = asked else { return asked };
+        let Asked::ScreenVisibility(entry) = asked else { return asked };
         let directory = path_of(entry.path);
         let is_in = |path: &Path| path != directory && path.starts_with(directory);
         let shows = |other: &&Asked<'d>| {
@@ -80,7 +80,7 @@ impl Advisor<'_> {
         };
         let inside = all.iter().filter(|other| other.paths().all(is_in));
         inside
-            .filter(|other| !matches!(other, Asked::Sight(_)))
+            .filter(|other| !matches!(other, Asked::ScreenVisibility(_)))
             .find(shows)
             .copied()
             .unwrap_or(asked)
@@ -93,7 +93,7 @@ impl Advisor<'_> {
 
     /// The remark on a request to see an entry. Looks at the disk.
     pub(super) fn is_there_already(&self, asked: Asked<'_>) -> Option<String> {
-        let Asked::Sight(entry) = asked else { return None };
+        let Asked::ScreenVisibility(entry) = asked else { return None };
         let path = path_of(entry.path);
         if !path.is_dir() {
             return Some(OTHER.to_owned());

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Destination, Request};
-use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE, PRIVATE, PRIVATE_DIRECTORY};
+use jp_confine_policy::report_protocol::{EXCHANGE, EXCLUSIVE, PRIVATE, PRIVATE_DIRECTORY};
 
-use crate::advice::kernel_obstacles::Past;
+use crate::advice::kernel_obstacles::RunHistory;
 use crate::advice::request::{Asked, Extent, on_the_way};
 use crate::host::program_lookup::is_script;
 use crate::record::denial::Denial;
@@ -22,7 +22,7 @@ const ONCE: [&[u8]; 8] =
     [b"symlink", b"symlinkat", b"link", b"linkat", b"rename", b"renameat", b"renameat2", b"bind"];
 
 /// The request of this run that was answered with `denial`.
-pub(super) fn asked_by<'d>(denial: &'d Denial, run: Past<'_>) -> Asked<'d> {
+pub(super) fn asked_by<'d>(denial: &'d Denial, run: RunHistory<'_>) -> Asked<'d> {
     let Denial { other, missing, .. } = denial;
     let path = Request::by_route(&denial.path, &denial.route);
     // The spelling of the other path is unknown.
@@ -78,7 +78,7 @@ fn is_to_be_made(denial: &Denial) -> bool {
 
 /// Whether the denied entry, or a directory on the way to it, will have another name in the next run. Either the
 /// program generated the name to create the entry, or an existing directory has such a name. Looks at the disk.
-fn is_made_up(denial: &Denial, run: Past<'_>) -> bool {
+fn is_made_up(denial: &Denial, run: RunHistory<'_>) -> bool {
     let path = path_of(&denial.path);
     let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
     let began = run.began;
@@ -118,7 +118,7 @@ fn is_made_up(denial: &Denial, run: Past<'_>) -> bool {
 }
 
 /// Whether creating it was denied under a generated name: a program that cannot create its file still deletes it.
-fn was_made_up_to_make(path: &Path, run: Past<'_>) -> bool {
+fn was_made_up_to_make(path: &Path, run: RunHistory<'_>) -> bool {
     let makes =
         |one: &Denial| path_of(&one.path) == path && one.missing.contains(Capabilities::CREATE);
     run.refused.iter().any(|(one, _)| makes(one) && is_made_up(one, run))
@@ -150,7 +150,7 @@ fn passes(denial: &Denial) -> bool {
 }
 
 /// The request of a program that generates the name of `entry`. It also changes and deletes the entry.
-fn made<'d>(entry: Request<'d>, denial: &Denial, run: Past<'_>) -> Asked<'d> {
+fn made<'d>(entry: Request<'d>, denial: &Denial, run: RunHistory<'_>) -> Asked<'d> {
     let makes = denial.missing.contains(Capabilities::CREATE);
     let need = denial.missing.union(follows(denial)).with_if(makes, Capabilities::WRITE);
     let path = path_of(entry.path);

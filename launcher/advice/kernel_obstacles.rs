@@ -48,14 +48,14 @@ impl Obstacle<'_> {
 
 /// The run that a denial belongs to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Past<'a> {
+pub(crate) struct RunHistory<'a> {
     /// The start of the run, if there was one.
     pub(crate) began: Option<SystemTime>,
     /// All its denials.
     pub(crate) refused: &'a [(Denial, u64)],
 }
 
-impl Past<'_> {
+impl RunHistory<'_> {
     /// The obstacle to deleting the one entry that `denial` is about.
     pub(crate) fn removal<'d>(&self, denial: &'d Denial) -> Option<Obstacle<'d>> {
         if !denial.reason.is_policy() || denial.missing != Capabilities::DELETE {

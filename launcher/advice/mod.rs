@@ -57,8 +57,8 @@ use crate::advice::request::{Asked, Extent, Step};
 use crate::compile::grants::Ceilings;
 use crate::compile::prepared::Prepared;
 use crate::host::context::Context;
-use crate::host::invocation::Here;
-use crate::network::access::Without;
+use crate::host::invocation::CommandHint;
+use crate::network::access::DisabledBy;
 use crate::plan::unsupervised::Unsupervised;
 use crate::record::denial::{Denial, Reason};
 use crate::record::denials::Denials;
@@ -71,7 +71,7 @@ const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets the
 
 impl First {
     /// For a person in the directory `here`.
-    pub(crate) fn words(&self, here: &Here) -> String {
+    pub(crate) fn words(&self, here: &CommandHint) -> String {
         match self {
             Self::TakeOut(words) => words.clone(),
             Self::Approve(rules) => format!("first: {}", here.approvals(rules)),
@@ -145,11 +145,11 @@ impl<'a> Advisor<'a> {
 
     /// The request, if grants may allow it; else the suggestion.
     fn grantable<'d>(&self, denial: &'d Denial) -> Result<Asked<'d>, Box<Advice>> {
-        if self.without_network == Some(Without::Tool) {
-            return Err(Box::new(Advice::Never(Without::Tool.way_out().to_owned())));
+        if self.without_network == Some(DisabledBy::Tool) {
+            return Err(Box::new(Advice::Never(DisabledBy::Tool.way_out().to_owned())));
         }
         if denial.reason == Reason::Socket {
-            let advice = self.without_network.map_or(UNJUDGED, Without::way_out);
+            let advice = self.without_network.map_or(UNJUDGED, DisabledBy::way_out);
             return Err(Box::new(Advice::Never(advice.to_owned())));
         }
         if denial.reason.is_network() {

@@ -51,7 +51,7 @@ impl Advisor<'_> {
     /// empty one, if no look at that was denied.
     fn inside(&self, from: &Path, to: &Path) -> Option<PathBuf> {
         let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|it| it.is_dir());
-        let sight = Asked::Sight(Request::canonical(to.as_os_str().as_bytes()));
+        let sight = Asked::ScreenVisibility(Request::canonical(to.as_os_str().as_bytes()));
         let is_empty = || to.read_dir().is_ok_and(|mut entries| entries.next().is_none());
         let hidden = self.denials.map_or(&[][..], |denials| denials.hidden());
         let is_looked_for = || hidden.iter().any(|(one, _)| path_of(&one.path) == to);

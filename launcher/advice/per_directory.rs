@@ -55,7 +55,10 @@ impl Advisor<'_> {
             }
             if matches!(
                 asked,
-                Asked::Beneath(..) | Asked::Sight(_) | Asked::Rename { .. } | Asked::Link { .. }
+                Asked::Beneath(..)
+                    | Asked::ScreenVisibility(_)
+                    | Asked::Rename { .. }
+                    | Asked::Link { .. }
             ) {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use crate::plan::unsupervised::Unsupervised;
 use crate::prompt::terminal::{Terminal, controlling};
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 
 /// The person that a run could prompt, or the reason why there was none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) enum Person {
 impl Person {
     /// The person that a supervisor could prompt now, or the reason why there is none.
     pub(crate) fn present(
-        turns: &Turns,
+        turns: &PromptQueue,
         non_interactive: bool,
         unsupervised: Option<Unsupervised>,
     ) -> Self {

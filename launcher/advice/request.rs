@@ -33,7 +33,7 @@ pub(crate) enum Asked<'d> {
     /// To delete an entry.
     Removal(Request<'d>),
     /// To see whether something is there.
-    Sight(Request<'d>),
+    ScreenVisibility(Request<'d>),
     /// For a walk through the directory and everything below it.
     Beneath(Request<'d>, Capabilities),
     /// To move an entry.
@@ -49,7 +49,7 @@ impl<'d> Asked<'d> {
             Self::Access(path, _)
             | Self::Directory(path, _)
             | Self::Removal(path)
-            | Self::Sight(path)
+            | Self::ScreenVisibility(path)
             | Self::Beneath(path, _) => (path, None, None),
             Self::Rename { from: first, to: second, .. }
             | Self::Link { old: first, new: second } => (first, Some(second), None),
@@ -92,7 +92,7 @@ impl<'d> Asked<'d> {
                 !is_file(from) || destination == Destination::Exchange && !is_file(to)
             }
             Self::Made { target, .. } => target.is_some_and(|target| !is_file(target)),
-            Self::Directory(..) | Self::Sight(_) | Self::Link { .. } => false,
+            Self::Directory(..) | Self::ScreenVisibility(_) | Self::Link { .. } => false,
             Self::Beneath(..) => true,
         }
     }
@@ -105,7 +105,7 @@ impl<'d> Asked<'d> {
             | Self::Made { need, .. }
             | Self::Beneath(_, need) => need,
             Self::Removal(_) => Capabilities::DELETE,
-            Self::Sight(_) => Capabilities::READ,
+            Self::ScreenVisibility(_) => Capabilities::READ,
             Self::Rename { .. } | Self::Link { .. } => Capabilities::NONE,
         }
     }
@@ -124,7 +124,7 @@ impl<'d> Asked<'d> {
                 }
             }
             Self::Removal(path) => decide::remove(image, path),
-            Self::Sight(path) => decide::metadata(image, path),
+            Self::ScreenVisibility(path) => decide::metadata(image, path),
             Self::Beneath(path, need) => decide::beneath(image, path, *need),
             Self::Rename { from, to, destination } => decide::rename(image, from, to, *destination),
             Self::Link { old, new } => decide::link(image, old, new),
@@ -137,7 +137,7 @@ impl<'d> Asked<'d> {
             Self::Access(path, _)
             | Self::Directory(path, _)
             | Self::Removal(path)
-            | Self::Sight(path)
+            | Self::ScreenVisibility(path)
             | Self::Beneath(path, _) => path,
             Self::Made { target: Some(target), .. } if denial.second => target,
             Self::Made { entry, .. } => entry,

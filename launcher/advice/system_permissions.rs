@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::file_ownership;
 use crate::advice::advisor::Advisor;
-use crate::advice::kernel_obstacles::{Obstacle, Past};
+use crate::advice::kernel_obstacles::{Obstacle, RunHistory};
 use crate::advice::request::Asked;
 use crate::record::denial::Denial;
 use crate::record::denials::Denials;
@@ -60,8 +60,8 @@ impl<'a> Advisor<'a> {
         matches!(found, Some(Obstacle::NotEmpty(_) | Obstacle::Directory(_)))
     }
 
-    pub(super) fn past(&self) -> Past<'a> {
-        Past { began: self.began, refused: self.denials.map_or(&[], Denials::open) }
+    pub(super) fn past(&self) -> RunHistory<'a> {
+        RunHistory { began: self.began, refused: self.denials.map_or(&[], Denials::open) }
     }
 
     /// Why a grant would not help: the kernel denies `asked` because of an entry there. Looks at the disk.
@@ -84,7 +84,7 @@ impl<'a> Advisor<'a> {
         else {
             return true;
         };
-        let sight = Asked::Sight(Request::canonical(path.as_os_str().as_bytes()));
+        let sight = Asked::ScreenVisibility(Request::canonical(path.as_os_str().as_bytes()));
         match denial.call.as_slice() {
             // Other programs try rmdir(2) first, and empty the directory when that fails.
             b"rmdir" => path_of(&denial.program).file_name() == Some(OsStr::new("rmdir")),

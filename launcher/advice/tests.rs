@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use jp_confine_policy::build::Origin;
 use jp_confine_policy::decide::Request;
 use jp_confine_policy::net::Net;
-use jp_confine_policy::telling::EXCHANGE;
+use jp_confine_policy::report_protocol::EXCHANGE;
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
@@ -48,7 +48,7 @@ fn pair(call: &str, from: &str, to: &str, missing: Capabilities, second: bool) -
 }
 
 fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -> Advisor<'a> {
-    static HERE: Here = Here::INSIDE;
+    static HERE: CommandHint = CommandHint::INSIDE;
     static FREE: LazyLock<Net> = LazyLock::new(Net::default);
     static LISTS: LazyLock<OwnLists> = LazyLock::new(OwnLists::of_nobody);
     Advisor {
@@ -88,7 +88,7 @@ fn in_line(advice: Advice) -> String {
         Advice::Withheld { first, options, written, question } => {
             let then = Advice::Grant { first: None, options, written, question: None };
             let question = question.map(|words| format!("; {words}")).unwrap_or_default();
-            format!("{}; then {}{question}", first.words(&Here::INSIDE), in_line(then))
+            format!("{}; then {}{question}", first.words(&CommandHint::INSIDE), in_line(then))
         }
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
@@ -244,11 +244,12 @@ fn what_a_profile_denies_in_the_home_is_opened_by_its_name() {
 #[test]
 fn a_hosted_tool_is_advised_to_ask() {
     let (grants, tiers) = ([grant("/w", R)], Tiers::default());
-    let advisor = Advisor { without_network: Some(Without::Tool), ..advisor(&grants, &[], &tiers) };
+    let advisor =
+        Advisor { without_network: Some(DisabledBy::Tool), ..advisor(&grants, &[], &tiers) };
     let socket = Denial { reason: Reason::Socket, ..denial("socket", "", R) };
     for denial in [denial("open", "/w/a", C), denial("open", "/srv/a", R), socket] {
         let advice = advisor.advise(&denial);
-        assert_eq!(advice, Advice::Never(Without::Tool.way_out().to_owned()));
+        assert_eq!(advice, Advice::Never(DisabledBy::Tool.way_out().to_owned()));
     }
     let many = ["/srv/x/a", "/srv/x/b", "/srv/x/c"].map(|path| denial("open", path, R));
     assert_eq!(advisor.gather(&many.iter().collect::<Vec<_>>()), []);

@@ -311,7 +311,7 @@ impl<'a> Trial<'a> {
             self.advisor.is_beyond_advice(place)
         };
         // A pattern suffices to list it.
-        let is_listed = matches!(asked, Asked::Access(..) | Asked::Sight(_))
+        let is_listed = matches!(asked, Asked::Access(..) | Asked::ScreenVisibility(_))
             && asked.need() == Capabilities::READ
             && place.is_dir();
         let is_too_much = is_too_much || is_listed && self.advisor.holds_sensitive(place);

@@ -10,7 +10,7 @@ use jp_confine_policy::model::FsRule;
 use jp_confine_policy::pattern::{Pattern, Places};
 
 use crate::cli::Options;
-use crate::config::outside_pattern::{Wide, list_of};
+use crate::config::outside_pattern::{OutsidePattern, list_of};
 use crate::error::Failure;
 use crate::external::approvals::question::About;
 use crate::external::approvals::store::{Binding, Kind, Store};
@@ -141,7 +141,8 @@ fn pattern(
     let places = Places::of(&context.homes, root);
     let pattern = Pattern::new(text, places, false)
         .map_err(|error| Failure::own(format!("{}: {error}", quote::path(text))))?;
-    let wide = Wide { tier, text: text.to_owned(), stem: pattern.stem(), tools: Vec::new() };
+    let wide =
+        OutsidePattern { tier, text: text.to_owned(), stem: pattern.stem(), tools: Vec::new() };
     let stem = Utf8PathBuf::from_path_buf(wide.stem.clone())
         .map_err(|stem| Failure::own(format!("{} is not UTF-8", quote::place(&stem))))?;
     Ok(Some((wide.name(), stem)))

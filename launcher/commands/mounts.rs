@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cli::Options;
 use crate::config::layers::Layers;
-use crate::config::outside_pattern::Wide;
+use crate::config::outside_pattern::OutsidePattern;
 use crate::config::scope::{self, Scope};
 use crate::error::Failure;
 use crate::external::approvals::store::{Binding, Kind, Store};
@@ -102,7 +102,7 @@ pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result
 }
 
 /// Mounts, patterns, and then approvals that belong to neither.
-fn lines(root: &Root, scopes: &[Scope], wide: &[Wide], store: &Store) -> Vec<Line> {
+fn lines(root: &Root, scopes: &[Scope], wide: &[OutsidePattern], store: &Store) -> Vec<Line> {
     let mut lookups = Lookups::default();
     let names = names(scopes, store).into_iter();
     let mut lines: Vec<Line> =
@@ -147,7 +147,7 @@ fn line(
 }
 
 /// A pattern of a workspace file that leads outside.
-fn pattern(wide: &Wide, store: &Store) -> Line {
+fn pattern(wide: &OutsidePattern, store: &Store) -> Line {
     let name = wide.name();
     let approved = store.get(Kind::Pattern, name.as_str());
     Line {

@@ -25,7 +25,7 @@ use crate::commands::query::common::{lines, plan, prepared, status, word};
 use crate::compile::{self, Stage};
 use crate::error::Failure;
 use crate::host::context::Context;
-use crate::launch::run_resources::Premises;
+use crate::launch::run_resources::RunResources;
 use crate::launch::start::Start;
 use crate::output;
 use crate::plan::Plan;
@@ -60,7 +60,7 @@ pub(crate) fn dry_run(
 /// The plan of a run of `name`, with all the resources that it would have. They exist only for this call.
 fn rehearse(context: &Context, options: &Options, name: &OsStr) -> Result<Plan, Failure> {
     let workspace = compile::find_workspace(context, options)?;
-    let premises = Premises::make(context, options)?;
+    let premises = RunResources::make(context, options)?;
     let stage = Stage::Rehearsal(premises.parts());
     let mut prepared = compile::prepare(context, &workspace, options, Some(name), stage)?;
     let start = Start { context, options, name, arguments: &[], premises: &premises, lesson: None };

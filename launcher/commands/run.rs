@@ -14,7 +14,7 @@ use crate::compile::{self, Run, Stage, image};
 use crate::error::Failure;
 use crate::host::context::Context;
 use crate::launch::outcome::Ran;
-use crate::launch::run_resources::Premises;
+use crate::launch::run_resources::RunResources;
 use crate::launch::start::Start;
 use crate::launch::terminal_modes::Modes;
 use crate::learn::lesson::Lesson;
@@ -22,11 +22,11 @@ use crate::network::names;
 use crate::output;
 use crate::output::event_log::Log;
 use crate::plan::Plan;
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 use crate::record::denial::{Denial, Record};
 use crate::record::denials::Denials;
 use crate::record::effort::Effort;
-use crate::record::lost_records::Gap;
+use crate::record::lost_records::LostRecords;
 use crate::report::exposed_files::Exposed;
 use crate::report::why::Ended;
 use crate::sys::exit_status::End;
@@ -47,7 +47,7 @@ pub(crate) fn run(
     let workspace = compile::find_workspace(context, options)?;
     let open_log = |path| Log::open(&context.cwd, path);
     let log = options.events.as_deref().map(open_log).transpose()?;
-    let premises = Premises::make(context, options)?;
+    let premises = RunResources::make(context, options)?;
     let parts = Run { log: log.as_ref(), learning: lesson.is_some(), ..premises.parts() };
     let mut prepared =
         compile::prepare(context, &workspace, options, Some(name), Stage::Run(parts))?;
@@ -71,7 +71,7 @@ pub(crate) fn run(
         Person::Absent
     } else {
         let supervises = image::parse_image(&prepared.image)?.behind().supervisor;
-        let turns = Turns::of_run(context, options);
+        let turns = PromptQueue::of_run(context, options);
         Person::present(&turns, options.non_interactive, (!supervises).then_some(unsupervised))
     };
     let advisor =
@@ -124,7 +124,7 @@ pub(crate) fn run(
         running.wait(None)
     };
     if let Some(modes) = modes.filter(|_| !matches!(end, Ok(End::Exited(_)))) {
-        modes.restore(&Turns::of_run(context, options));
+        modes.restore(&PromptQueue::of_run(context, options));
     }
     if let Some(lesson) = lesson {
         lesson.end()?;
@@ -133,7 +133,7 @@ pub(crate) fn run(
     let end = end.map_err(|error| Failure::own(format!("waiting failed: {error}")));
     let status = end.as_ref().map_or_else(Failure::status, |end| end.status());
     let lost = record.drain(&mut take).is_err();
-    denials.gap = if lost { Some(Gap::Damaged) } else { record.gap(running.unrecorded()) };
+    denials.gap = if lost { Some(LostRecords::Damaged) } else { record.gap(running.unrecorded()) };
     if let (Some(log), Some(gap)) = (&log, denials.gap) {
         log.warning(&gap.to_string());
     }
@@ -154,7 +154,7 @@ pub(crate) fn run(
 
 /// Whether to look for sensitive files, for a warning. Not for a tool that gets this standard error. Not inside a run:
 /// a lookup might be denied, and that run looks itself.
-fn tells_exposed(options: &Options, premises: &Premises) -> bool {
+fn tells_exposed(options: &Options, premises: &RunResources) -> bool {
     !options.quiet && !options.service && premises.outer.is_none()
 }
 

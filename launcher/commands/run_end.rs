@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use crate::cli::Options;
 use crate::host::context::Context;
 use crate::host::workspace::Workspace;
-use crate::launch::run_resources::Premises;
+use crate::launch::run_resources::RunResources;
 use crate::output;
 use crate::report::summary::{self, Circumstances};
 use crate::report::why::Ended;
@@ -16,7 +16,7 @@ pub(crate) struct Aftermath<'a> {
     pub(crate) context: &'a Context,
     pub(crate) options: &'a Options,
     pub(crate) workspace: &'a Workspace,
-    pub(crate) premises: &'a Premises,
+    pub(crate) premises: &'a RunResources,
 }
 
 impl Aftermath<'_> {

@@ -13,7 +13,7 @@ use crate::external::approvals::store::Store;
 use crate::external::mounts::unused::{Idle, idle};
 use crate::external::mounts::{Asked, Links, Mounts};
 use crate::prompt::terminal::Terminal;
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 use crate::sys::signals::{ENDING, Held, Signals};
 
 /// The compiled rules of a run.
@@ -139,7 +139,7 @@ fn ask(
     if questions.is_empty() && !mounts.has_open(scopes) {
         return Ok(None);
     }
-    let Some(mut terminal) = Terminal::wait_for(&Turns::of(context), options.non_interactive)
+    let Some(mut terminal) = Terminal::wait_for(&PromptQueue::of(context), options.non_interactive)
     else {
         warnings.extend(mounts.keep_to_this_run(scopes, store, &workspace.here));
         return Ok(None);

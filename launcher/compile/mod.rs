@@ -48,11 +48,11 @@ use crate::external::control_paths;
 use crate::external::mounts::Asked;
 use crate::host::context::Context;
 use crate::host::data_dirs;
-use crate::host::invocation::Here;
+use crate::host::invocation::CommandHint;
 use crate::host::machine::Machine;
 use crate::host::workspace::{self, Workspace};
 use crate::network;
-use crate::plan::{Order, Plan};
+use crate::plan::{Plan, PlanInput};
 use crate::sys::landlock_bounds::Rule;
 use crate::sys::mount_table::{MountTable, Mounts};
 use crate::text::quote;
@@ -195,7 +195,7 @@ fn make_folders(
 }
 
 /// A warning, with the command that approves the rule if it is meant.
-fn told(warning: &Warning, here: &Here) -> String {
+fn told(warning: &Warning, here: &CommandHint) -> String {
     match warning.approvable() {
         Some(rule) => {
             let told = quote::path(&warning.to_string());
@@ -224,8 +224,12 @@ fn of_grants(grants: &[Grant], tiers: &Tiers, root: &Path) -> Vec<Warning> {
 }
 
 /// The network access that rules and options give.
-fn network(options: &Options, resources: &Resources, is_learning: bool) -> network::access::Order {
-    let network = network::access::Order::of(options, &resources.net);
+fn network(
+    options: &Options,
+    resources: &Resources,
+    is_learning: bool,
+) -> network::access::NetworkAccess {
+    let network = network::access::NetworkAccess::of(options, &resources.net);
     if is_learning { network.watched(options) } else { network }
 }
 
@@ -322,7 +326,7 @@ impl Prepared {
         own: &[Rule],
     ) -> Result<Plan, Failure> {
         let image = parse_image(&self.image)?;
-        let mut plan = Plan::of(&Order {
+        let mut plan = Plan::of(&PlanInput {
             grants: &self.grants,
             image: &image,
             tiers: &self.tiers,

@@ -18,14 +18,14 @@ use crate::config::edit::user_lists::OwnLists;
 use crate::config::environment::Environment;
 use crate::error::source::Source;
 use crate::external::mounts::unused::Idle;
-use crate::host::invocation::Here;
+use crate::host::invocation::CommandHint;
 
 /// A compiled policy.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) root: Root,
     /// The working directory of the person who typed the command, to phrase suggestions.
-    pub(crate) here: Here,
+    pub(crate) here: CommandHint,
     /// In the order in which rules are numbered.
     pub(crate) grants: Vec<Grant>,
     /// The grants of rules with unapproved targets.
@@ -50,7 +50,7 @@ pub(crate) struct Prepared {
     /// The policy for hosts, variables and programs, and the text it was written as.
     pub(crate) resources: Resources,
     /// The network access of a run.
-    pub(crate) network: network::access::Order,
+    pub(crate) network: network::access::NetworkAccess,
     pub(crate) written: Written,
     /// The program's environment.
     pub(crate) environment: Environment,

@@ -7,13 +7,13 @@ use jp_confine_policy::tiers::Tiers;
 use crate::compile::external_rules::Purpose;
 use crate::compile::profiles::Resolved;
 use crate::config::layers::Layers;
-use crate::config::outside_pattern::Wide;
+use crate::config::outside_pattern::OutsidePattern;
 use crate::error::Failure;
 use crate::external::approvals::question::About;
 use crate::external::approvals::store::Store;
 use crate::external::mounts::Asked;
 use crate::prompt::terminal::Terminal;
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 
 /// The tier layer.
 #[derive(Debug)]
@@ -60,12 +60,14 @@ impl TierLayer {
         let mut means = None;
         let open = || {
             let terminal = match purpose {
-                Purpose::Run => Terminal::wait_for(&Turns::of(context), options.non_interactive),
+                Purpose::Run => {
+                    Terminal::wait_for(&PromptQueue::of(context), options.non_interactive)
+                }
                 Purpose::Question => None,
             };
             (Store::open(context, workspace), terminal)
         };
-        let approved = |wide: &Wide| {
+        let approved = |wide: &OutsidePattern| {
             let (store, terminal) = means.get_or_insert_with(open);
             let approval = wide.approval(store, terminal.as_mut(), &about);
             if approval != Approval::Approved {

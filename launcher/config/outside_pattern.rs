@@ -11,7 +11,7 @@ use jp_confine_policy::tier::Tier;
 
 /// A pattern of a workspace file that matches outside the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wide {
+pub(crate) struct OutsidePattern {
     pub(crate) tier: Tier,
     /// As written.
     pub(crate) text: String,
@@ -21,7 +21,7 @@ pub(crate) struct Wide {
     pub(crate) tools: Vec<String>,
 }
 
-/// Splits a name of the form `FIELD PATTERN` into its list and its pattern, the inverse of [`Wide::name`].
+/// Splits a name of the form `FIELD PATTERN` into its list and its pattern, the inverse of [`OutsidePattern::name`].
 pub(crate) fn list_of(name: &str) -> Option<(Tier, &str)> {
     let (field, text) = name.split_once(' ')?;
     let tier = [Tier::Read, Tier::Write].into_iter().find(|tier| tier.field() == field)?;
@@ -33,7 +33,7 @@ pub(crate) fn is_name(name: &str) -> bool {
     list_of(name).is_some_and(|(_, text)| Pattern::check(text).is_ok())
 }
 
-impl Wide {
+impl OutsidePattern {
     /// The name of its approval.
     pub(crate) fn name(&self) -> Utf8PathBuf {
         format!("{} {}", self.tier.field(), self.text).into()

@@ -14,10 +14,10 @@ use jp_confine_policy::warning;
 
 use super::decode::{File, Tool, Trust};
 use super::layers::Layers;
-use crate::config::outside_pattern::Wide;
+use crate::config::outside_pattern::OutsidePattern;
 use crate::error::Failure;
 use crate::host::context::Context;
-use crate::host::invocation::Here;
+use crate::host::invocation::CommandHint;
 use crate::text::quote;
 
 /// Most patterns that a file's warnings name.
@@ -103,8 +103,8 @@ impl Layers {
         tool: Option<&str>,
         places: Places<'_>,
         warns: bool,
-        here: &Here,
-        mut approved: impl FnMut(&Wide) -> Approval,
+        here: &CommandHint,
+        mut approved: impl FnMut(&OutsidePattern) -> Approval,
     ) -> Result<(Tiers, Vec<String>), Failure> {
         let own = || self.files().iter().filter(|file| file.trust == Trust::User);
         let overlays = own().map(|file| file.tiers.as_ref());
@@ -123,7 +123,7 @@ impl Layers {
                 let left_out = tiers.restrict(policy, places, |tier, text, stem| {
                     let (text, stem) = (text.to_owned(), stem.to_owned());
                     let tools = self.holders(tier, &text);
-                    let wide = Wide { tier, text, stem, tools };
+                    let wide = OutsidePattern { tier, text, stem, tools };
                     let approval = approved(&wide);
                     let is_approved = approval == Approval::Approved;
                     if let Approval::Retargeted { previous } = approval {
@@ -173,7 +173,11 @@ impl Layers {
     ///
     /// # Errors
     /// Those of [`Self::tiers`].
-    pub(crate) fn wide(&self, places: Places<'_>, here: &Here) -> Result<Vec<Wide>, Failure> {
+    pub(crate) fn wide(
+        &self,
+        places: Places<'_>,
+        here: &CommandHint,
+    ) -> Result<Vec<OutsidePattern>, Failure> {
         let tools = self.files().iter().flat_map(|file| &file.tools);
         let mut found = Vec::new();
         for tool in iter::once(None).chain(tools.map(|tool| Some(tool.name.as_str()))) {
@@ -230,12 +234,12 @@ fn unapproved(
     tier: Tier,
     text: &str,
     file: &str,
-    known: Option<&(Wide, PathBuf)>,
-    here: &Here,
+    known: Option<&(OutsidePattern, PathBuf)>,
+    here: &CommandHint,
 ) -> String {
     let field = tier.field();
     let why = match known {
-        Some((Wide { stem, .. }, previous)) => {
+        Some((OutsidePattern { stem, .. }, previous)) => {
             let [now, then] = [stem, previous].map(|path| quote::place(path));
             format!("it leads to {now} now, and {then} was approved")
         }

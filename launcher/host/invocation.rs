@@ -7,14 +7,14 @@ use crate::text::quote;
 
 /// The directory in which a person typed a command, relative to the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Here {
+pub(crate) struct CommandHint {
     /// The value of `-C`, if it was typed.
     named: Option<PathBuf>,
     /// The way from the working directory to the workspace. It is empty, or ends in a slash.
     way: Option<String>,
 }
 
-impl Here {
+impl CommandHint {
     /// In the workspace itself.
     #[cfg(test)]
     pub(crate) const INSIDE: Self = Self { named: None, way: Some(String::new()) };
@@ -72,14 +72,14 @@ mod tests {
             ("/", "/w/x", "w/x/fork"),
             ("/w/a", "/w/b", "../b/fork"),
         ] {
-            let here = Here::of(Path::new(cwd), Path::new(root), None);
+            let here = CommandHint::of(Path::new(cwd), Path::new(root), None);
             assert_eq!(here.name("fork").as_deref(), Some(name), "{cwd} {root}");
         }
     }
 
     #[test]
     fn commands_name_the_workspace_as_it_was_typed() {
-        let from = |named| Here::of(Path::new("/"), Path::new("/w"), named);
+        let from = |named| CommandHint::of(Path::new("/"), Path::new("/w"), named);
         assert_eq!(from(None).approval("a b"), "jp-confine approvals approve 'a b'");
         for (named, word) in [("w", "w"), ("a b", "'a b'"), ("-w", "./-w")] {
             let here = from(Some(Path::new(named)));

@@ -8,7 +8,7 @@ use jp_confine_policy::control;
 use crate::error::Failure;
 use crate::host::context::Context;
 use crate::host::data_dirs;
-use crate::host::invocation::Here;
+use crate::host::invocation::CommandHint;
 use crate::host::workspace_markers::Marks;
 use crate::text::quote;
 
@@ -23,7 +23,7 @@ pub(crate) struct Workspace {
     /// The path that it was reached by, if that leads through a symlink.
     pub(crate) spelled: Option<PathBuf>,
     /// The directory in which the command was typed.
-    pub(crate) here: Here,
+    pub(crate) here: CommandHint,
     /// Its mark, if the next run would have a larger workspace without it.
     pub(crate) mark: Option<PathBuf>,
 }
@@ -32,7 +32,7 @@ impl Workspace {
     /// The workspace at `root`, for a command that was typed there.
     #[cfg(test)]
     pub(crate) fn bare(root: &Path) -> Self {
-        Self { root: root.to_owned(), spelled: None, here: Here::INSIDE, mark: None }
+        Self { root: root.to_owned(), spelled: None, here: CommandHint::INSIDE, mark: None }
     }
 
     /// The directory for this user's data about this workspace, out of reach of every run. It may not exist yet. `None`
@@ -116,7 +116,7 @@ fn around(context: &Context, marks: Marks<'_>) -> Result<Workspace, Failure> {
             "go to a project directory, or name this one with -C",
         ));
     }
-    let here = Here::of(&context.cwd, root, None);
+    let here = CommandHint::of(&context.cwd, root, None);
     let spelled = spelling_of(context, root);
     Ok(Workspace { root: root.to_owned(), spelled, here, mark: None })
 }
@@ -166,7 +166,7 @@ fn at(context: &Context, named: &Path) -> std::io::Result<Workspace> {
         return Err(std::io::Error::from(std::io::ErrorKind::NotADirectory));
     }
     let spelled = lexical(&spelled);
-    let here = Here::of(&context.cwd, &root, Some(named));
+    let here = CommandHint::of(&context.cwd, &root, Some(named));
     let spelled = (spelled != root).then_some(spelled);
     Ok(Workspace { root, spelled, here, mark: None })
 }

@@ -20,7 +20,7 @@ use crate::launch::start::Obstacle;
 use crate::launch::supervise::{Report, Supervision, WITHDRAW};
 use crate::output;
 use crate::prompt::during_run::Before;
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 use crate::sys::child::Kernel;
 use crate::sys::exit_status::End;
 use crate::sys::proc::descendants::{self, Descendant};
@@ -76,7 +76,7 @@ struct Supervised {
     /// The terminal state before any prompt of the supervisor.
     terminal: Option<Before>,
     /// The turns of prompts at that terminal.
-    turns: Turns,
+    turns: PromptQueue,
     reports: File,
     unread: String,
     /// How the program ended, and since when the front has waited for leftover processes.

@@ -18,7 +18,7 @@ use crate::text::quote;
 
 /// The resources of one run. Its files are deleted on drop.
 #[derive(Debug)]
-pub(crate) struct Premises {
+pub(crate) struct RunResources {
     pub(crate) scratch: Scratch,
     /// The preload library: that of the outermost run, which all programs inside load.
     pub(crate) shim: PathBuf,
@@ -29,7 +29,7 @@ pub(crate) struct Premises {
     pub(crate) temp: PathBuf,
 }
 
-impl Premises {
+impl RunResources {
     /// Creates them.
     ///
     /// # Errors

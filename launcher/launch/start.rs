@@ -20,7 +20,7 @@ use crate::launch::executable_check::{self, Judge};
 use crate::launch::front::{Ready, Running};
 use crate::launch::outer_run::{self, Outer};
 use crate::launch::preload_library;
-use crate::launch::run_resources::Premises;
+use crate::launch::run_resources::RunResources;
 use crate::launch::spawn::Confined;
 use crate::launch::supervise::Supervision;
 use crate::network::access::Judged;
@@ -29,7 +29,7 @@ use crate::plan::filter::{self, Sockets, Traps};
 use crate::plan::unsupervised::Unsupervised;
 use crate::prompt::during_run::About;
 use crate::prompt::terminal::Terminal;
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 use crate::record::usage::Recorder;
 use crate::sys::child::Kernel;
 use crate::sys::landlock_bounds::{Bounds, Rule};
@@ -43,7 +43,7 @@ pub(crate) struct Start<'a> {
     /// The program's name as typed, and its arguments.
     pub(crate) name: &'a OsStr,
     pub(crate) arguments: &'a [OsString],
-    pub(crate) premises: &'a Premises,
+    pub(crate) premises: &'a RunResources,
     /// The file that records what the run uses, when learning.
     pub(crate) lesson: Option<&'a File>,
 }
@@ -163,7 +163,7 @@ impl Start<'_> {
         made: &mut Option<Made>,
     ) -> Result<Running, Obstacle> {
         let image = image::parse_image(&prepared.image)?;
-        let turns = Turns::of_run(self.context, self.options);
+        let turns = PromptQueue::of_run(self.context, self.options);
         let judge = Judge {
             image: &image,
             arguments: self.arguments,

@@ -13,7 +13,7 @@ use rustix::stdio::{stdin, stdout};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
 use crate::prompt::terminal::controlling;
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 use crate::sys::signals::Signals;
 
 /// The modes that the terminal had when a job began.
@@ -32,7 +32,7 @@ impl Modes {
     }
 
     /// Restores these modes, unless another job or a prompt has the terminal by now.
-    pub(crate) fn restore(&self, turns: &Turns) {
+    pub(crate) fn restore(&self, turns: &PromptQueue) {
         let Ok(terminal) = controlling() else { return };
         if leads_foreground(&terminal) && !turns.is_taken() {
             // If another job takes the terminal just now, this process must not stop.

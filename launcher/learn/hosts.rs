@@ -9,7 +9,7 @@ use super::usage_counts;
 use crate::cli::host;
 use crate::config::edit::rule_text::Rule;
 use crate::learn::text::short;
-use crate::network::access::Order;
+use crate::network::access::NetworkAccess;
 use crate::record::usage::{How, Uses};
 use crate::text::quote;
 
@@ -36,7 +36,7 @@ pub(crate) struct Visits {
 
 impl Hosts {
     /// Collects them from the uses of a run with this network `order`.
-    pub(crate) fn of(order: &Order, uses: &Uses) -> Self {
+    pub(crate) fn of(order: &NetworkAccess, uses: &Uses) -> Self {
         if order.has_proxy() {
             return Self::Unseen;
         }

@@ -16,18 +16,18 @@ use crate::plan::filter::Sockets;
 
 /// The network access of a run.
 #[derive(Clone, Debug)]
-pub(crate) enum Order {
+pub(crate) enum NetworkAccess {
     /// Everything, because nothing is declared.
     Free,
     /// Local sockets only.
-    Nothing(Without),
+    Nothing(DisabledBy),
     /// As rules allow.
     Judged(Judged),
 }
 
 /// Why a run has no network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Without {
+pub(crate) enum DisabledBy {
     /// `--no-net`.
     NoNet,
     /// `--isolated`.
@@ -38,7 +38,7 @@ pub(crate) enum Without {
     Tool,
 }
 
-impl Without {
+impl DisabledBy {
     const fn of(options: &Options) -> Self {
         match options {
             Options { hosted: true, .. } => Self::Tool,
@@ -91,12 +91,12 @@ pub(crate) fn rules(options: &Options, of_files: Vec<NetRule>) -> Vec<NetRule> {
     of_files.into_iter().chain(options.hosts.net.iter().cloned()).collect()
 }
 
-impl Order {
+impl NetworkAccess {
     /// The access that `rules`, all that count for the run, and the options give. Served tools have no network of their
     /// own. Their rules are for the services.
     pub(crate) fn of(options: &Options, rules: &Net) -> Self {
         if options.service || options.has_no_network() && options.hosts.net.is_empty() {
-            return Self::Nothing(Without::of(options));
+            return Self::Nothing(DisabledBy::of(options));
         }
         if !rules.is_declared() {
             return Self::Free;
@@ -162,7 +162,7 @@ impl Order {
     }
 
     /// Why there is no network, if there is none.
-    pub(crate) const fn without(&self) -> Option<Without> {
+    pub(crate) const fn without(&self) -> Option<DisabledBy> {
         match self {
             Self::Nothing(without) => Some(*without),
             Self::Free | Self::Judged(_) => None,
@@ -236,10 +236,10 @@ mod tests {
     }
 
     /// The access and the rules that count. With `has_file` a file has the rule `file.test`.
-    fn ordered(options: &Options, has_file: bool) -> (Order, Vec<String>) {
+    fn ordered(options: &Options, has_file: bool) -> (NetworkAccess, Vec<String>) {
         let of_files = if has_file { vec![rule("file.test")] } else { Vec::new() };
         let rules = rules(options, of_files);
-        let order = Order::of(options, &Net::new(&rules).expect("rules"));
+        let order = NetworkAccess::of(options, &Net::new(&rules).expect("rules"));
         (order, rules.into_iter().map(|rule| rule.host).collect())
     }
 
@@ -267,7 +267,7 @@ mod tests {
         let (order, rules) = ordered(&options(true, true, &["a.test"]), true);
         assert_eq!((order.sockets(), rules.len()), (Sockets::Local, 2));
         let tool = Options { hosted: true, ..options(true, false, &[]) };
-        assert_eq!(ordered(&tool, true).0.without(), Some(Without::Tool));
+        assert_eq!(ordered(&tool, true).0.without(), Some(DisabledBy::Tool));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::held_rights::{self, Standing};
 use super::holder::{Holder, Kernel};
 use super::landlock_rules::{Cover, Excess, Obstacle, PROCESSES};
 use super::opened::Opening;
-use super::{Order, Plan};
+use super::{Plan, PlanInput};
 use crate::cli::Enforce;
 use crate::host::machine::{Feature, LOST_BY_HOLDING, Machine};
 use crate::plan::filter::Traps;
@@ -42,7 +42,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// The draft for the grants of `order`.
-    pub(super) fn of(order: &Order<'_>) -> Self {
+    pub(super) fn of(order: &PlanInput<'_>) -> Self {
         let Some(version) = landlock_bounds::version(order.machine.landlock) else {
             return Self { inexact: Capabilities::ALL, ..Self::default() };
         };
@@ -79,7 +79,7 @@ impl Draft {
     }
 
     /// Marks exclusions in `/proc` that neither Landlock nor a dropped capability holds.
-    fn look_into_proc(&mut self, order: &Order<'_>) {
+    fn look_into_proc(&mut self, order: &PlanInput<'_>) {
         for grant in order.grants.iter().filter(|grant| order.is_in_proc(&grant.anchor)) {
             let held = held_in_proc(order, &grant.anchor);
             if !grant.carve_outs.iter().all(|pattern| held.contains(pattern)) {
@@ -89,7 +89,7 @@ impl Draft {
     }
 
     /// Builds Landlock's rules.
-    fn cover(&mut self, order: &Order<'_>, version: ABI, standings: &[Standing<'_>]) {
+    fn cover(&mut self, order: &PlanInput<'_>, version: ABI, standings: &[Standing<'_>]) {
         let mut cover = Cover::new(order, version, standings);
         for standing in standings {
             cover.deny(standing);
@@ -159,7 +159,7 @@ impl Draft {
     /// which of its programs may start.
     fn await_programs(
         &mut self,
-        order: &Order<'_>,
+        order: &PlanInput<'_>,
         path: &Path,
         why: &str,
         version: ABI,
@@ -202,7 +202,7 @@ impl Draft {
     }
 
     /// Rules for paths that tiers open without a grant.
-    fn opened(&mut self, order: &Order<'_>, version: ABI) -> Vec<Rule> {
+    fn opened(&mut self, order: &PlanInput<'_>, version: ABI) -> Vec<Rule> {
         let mut rules = Vec::new();
         for opening in Opening::of(order.tiers).filter(|opening| opening.counts(order.image)) {
             let caps = match opening.tier {
@@ -242,7 +242,7 @@ impl Draft {
     }
 
     /// The finished plan.
-    pub(super) fn plan(mut self, order: &Order<'_>) -> Plan {
+    pub(super) fn plan(mut self, order: &PlanInput<'_>) -> Plan {
         let supervised = order.machine.supervises();
         if order.lists_programs {
             self.inexact = self.inexact.union(Capabilities::EXECUTE);
@@ -307,7 +307,7 @@ const fn judge(supervised: bool) -> &'static str {
     if supervised { "the supervisor" } else { "only the library" }
 }
 
-fn withheld(order: &Order<'_>, bounded: bool) -> CapabilitySet {
+fn withheld(order: &PlanInput<'_>, bounded: bool) -> CapabilitySet {
     let of_memory = if bounded { child::WITHHELD } else { CapabilitySet::empty() };
     let of_network = if order.judges_network { child::NETWORK } else { CapabilitySet::empty() };
     if order.user.is_root() { of_memory | of_network } else { CapabilitySet::empty() }
@@ -323,7 +323,7 @@ fn network_holder(machine: Machine) -> &'static str {
 }
 
 /// The exclusions that other layers hold, for a grant on `anchor` in `/proc` or another mount of it.
-fn held_in_proc(order: &Order<'_>, anchor: &Path) -> Vec<String> {
+fn held_in_proc(order: &PlanInput<'_>, anchor: &Path) -> Vec<String> {
     let elsewhere = order.kernel_mounts.iter().find(|mount| mount.at == anchor);
     let usual = elsewhere.map_or(anchor, |mount| &mount.usual);
     let Some(way) = canonical::below(Path::new(PROCESSES), usual) else { return Vec::new() };
@@ -337,7 +337,7 @@ fn held_in_proc(order: &Order<'_>, anchor: &Path) -> Vec<String> {
 
 /// The rights that Landlock can express here. It leaves out those that a tier denies everywhere below. In `/proc` it
 /// grants no changes, because the same name is another object for each process.
-fn sayable(order: &Order<'_>, standing: &Standing<'_>) -> Capabilities {
+fn sayable(order: &PlanInput<'_>, standing: &Standing<'_>) -> Capabilities {
     let caps = standing.caps.difference(standing.denied);
     if order.is_in_proc(standing.path) {
         return caps.difference(Capabilities::WRITE);
@@ -347,7 +347,7 @@ fn sayable(order: &Order<'_>, standing: &Standing<'_>) -> Capabilities {
 
 /// The capabilities for which Landlock's rule at this anchor allows more or less than the policy. Leaves out read and
 /// execute denials below other anchors: see [`cover`].
-fn inexact_at(order: &Order<'_>, standing: &Standing<'_>) -> Capabilities {
+fn inexact_at(order: &PlanInput<'_>, standing: &Standing<'_>) -> Capabilities {
     let Standing { path, caps, restrained, autorun, by_route, above, .. } = *standing;
     let in_proc = order.is_in_proc(path);
     // A directory's own rights decide whether its entries can be created and deleted.

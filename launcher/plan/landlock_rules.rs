@@ -14,7 +14,7 @@ use landlock::{ABI, AccessFs};
 use rustix::fs::{Access, access};
 use rustix::process::Uid;
 
-use super::Order;
+use super::PlanInput;
 use super::held_rights::{self, Standing};
 use crate::sys::landlock_bounds::{self, Rule};
 
@@ -64,7 +64,7 @@ struct Parts {
 /// The rules so far, and the facts they depend on.
 #[derive(Debug)]
 pub(super) struct Cover<'a> {
-    order: &'a Order<'a>,
+    order: &'a PlanInput<'a>,
     image: &'a Image<'a>,
     version: ABI,
     user: Uid,
@@ -81,7 +81,11 @@ pub(super) struct Cover<'a> {
 
 impl<'a> Cover<'a> {
     /// Without rules yet.
-    pub(super) fn new(order: &'a Order<'a>, version: ABI, standings: &'a [Standing<'a>]) -> Self {
+    pub(super) fn new(
+        order: &'a PlanInput<'a>,
+        version: ABI,
+        standings: &'a [Standing<'a>],
+    ) -> Self {
         Self {
             order,
             image: order.image,

@@ -35,7 +35,7 @@ use crate::sys::mount_table::KernelMount;
 
 /// The input for a plan.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Order<'a> {
+pub(crate) struct PlanInput<'a> {
     /// The policy, and its compiled image, which answers lookups.
     pub(crate) grants: &'a [Grant],
     pub(crate) image: &'a Image<'a>,
@@ -59,7 +59,7 @@ pub(crate) struct Order<'a> {
     pub(crate) kernel_mounts: &'a [KernelMount],
 }
 
-impl Order<'_> {
+impl PlanInput<'_> {
     /// Whether entries at `path` come and go with processes, so that naming them would hold nothing. That is so in
     /// `/proc`, and wherever else it is mounted.
     pub(crate) fn is_in_proc(&self, path: &Path) -> bool {
@@ -121,7 +121,7 @@ impl Plan {
     ///
     /// # Errors
     /// Fails if `strict` is ordered and a layer is missing.
-    pub(crate) fn of(order: &Order<'_>) -> Result<Self, Failure> {
+    pub(crate) fn of(order: &PlanInput<'_>) -> Result<Self, Failure> {
         if order.enforce == Enforce::Strict {
             require_all(order.machine)?;
         }

@@ -123,7 +123,7 @@ impl World {
     }
 
     fn plan(&self, image: &Image<'_>) -> Plan {
-        Plan::of(&Order {
+        Plan::of(&PlanInput {
             grants: &self.grants,
             image,
             tiers: &self.tiers,

@@ -85,7 +85,7 @@ impl Scene {
     fn plan_on(&self, machine: Machine, enforce: Enforce) -> Result<Plan, Failure> {
         let root = self.root();
         let image = self.image()?;
-        Plan::of(&Order {
+        Plan::of(&PlanInput {
             has_devices: false,
             kernel_mounts: &[],
             grants: &self.grants,

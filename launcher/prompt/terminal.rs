@@ -15,8 +15,8 @@ use crate::prompt::confirmation_word::{Countersign, Why};
 use crate::prompt::line_mode::Lines;
 use crate::prompt::reader::Typing;
 use crate::prompt::reply::Reply;
-use crate::prompt::turns::{Turn, Turns};
-use crate::prompt::visibility::{Sight, Size, size_of};
+use crate::prompt::turns::{PromptLock, PromptQueue};
+use crate::prompt::visibility::{ScreenVisibility, Size, size_of};
 use crate::sys::signals::{ENDING, Held, Signals, stop_by};
 
 /// How often to check whether a prompt is over.
@@ -29,7 +29,7 @@ const STOPS: [i32; 2] = [libc::SIGTSTP, libc::SIGCONT];
 #[derive(Debug)]
 pub(crate) struct Terminal {
     file: File,
-    turns: Turns,
+    turns: PromptQueue,
     /// The prompt that waits for its answer. It ends before the turn does.
     standing: Option<Standing>,
     /// Kept between prompts: they are read together, and the next asker sees the outcome of all.
@@ -41,7 +41,7 @@ pub(crate) struct Terminal {
 /// The turn of this process.
 #[derive(Debug)]
 struct OwnTurn {
-    _turn: Turn,
+    _turn: PromptLock,
     /// Without this, a stopped process would keep the turn, and nobody would notice that the prompt must be shown
     /// again.
     stops: Held,
@@ -54,7 +54,7 @@ struct Words {
     /// Only a person may say yes to it.
     is_consent: bool,
     /// Other jobs of this shell may write over it, as may a tool that asks.
-    sight: Sight,
+    sight: ScreenVisibility,
     /// Before the prompt was shown again.
     was_any_typed: bool,
 }
@@ -81,7 +81,7 @@ struct Line {
 impl Terminal {
     /// Opens it. `None` if nobody could answer: with `--non-interactive`, without a controlling terminal, and in the
     /// background, where a read would stop this process.
-    pub(crate) fn open(turns: &Turns, non_interactive: bool) -> Option<Self> {
+    pub(crate) fn open(turns: &PromptQueue, non_interactive: bool) -> Option<Self> {
         let terminal = Self::controlling(turns, non_interactive)?;
         if terminal.is_ours().ok()? {
             return Some(terminal);
@@ -93,21 +93,21 @@ impl Terminal {
 
     /// Opens it once it is this process's turn to ask. In the background this process stops until then, as a read
     /// would. `None` if nobody could answer, or nobody would continue the process.
-    pub(crate) fn wait_for(turns: &Turns, non_interactive: bool) -> Option<Self> {
+    pub(crate) fn wait_for(turns: &PromptQueue, non_interactive: bool) -> Option<Self> {
         let mut terminal = Self::controlling(turns, non_interactive)?;
         terminal.take_turn().ok()?;
         Some(terminal)
     }
 
     /// Whether somebody could answer, now or after another prompt.
-    pub(crate) fn is_there(turns: &Turns, non_interactive: bool) -> bool {
+    pub(crate) fn is_there(turns: &PromptQueue, non_interactive: bool) -> bool {
         // The other prompt may end between the checks.
         let is_there =
             |it: Self| Ok::<_, Errno>(it.is_ours()? || turns.is_taken() || it.is_ours()?);
         Self::controlling(turns, non_interactive).is_some_and(|it| is_there(it).unwrap_or(false))
     }
 
-    fn controlling(turns: &Turns, non_interactive: bool) -> Option<Self> {
+    fn controlling(turns: &PromptQueue, non_interactive: bool) -> Option<Self> {
         if non_interactive {
             return None;
         }
@@ -197,7 +197,7 @@ impl Terminal {
         Ok(())
     }
 
-    fn next_turn(&self) -> io::Result<Turn> {
+    fn next_turn(&self) -> io::Result<PromptLock> {
         loop {
             let turn = self.turns.next();
             if self.is_ours()? {
@@ -308,7 +308,12 @@ impl Terminal {
 
 impl Words {
     fn new(text: &str, is_consent: bool) -> Self {
-        Self { text: text.to_owned(), is_consent, sight: Sight::new(), was_any_typed: false }
+        Self {
+            text: text.to_owned(),
+            is_consent,
+            sight: ScreenVisibility::new(),
+            was_any_typed: false,
+        }
     }
 
     /// The word that a yes must end with, as in [`Typing::countersign`]. Also required if earlier input was discarded.

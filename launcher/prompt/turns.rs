@@ -15,24 +15,24 @@ use crate::sys::proc::descendants;
 
 /// The place where turns at this process's terminal are taken.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Turns {
+pub(crate) struct PromptQueue {
     /// `None` without a user directory or without a terminal. Then nobody waits for others.
     file: Option<PathBuf>,
 }
 
 /// The right to ask now, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct PromptLock {
     _lock: Option<File>,
 }
 
 /// While this exists, no prompt is shown at the terminal.
 #[derive(Debug)]
-pub(crate) struct Pause {
+pub(crate) struct SharedLock {
     _lock: Option<File>,
 }
 
-impl Turns {
+impl PromptQueue {
     /// For the terminal of this process. The host name tells it from terminals of other machines that share the
     /// directory.
     pub(crate) fn of(context: &Context) -> Self {
@@ -54,18 +54,18 @@ impl Turns {
     }
 
     /// Waits until no other prompt is shown.
-    pub(crate) fn next(&self) -> Turn {
+    pub(crate) fn next(&self) -> PromptLock {
         let lock = open(self.file.as_deref(), true);
         // On a file system without locks, nobody waits.
         let _ = lock.as_ref().map(File::lock);
-        Turn { _lock: lock }
+        PromptLock { _lock: lock }
     }
 
     /// The turn, or `None` if another prompt is shown.
-    pub(crate) fn next_at_once(&self) -> Option<Turn> {
+    pub(crate) fn next_at_once(&self) -> Option<PromptLock> {
         let lock = open(self.file.as_deref(), true);
         let is_taken = |file: &File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-        (!lock.as_ref().is_some_and(is_taken)).then_some(Turn { _lock: lock })
+        (!lock.as_ref().is_some_and(is_taken)).then_some(PromptLock { _lock: lock })
     }
 
     /// Whether a prompt is shown.
@@ -74,9 +74,9 @@ impl Turns {
     }
 
     /// Holds back the next prompt. `None` if one is shown. A caller that repeats this must leave time for prompts.
-    pub(crate) fn pause(&self) -> Option<Pause> {
+    pub(crate) fn pause(&self) -> Option<SharedLock> {
         let lock = open(self.file.as_deref(), true);
-        (!lock.as_ref().is_some_and(is_locked)).then_some(Pause { _lock: lock })
+        (!lock.as_ref().is_some_and(is_locked)).then_some(SharedLock { _lock: lock })
     }
 }
 

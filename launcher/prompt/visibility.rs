@@ -26,7 +26,7 @@ const BACK: i64 = 16;
 
 /// A prompt on the screen.
 #[derive(Debug)]
-pub(crate) struct Sight {
+pub(crate) struct ScreenVisibility {
     /// The terminal's own file, since `/dev/tty` is shared by all. `None` if no standard stream leads to it.
     file: Option<BorrowedFd<'static>>,
     /// The time that was set. `None` if it may not be set, as on another user's terminal.
@@ -47,7 +47,7 @@ pub(crate) fn size_of(terminal: impl AsFd) -> Option<Size> {
     tcgetwinsize(terminal).ok().map(|size| (size.ws_row, size.ws_col))
 }
 
-impl Sight {
+impl ScreenVisibility {
     /// Nothing is shown yet.
     pub(crate) fn new() -> Self {
         let number = own_terminal();

@@ -1,7 +1,7 @@
 //! Reads the command line of a denied program from its denial. Used by reports and suggestions.
 
 use jp_confine_policy::invocation::Invocation;
-use jp_confine_policy::{commands, telling};
+use jp_confine_policy::{commands, report_protocol};
 
 use crate::record::denial::{Denial, Reason};
 use crate::text::quote;
@@ -26,7 +26,7 @@ impl<'d> CommandLine<'d> {
         // A NUL ends each word, unless it was cut.
         let mut words: Vec<&[u8]> = denial.route.split(|byte| *byte == 0).collect();
         let rest = words.pop().unwrap_or_default();
-        let is_cut = !rest.is_empty() || denial.route.len() >= telling::LINE;
+        let is_cut = !rest.is_empty() || denial.route.len() >= report_protocol::MAX_COMMAND_LINE;
         Self { words, is_cut }
     }
 
@@ -107,7 +107,7 @@ mod tests {
         let many = b"a\0".repeat(100);
         assert_eq!(told(&many).1, "a|".repeat(48) + "**");
         assert_eq!(told(&many).2, format!("p{} …", " a".repeat(27)));
-        let long = [b"a\0", [b'x'; telling::LINE].as_slice()].concat();
+        let long = [b"a\0", [b'x'; report_protocol::MAX_COMMAND_LINE].as_slice()].concat();
         assert_eq!(told(&long), owned(["a", "**", "p …"]));
     }
 }

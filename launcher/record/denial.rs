@@ -8,11 +8,11 @@ use std::fs::File;
 use std::io::Read as _;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::telling::{COMMAND, COPIED, FULL, Flags, SET_ID};
+use jp_confine_policy::report_protocol::{COMMAND, COPIED, Flags, MAX_RECORD_BYTES, SET_ID};
 use jp_confine_policy::tier::Restraint;
 use rustix::fs::fstatvfs;
 
-use crate::record::lost_records::Gap;
+use crate::record::lost_records::LostRecords;
 use crate::sys::path::path_of;
 
 const MAGIC: u32 = 0x4556_504a;
@@ -278,17 +278,22 @@ impl Record {
     }
 
     /// The denials that it lacks. `unrecorded` is the number that had no room, if they were counted.
-    pub(crate) fn gap(&self, unrecorded: Option<u64>) -> Option<Gap> {
+    pub(crate) fn gap(&self, unrecorded: Option<u64>) -> Option<LostRecords> {
         match unrecorded {
-            _ if self.damaged => Some(Gap::Damaged),
+            _ if self.damaged => Some(LostRecords::Damaged),
             Some(0) => None,
-            Some(count) => Some(Gap::Counted(count)),
+            Some(count) => Some(LostRecords::Counted(count)),
             None => {
-                let is_full = self.file.metadata().is_ok_and(|metadata| metadata.len() > FULL);
+                let is_full =
+                    self.file.metadata().is_ok_and(|metadata| metadata.len() > MAX_RECORD_BYTES);
                 // A file system without a limit reports zero blocks (`memfd_create(2)`).
                 let has_room = fstatvfs(&self.file)
                     .is_ok_and(|system| system.f_blocks == 0 || system.f_bavail > 0);
-                if is_full { Some(Gap::Full) } else { (!has_room).then_some(Gap::NoRoom) }
+                if is_full {
+                    Some(LostRecords::Full)
+                } else {
+                    (!has_room).then_some(LostRecords::NoRoom)
+                }
             }
         }
     }

@@ -7,7 +7,7 @@ use jp_confine_policy::tier::Restraint;
 
 use crate::record::denial::{Denial, Reason};
 use crate::record::effort::Effort;
-use crate::record::lost_records::Gap;
+use crate::record::lost_records::LostRecords;
 
 /// Most denials that are told apart. The rest is only counted.
 const DISTINCT: usize = 10_000;
@@ -41,7 +41,7 @@ pub(crate) struct Denials {
     /// The denials that made a name look absent, as in an empty home.
     hidden: Group,
     /// The denials that are missing here.
-    pub(crate) gap: Option<Gap>,
+    pub(crate) gap: Option<LostRecords>,
     /// The requests that a person consented to, so that they were not denied.
     consented: Group,
     /// The limit on the time to work out suggestions, if there is one.

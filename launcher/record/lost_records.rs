@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why denials are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gap {
+pub(crate) enum LostRecords {
     /// The record was full. The supervisor counted the later denials.
     Counted(u64),
     /// The record was full, and later denials were not counted.
@@ -15,7 +15,7 @@ pub(crate) enum Gap {
     Damaged,
 }
 
-impl fmt::Display for Gap {
+impl fmt::Display for LostRecords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Counted(1) => f.write_str("1 more denial was not recorded: the record is full"),

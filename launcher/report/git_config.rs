@@ -1,6 +1,6 @@
 //! Describes a denied change of git's configuration for the report, beside the rule.
 
-use jp_confine_policy::telling;
+use jp_confine_policy::report_protocol;
 
 use crate::advice::advisor::Advisor;
 use crate::record::denial::{Denial, Layer};
@@ -10,7 +10,7 @@ use crate::text::quote::printable;
 /// The changes to a git configuration, or the reason why nobody could tell them.
 pub(crate) fn changes(denial: &Denial, advisor: Advisor<'_>) -> String {
     let call = printable(&denial.call);
-    if let Some(variables) = telling::changed(&call) {
+    if let Some(variables) = report_protocol::changed(&call) {
         return format!(", and this changes {variables}");
     }
     let is_rename = denial.layer == Layer::Shim && ["rename", "renameat"].contains(&call.as_str());

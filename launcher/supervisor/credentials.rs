@@ -14,7 +14,7 @@ use crate::sys::proc::status::Status;
 const OVERRIDING: u64 = 0x1f;
 
 /// The identity and mask of one answering thread.
-pub(crate) struct Hands {
+pub(crate) struct Credentials {
     own: Identity,
     /// Capabilities that the run lacks, too.
     withheld: u64,
@@ -24,12 +24,12 @@ pub(crate) struct Hands {
 }
 
 /// While this exists, the thread acts as the caller.
-pub(crate) struct Acting<'h> {
-    hands: &'h Hands,
+pub(crate) struct Impersonation<'h> {
+    hands: &'h Credentials,
     changed: bool,
 }
 
-impl Hands {
+impl Credentials {
     /// Prepares the current thread.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl Hands {
     ///
     /// # Errors
     /// `EPERM` if that is impossible.
-    pub(crate) fn act_as(&self, who: &Identity) -> Result<Acting<'_>, Errno> {
+    pub(crate) fn act_as(&self, who: &Identity) -> Result<Impersonation<'_>, Errno> {
         let who = Identity { capabilities: who.capabilities & !self.withheld, ..who.clone() };
         if who == self.own {
             return Ok(self.act());
@@ -88,18 +88,18 @@ impl Hands {
             // Capabilities that the supervisor lacks belong to the caller's own namespace.
             return if same { Ok(self.act()) } else { Err(Errno::PERM) };
         }
-        let acting = Acting { hands: self, changed: true };
+        let acting = Impersonation { hands: self, changed: true };
         identity::assume(&who).map_err(|_| Errno::PERM)?;
         Ok(acting)
     }
 
     /// Acts with its own identity.
-    pub(crate) fn act(&self) -> Acting<'_> {
-        Acting { hands: self, changed: false }
+    pub(crate) fn act(&self) -> Impersonation<'_> {
+        Impersonation { hands: self, changed: false }
     }
 }
 
-impl Drop for Acting<'_> {
+impl Drop for Impersonation<'_> {
     fn drop(&mut self) {
         if self.changed && identity::assume(&self.hands.own).is_err() {
             self.hands.lost.set(true);

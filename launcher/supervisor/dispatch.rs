@@ -1,6 +1,6 @@
 //! Maps the numbers of trapped calls to handlers, with the arguments that each takes.
 
-use jp_confine_policy::telling;
+use jp_confine_policy::report_protocol;
 use libc::AT_FDCWD;
 use rustix::io::Errno;
 
@@ -80,7 +80,7 @@ mod common {
     use super::{
         AT_FDCWD, At, Errno, Given, How, Unit, attributes, directories, entries, exec, filter,
         inotify, library_reports, links, listening, loopback, network, open, openat2, processes,
-        queues, receive, refused, renames, send, sockets, telling, terminals, xattrs,
+        queues, receive, refused, renames, report_protocol, send, sockets, terminals, xattrs,
     };
 
     table! { task, a:
@@ -157,7 +157,7 @@ mod common {
         // The caller sees an older kernel, as with the preload library.
         FILE_SETATTR => "file_setattr", Err(Errno::NOSYS);
 
-        telling::CALL => "report of a refusal from the library", library_reports::take(task, a.word(0), a.word(1));
+        report_protocol::REPORT_SYSCALL => "report of a refusal from the library", library_reports::take(task, a.word(0), a.word(1));
 
         libc::SYS_socket => "socket", network::refuse_socket(task, a.int(0));
         libc::SYS_socketpair => "socketpair", network::refuse_socket(task, a.int(0));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use jp_confine_policy::image::{Image, Text};
-use jp_confine_policy::telling::FULL;
+use jp_confine_policy::report_protocol::MAX_RECORD_BYTES;
 use rustix::io::Errno;
 
 use crate::network::{Network, inherited_sockets};
@@ -89,7 +89,8 @@ impl Policy {
 
     /// Appends to the record, or counts the denial if it does not fit. A full disk must not change an answer.
     pub(crate) fn record(&self, denial: &denial::Denial) {
-        let has_room = self.record.metadata().is_ok_and(|metadata| metadata.len() <= FULL);
+        let has_room =
+            self.record.metadata().is_ok_and(|metadata| metadata.len() <= MAX_RECORD_BYTES);
         let recorded = has_room && (&self.record).write_all(&denial.encode()).is_ok();
         if !recorded && !denial.reason.is_consent() {
             self.unrecorded.fetch_add(1, Ordering::Relaxed);

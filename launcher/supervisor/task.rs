@@ -5,14 +5,14 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId};
-use jp_confine_policy::{Capabilities, telling};
+use jp_confine_policy::{Capabilities, report_protocol};
 use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, socket_timeout};
 
 use super::caller::Caller;
 use super::copy_budget::Room;
-use super::credentials::{Acting, Hands};
+use super::credentials::{Credentials, Impersonation};
 use super::descriptor_budget::Share;
 use super::policy::Policy;
 use super::resolve::Argument;
@@ -33,7 +33,7 @@ pub(crate) struct Task<'a> {
     pub(crate) policy: &'a Policy,
     /// The name of the call.
     pub(crate) call: &'static str,
-    hands: &'a Hands,
+    hands: &'a Credentials,
     waiting: &'a Waiting,
     share: &'a Share<'a>,
     mask: Cell<Option<u32>>,
@@ -46,7 +46,7 @@ impl<'a> Task<'a> {
         caller: Caller<'a>,
         policy: &'a Policy,
         call: &'static str,
-        hands: &'a Hands,
+        hands: &'a Credentials,
         (waiting, share): (&'a Waiting, &'a Share<'a>),
     ) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl<'a> Task<'a> {
     ///
     /// # Errors
     /// `EPERM` if the supervisor cannot act as the caller.
-    pub(crate) fn begin(&self) -> Result<Acting<'a>, Errno> {
+    pub(crate) fn begin(&self) -> Result<Impersonation<'a>, Errno> {
         if !self.hands.are_privileged() || self.is_as_mighty() {
             self.caller.confirm()?;
             return Ok(self.hands.act());
@@ -406,7 +406,7 @@ impl<'a> Task<'a> {
 
     fn record(&self, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) {
         let asker = (0, program_of(&self.caller));
-        let call = telling::changing(self.call, subject.changes);
+        let call = report_protocol::changing(self.call, subject.changes);
         let refused = denial::Denial::by_supervisor(reason, subject.path, asker, call.as_bytes());
         let refused = denial::Denial {
             route: subject.route.to_vec(),

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::telling::{PRIVATE, PRIVATE_DIRECTORY};
+use jp_confine_policy::report_protocol::{PRIVATE, PRIVATE_DIRECTORY};
 use rustix::fs::{AtFlags, FileType, statat};
 use rustix::io::Errno;
 

@@ -10,7 +10,7 @@ use rustix::thread::gettid;
 
 use super::call_counts::Counts;
 use super::caller::Caller;
-use super::credentials::Hands;
+use super::credentials::Credentials;
 use super::descriptor_budget::Shares;
 use super::dispatch;
 use super::policy::Policy;
@@ -69,7 +69,7 @@ impl Workers {
     fn work(self: &Arc<Self>) -> Result<(), Errno> {
         interruption::admit();
         let own = Status::read(&self.proc, gettid().as_raw_nonzero().get())?;
-        let hands = Hands::prepare(&own, self.policy.network.is_some())?;
+        let hands = Credentials::prepare(&own, self.policy.network.is_some())?;
         while self.idle.load(Ordering::Relaxed) < IDLE && hands.are_sound() {
             self.idle.fetch_add(1, Ordering::Relaxed);
             let received = self.listener.receive();
@@ -88,7 +88,7 @@ impl Workers {
         Ok(())
     }
 
-    fn settle(&self, notification: &Notification, hands: &Hands) {
+    fn settle(&self, notification: &Notification, hands: &Credentials) {
         let caller = Caller::new(&self.listener, &self.proc, notification);
         let call = dispatch::name(notification.number).unwrap_or("unknown");
         if let Some(counts) = &self.counts {

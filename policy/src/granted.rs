@@ -24,7 +24,7 @@ pub struct Granted {
 
 /// The kinds of entries that may move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Going {
+pub enum RenameKind {
     /// Entries that take nothing along. A directory would be judged differently below its new name, whatever was seen
     /// under the old one.
     Alone(Way),
@@ -40,7 +40,7 @@ impl CheckResult {
     /// # Errors
     /// [`FsAccessError`] if the policy denies it.
     pub fn granted(self) -> Result<Granted, FsAccessError> {
-        if self.is_allowed() { self.leave() } else { Err(FsAccessError::new(self)) }
+        if self.is_allowed() { self.into_granted() } else { Err(FsAccessError::new(self)) }
     }
 
     /// Permission by the consent of a person who was shown this and the requested use.
@@ -49,7 +49,7 @@ impl CheckResult {
     /// [`FsAccessError`] if consent makes no difference.
     pub fn consented(self) -> Result<Granted, FsAccessError> {
         if self.is_allowed() || self.is_open_to_consent() {
-            self.leave()
+            self.into_granted()
         } else {
             Err(FsAccessError::new(self))
         }
@@ -67,7 +67,7 @@ impl CheckResult {
         self.verdict == Verdict::Prompt || self.is_uncovered()
     }
 
-    fn leave(mut self) -> Result<Granted, FsAccessError> {
+    fn into_granted(mut self) -> Result<Granted, FsAccessError> {
         match self.resolved.take() {
             Some(path) => Ok(Granted { path, capability: self.capability }),
             None => Err(FsAccessError::new(self.concluded(Err(Reason::ResolutionFailed)))),
@@ -129,7 +129,7 @@ impl Context<'_> {
     /// Permission to use `input`, workspace-relative, if the policy gives it without a prompt. A denial is not put into
     /// words.
     #[must_use]
-    pub fn leave(&self, input: &[u8], capability: Capability) -> Option<Granted> {
+    pub fn grant(&self, input: &[u8], capability: Capability) -> Option<Granted> {
         let op = if capability == Capability::Delete { Op::Entry } else { Op::Content };
         let mut result = CheckResult::new(String::new(), capability);
         let image = self.usable().ok()?;
@@ -140,7 +140,7 @@ impl Context<'_> {
     /// Permission to search the directory at `input`, workspace-relative, for the next path to ask about. The policy
     /// gives it if it may grant reading below. Do not show the names to a program that may not list the directory.
     #[must_use]
-    pub fn passage(&self, input: &[u8]) -> Option<Granted> {
+    pub fn grant_traversal(&self, input: &[u8]) -> Option<Granted> {
         let mut result = CheckResult::new(String::new(), Capability::Read);
         let image = self.usable().ok()?;
         // The verdict on reading makes no difference.
@@ -153,7 +153,7 @@ impl Context<'_> {
     /// The entries that may move `from` one place `to` another without gaining a right (R5). Consent to either path
     /// does not change that. `None` if nothing may move.
     #[must_use]
-    pub fn going(&self, from: &Granted, to: &Granted) -> Option<Going> {
+    pub fn rename_kind(&self, from: &Granted, to: &Granted) -> Option<RenameKind> {
         let image = self.image()?;
         let capability = to.capability;
         let [from, to] = [from, to].map(|granted| Request::canonical(bytes(granted.path())));
@@ -163,14 +163,14 @@ impl Context<'_> {
         }
         let is_admitted = is_allowed(decide::admit_contents(image, &from, &to));
         if is_admitted && is_allowed(decide::relocate(image, &from, &to)) {
-            return Some(Going::Whole);
+            return Some(RenameKind::Whole);
         }
         let is_symlink_admitted = is_admitted || is_allowed(decide::admit_symlink(image, &to));
         let movable = if is_symlink_admitted { Movable::NoDirectory } else { Movable::NoSymlink };
         let may_create = || decide::access(image, &to.consented(), Capability::Create.into());
         if capability == Capability::Update && !is_allowed(may_create()) {
-            return Some(Going::Over(movable));
+            return Some(RenameKind::Over(movable));
         }
-        Some(Going::Alone(Way { movable, tries: moves::may_try_beside(image, &to) }))
+        Some(RenameKind::Alone(Way { movable, tries: moves::may_try_beside(image, &to) }))
     }
 }

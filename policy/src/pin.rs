@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use crate::canonical;
 use crate::capability::Capability;
-use crate::granted::Going;
+use crate::granted::RenameKind;
 use crate::moves_alone::{move_alone, replace};
 
 /// An object on which one capability was granted, pinned by an `O_PATH` descriptor. To create and to delete, and for a
@@ -190,11 +190,11 @@ impl Pin {
     /// Renames this entry to the entry of `to`. This pin needs [`Capability::Delete`], and `to` needs
     /// [`Capability::Create`]. To replace an entry, `to` needs [`Capability::Update`] from [`Granted::pin_entry`].
     ///
-    /// [`Context::going`] says what may move. [`Going::Whole`] is one step (`rename(2)`). [`Going::Alone`] takes
+    /// [`Context::rename_kind`] says what may move. [`RenameKind::Whole`] is one step (`rename(2)`). [`RenameKind::Alone`] takes
     /// several (`link(2)` and `unlink(2)`): for a moment others may see both names, or none if an entry is replaced.
     ///
     /// # Errors
-    /// The kernel's error, or `PermissionDenied`. `EEXIST` means that replacing was not requested. [`Going::Alone`]
+    /// The kernel's error, or `PermissionDenied`. `EEXIST` means that replacing was not requested. [`RenameKind::Alone`]
     /// also has these:
     ///
     /// - `EISDIR` for a directory
@@ -202,24 +202,24 @@ impl Pin {
     /// - `EXDEV` if the kernel allows no such hard link, or none may be tried beside the destination. Copy the entry
     ///   then.
     ///
-    /// [`Context::going`]: crate::check::Context::going
+    /// [`Context::rename_kind`]: crate::check::Context::rename_kind
     /// [`Granted::pin_entry`]: crate::granted::Granted::pin_entry
-    pub fn rename_to(&self, to: &Self, going: Going) -> io::Result<()> {
+    pub fn rename_to(&self, to: &Self, kind: RenameKind) -> io::Result<()> {
         self.demand(Capability::Delete)?;
         let flags = match to.capability {
             Capability::Update => RenameFlags::empty(),
             _ => to.demand(Capability::Create).map(|()| RenameFlags::NOREPLACE)?,
         };
         let (from, to) = (self.entry()?, to.entry()?);
-        Ok(match going {
-            Going::Alone(way) => {
+        Ok(match kind {
+            RenameKind::Alone(way) => {
                 move_alone((from.0.as_fd(), from.1), (to.0.as_fd(), to.1), flags, way)
             }
-            Going::Over(movable) if flags.is_empty() => {
+            RenameKind::Over(movable) if flags.is_empty() => {
                 replace((from.0.as_fd(), from.1), (to.0.as_fd(), to.1), movable)
             }
-            Going::Over(_) => Err(Errno::EXIST),
-            Going::Whole => renameat_with(from.0, from.1, to.0, to.1, flags),
+            RenameKind::Over(_) => Err(Errno::EXIST),
+            RenameKind::Whole => renameat_with(from.0, from.1, to.0, to.1, flags),
         }?)
     }
 

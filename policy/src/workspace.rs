@@ -73,10 +73,10 @@ impl Workspace {
     ///
     /// # Errors
     /// [`OpenError`] if a rule is invalid. A rule that leads outside always is.
-    pub fn imagined(policy: &Policy) -> Result<Self, OpenError> {
+    pub fn without_directory(policy: &Policy) -> Result<Self, OpenError> {
         // No control file on disk is in it.
         let homes = Homes { user: Homes::of_environment().user, ..Homes::default() };
-        Self::governed(Root::imagined(), policy, &ApprovedTargets::default(), &homes)
+        Self::governed(Root::without_directory(), policy, &ApprovedTargets::default(), &homes)
     }
 
     fn governed(

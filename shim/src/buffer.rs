@@ -11,7 +11,7 @@ pub(crate) const CAPACITY: usize = libc::PATH_MAX as usize;
 /// A NUL-terminated path of at most `N` bytes with the NUL. Creating one does not clear its memory.
 ///
 /// Stacks may be small, so at most two full-size buffers are alive on one at any time in a call. A third is a
-/// [`Far`](crate::far::Far).
+/// [`MmapBox`](crate::mmap_box::MmapBox).
 pub(crate) struct Buffer<const N: usize> {
     bytes: [MaybeUninit<u8>; N],
     len: usize,

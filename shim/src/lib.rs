@@ -33,16 +33,16 @@ mod buffer;
 mod cancellation;
 mod errno;
 mod exec;
-mod far;
+mod fd_paths;
 mod handle;
 mod hooks;
 mod libc_functions;
 #[cfg(target_os = "linux")]
 mod links;
 mod memory;
+mod mmap_box;
 mod path;
-mod places;
-mod remembered;
+mod path_cache;
 mod report;
 mod resolve;
 mod session;
@@ -84,7 +84,7 @@ extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const
     }
     #[cfg(target_os = "linux")]
     memory::remember_heap(sys::program_break());
-    remembered::adopt();
+    path_cache::adopt();
 }
 
 /// Makes the runtime of `AddressSanitizer` accept a library that is loaded before it. It asks for its options under

@@ -6,8 +6,8 @@ use jp_confine_policy::decide::Request;
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
+use crate::fd_paths;
 use crate::memory::Text;
-use crate::places;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -64,7 +64,7 @@ impl Spelling {
             self.dirfd = libc::AT_FDCWD;
             self.text.clear();
         } else {
-            if let Err(errno) = places::of_directory(dirfd, &mut self.text) {
+            if let Err(errno) = fd_paths::of_directory(dirfd, &mut self.text) {
                 // The kernel also reads the string before it checks the descriptor.
                 self.text.clear();
                 return path.copy_to(&mut self.text).and(Err(errno));
@@ -73,7 +73,7 @@ impl Spelling {
         }
         self.tail = self.text.len();
         path.copy_to(&mut self.text)?;
-        self.settle();
+        self.normalise_argument();
         Ok(())
     }
 
@@ -82,12 +82,12 @@ impl Spelling {
         self.dirfd = dirfd;
         self.text.clear();
         if path.first() != Some(&b'/') {
-            places::of_directory(dirfd, &mut self.text)?;
+            fd_paths::of_directory(dirfd, &mut self.text)?;
             self.text.push_separator()?;
         }
         self.tail = self.text.len();
         self.text.push(path)?;
-        self.settle();
+        self.normalise_argument();
         Ok(())
     }
 
@@ -173,7 +173,7 @@ impl Spelling {
         self.dirfd = libc::AT_FDCWD;
         self.tail = 0;
         self.physical = false;
-        self.settle();
+        self.normalise_argument();
         Ok(())
     }
 
@@ -247,7 +247,7 @@ impl Spelling {
     }
 
     /// Normalises the program's part, as far as that keeps its meaning.
-    fn settle(&mut self) {
+    fn normalise_argument(&mut self) {
         let form = self.form();
         self.slash = form.slash;
         self.last = form.last;

@@ -5,11 +5,13 @@ use core::ffi::CStr;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId, Text};
-use jp_confine_policy::telling::{COMMAND, CONSENT, FULL, Flags, INTERRUPTED, SET_ID, VECTORS};
+use jp_confine_policy::report_protocol::{
+    COMMAND, CONSENT, Flags, INTERRUPTED, MAX_RECORD_BYTES, SET_ID, VECTORS,
+};
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
-use crate::far::Far;
+use crate::mmap_box::MmapBox;
 use crate::sys;
 
 /// The first four bytes of a record: `JPVE`.
@@ -82,50 +84,50 @@ impl Other<'_> {
 ///
 /// # Errors
 /// `EACCES`, or `ENOENT` in a hidden area; `EINTR` if a person interrupts instead of answering.
-pub(crate) fn settle(
+pub(crate) fn apply_verdict(
     image: &Image<'_>,
     verdict: Verdict,
     subject: Subject<'_>,
 ) -> Result<(), Errno> {
     match verdict {
         Verdict::Allow => Ok(()),
-        Verdict::Deny(denial) => settle_pair(image, denial, subject, Other::NONE),
+        Verdict::Deny(denial) => apply_verdict_to_pair(image, denial, subject, Other::NONE),
     }
 }
 
-/// Like [`settle`], for a denial of a call with two paths.
+/// Like [`apply_verdict`], for a denial of a call with two paths.
 ///
 /// # Errors
-/// As [`settle`].
-pub(crate) fn settle_pair(
+/// As [`apply_verdict`].
+pub(crate) fn apply_verdict_to_pair(
     image: &Image<'_>,
     denial: Denial,
     subject: Subject<'_>,
     other: Other<'_>,
 ) -> Result<(), Errno> {
-    lift(image, denial, subject, other)
+    ask_or_deny(image, denial, subject, other)
 }
 
-/// Like [`settle`], for a path that leads nowhere, which nobody is prompted about.
+/// Like [`apply_verdict`], for a path that leads nowhere, which nobody is prompted about.
 ///
 /// # Errors
-/// As [`settle`].
-pub(crate) fn settle_absent(
+/// As [`apply_verdict`].
+pub(crate) fn apply_verdict_where_absent(
     image: &Image<'_>,
     verdict: Verdict,
     subject: Subject<'_>,
 ) -> Result<(), Errno> {
     match verdict {
         Verdict::Deny(denial) if denial.ask => Ok(()),
-        verdict => settle(image, verdict, subject),
+        verdict => apply_verdict(image, verdict, subject),
     }
 }
 
-/// Like [`settle`], for an open. Returns the verdict of `judge` after any denial in it has been settled.
+/// Like [`apply_verdict`], for an open. Returns the verdict of `judge` after any denial in it has been settled.
 ///
 /// # Errors
-/// As [`settle`].
-pub(crate) fn settle_open(
+/// As [`apply_verdict`].
+pub(crate) fn apply_open_verdict(
     image: &Image<'_>,
     request: &Request<'_>,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> OpenVerdict,
@@ -133,7 +135,7 @@ pub(crate) fn settle_open(
 ) -> Result<OpenVerdict, Errno> {
     match judge(image, request) {
         OpenVerdict::Deny(denial) => {
-            lift(image, denial, subject, Other::NONE)?;
+            ask_or_deny(image, denial, subject, Other::NONE)?;
             match judge(image, &request.consented()) {
                 OpenVerdict::Deny(denial) => Err(errno_of(denial)),
                 other => Ok(other),
@@ -155,10 +157,10 @@ pub(crate) fn denied(image: &Image<'_>, denial: Denial, subject: Subject<'_>) ->
 /// Reports a denial, or prompts a person, who may lift it.
 ///
 /// # Errors
-/// As [`settle`].
+/// As [`apply_verdict`].
 #[cold]
 #[inline(never)]
-fn lift(
+fn ask_or_deny(
     image: &Image<'_>,
     denial: Denial,
     subject: Subject<'_>,
@@ -228,13 +230,14 @@ impl Event<'_> {
     /// Appends the record to the file of the run whose policy decided.
     #[inline(never)]
     fn append(&self, file: &sys::Fd) {
-        if sys::fstat(file.raw()).is_ok_and(|stat| stat.st_size.cast_unsigned() <= FULL) {
+        if sys::fstat(file.raw()).is_ok_and(|stat| stat.st_size.cast_unsigned() <= MAX_RECORD_BYTES)
+        {
             let _ = self.with_record(|record| sys::write_all(file.raw(), record));
         }
     }
 
     fn with_record<R>(&self, hand_on: impl FnOnce([&[u8]; VECTORS]) -> R) -> R {
-        let mut program = Far::<PathBuffer>::blank().ok();
+        let mut program = MmapBox::<PathBuffer>::blank().ok();
         let program = program.as_mut().map_or(&b""[..], |program| own_program(program));
         let Self { denial, reason, subject: Subject { call, path, route }, other } = *self;
         let parts = [path, route, other.path, program, call.to_bytes()];
@@ -256,7 +259,7 @@ fn own_program(path: &mut PathBuffer) -> &[u8] {
 /// the outer policy applies to that file. No symlink is followed out of it.
 #[inline(never)]
 fn open_record(image: &Image<'_>) -> Result<sys::Fd, Errno> {
-    let mut path = Far::<PathBuffer>::blank()?;
+    let mut path = MmapBox::<PathBuffer>::blank()?;
     path.push(image.text(Text::EventsPath))?;
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     let Some(outer) = image.outer() else {

@@ -10,7 +10,7 @@ use jp_confine_policy::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
-use crate::far::Far;
+use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::sys::{Fd, Object};
@@ -62,7 +62,7 @@ pub(crate) fn pin_judged_far(
 ) -> Result<Object, Errno> {
     match pin_proven(image, spelling, flags, &judge)? {
         Some(proven) => Ok(proven),
-        None => pin_by_place(image, call, spelling, flags, &mut *Far::blank()?, judge),
+        None => pin_by_place(image, call, spelling, flags, &mut *MmapBox::blank()?, judge),
     }
 }
 
@@ -115,11 +115,11 @@ fn pin_by_place(
         Ok(fd) => {
             let mut route = Route::default();
             let request = Request::by_route(path.as_bytes(), route.to(image, spelling)?);
-            report::settle(image, judge(image, &request), Subject::of(call, &request))?;
+            report::apply_verdict(image, judge(image, &request), Subject::of(call, &request))?;
             Ok(fd)
         }
         Err(errno) => {
-            settle_absent(image, call, spelling, judge)?;
+            apply_verdict_where_absent(image, call, spelling, judge)?;
             Err(errno)
         }
     }
@@ -131,7 +131,7 @@ fn pin_by_place(
 /// That of a denial; `ENOMEM`.
 #[cold]
 #[inline(never)]
-pub(crate) fn settle_absent(
+pub(crate) fn apply_verdict_where_absent(
     image: &Image<'_>,
     call: &CStr,
     spelling: &mut Spelling,
@@ -140,7 +140,7 @@ pub(crate) fn settle_absent(
     let route = Route::of(image, spelling)?;
     place_absent(image, spelling);
     let request = route.request(spelling.lexical());
-    report::settle_absent(image, judge(image, &request), Subject::of(call, &request))
+    report::apply_verdict_where_absent(image, judge(image, &request), Subject::of(call, &request))
 }
 
 /// A directory entry: its directory, pinned, and its name there.
@@ -200,7 +200,7 @@ impl Entry<'_> {
 /// A spelling without `..`, kept because the policy may judge by it. Needed if another spelling replaces it or if it
 /// had `..`.
 #[derive(Default)]
-pub(crate) struct Route(Option<Far<Spelling>>);
+pub(crate) struct Route(Option<MmapBox<Spelling>>);
 
 impl Route {
     /// The route of `spelling`, taken before that changes.
@@ -227,7 +227,7 @@ impl Route {
         if !heeded {
             return Ok(Self(None));
         }
-        let mut kept = Far::<Spelling>::blank()?;
+        let mut kept = MmapBox::<Spelling>::blank()?;
         kept.copy(spelling)?;
         if !kept.is_lexical() {
             kept.collapse();

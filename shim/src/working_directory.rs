@@ -7,19 +7,19 @@ use jp_confine_policy::image::Image;
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
-use crate::remembered::{self, Remembered};
+use crate::path_cache::{self, CachedPath};
 use crate::sys;
 
-static REMEMBERED: Remembered = Remembered::new();
+static REMEMBERED: CachedPath = CachedPath::new();
 
 /// Changes the directory with `change`, which makes the system call.
 ///
 /// # Errors
 /// Those of `change`.
 pub(crate) fn change(change: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
-    if !remembered::owns_memory() {
+    if !path_cache::owns_memory() {
         // The program itself created this `vfork` child, and nothing will tell when it is gone.
-        remembered::suspend();
+        path_cache::suspend();
     }
     forget();
     let outcome = change();
@@ -38,13 +38,13 @@ static SHOWS_EVERYTHING_AT: AtomicU64 = AtomicU64::new(0);
 
 /// Whether nothing is hidden at or below the working directory.
 pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
-    let Some(now) = remembered::now() else { return false };
+    let Some(now) = path_cache::now() else { return false };
     if SHOWS_EVERYTHING_AT.load(Ordering::Acquire) == now {
         return true;
     }
     let mut here = PathBuffer::new();
     let shows = read(&mut here).is_ok() && decide::shows_everything(image, here.as_bytes());
-    if shows && remembered::owns_memory() {
+    if shows && path_cache::owns_memory() {
         SHOWS_EVERYTHING_AT.store(now, Ordering::Release);
     }
     shows
@@ -53,7 +53,7 @@ pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
 /// Announces to every process of the run that a directory was renamed or removed. A removed directory's inode number
 /// may come to mean another one.
 pub(crate) fn announce_change() {
-    if !remembered::begin_generation() {
+    if !path_cache::begin_generation() {
         forget();
     }
 }

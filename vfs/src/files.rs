@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use jp_confine_policy::granted::{Going, Granted};
+use jp_confine_policy::granted::{Granted, RenameKind};
 
 pub use disk::OnDisk;
 pub use memory::InMemory;
@@ -74,10 +74,10 @@ pub trait ProjectFiles: fmt::Debug {
     fn remove(&self, file: &Granted) -> io::Result<()>;
 
     /// Renames a file. With a grant to create, the new name must be free; otherwise the rename replaces the file there.
-    /// Another process may put a directory in the file's place after the check: `going` says whether a directory may
+    /// Another process may put a directory in the file's place after the check: `kind` says whether a directory may
     /// move.
     ///
     /// # Errors
     /// Where it cannot be renamed; `CrossesDevices` where it can be copied.
-    fn rename(&self, from: &Granted, to: &Granted, going: Going) -> io::Result<()>;
+    fn rename(&self, from: &Granted, to: &Granted, kind: RenameKind) -> io::Result<()>;
 }

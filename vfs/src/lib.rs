@@ -20,11 +20,11 @@
 
 #![forbid(unsafe_code)]
 
-mod attention;
 pub mod content;
 pub mod fault;
 pub mod message;
 pub mod method;
+mod poll_backoff;
 pub mod sdk;
 
 #[cfg(all(feature = "host", target_os = "linux"))]

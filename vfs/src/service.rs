@@ -3,10 +3,10 @@
 mod advice;
 mod caller;
 mod fs;
-mod gate;
 mod grep;
 mod http;
 mod ignored;
+mod policy_check;
 mod process;
 mod resolver;
 mod secrets;
@@ -34,8 +34,8 @@ pub use caller::{Caller, Patient};
 pub use process::Programs;
 pub use secrets::{SHORTEST, is_secret_name};
 
-use gate::Gate;
 use http::Http;
+use policy_check::PolicyCheck;
 use secrets::Secrets;
 
 /// The default limit for a file's contents in a message: 10 MiB (spec §14.5).
@@ -49,7 +49,7 @@ pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Serves the requests of one tool under one policy, one at a time.
 pub struct Service<'a> {
-    gate: Gate<'a>,
+    gate: PolicyCheck<'a>,
     files: &'a dyn ProjectFiles,
     resources: Resources,
     variables: Variables<'a>,
@@ -81,7 +81,7 @@ impl<'a> Service<'a> {
         person: &'a mut dyn Person,
     ) -> Self {
         Self {
-            gate: Gate::new(&context, person),
+            gate: PolicyCheck::new(&context, person),
             files,
             resources: Resources::default(),
             variables: &|_| None,

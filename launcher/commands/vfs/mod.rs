@@ -30,10 +30,10 @@ use crate::compile::external_rules::Made;
 use crate::compile::{self, Stage};
 use crate::error::Failure;
 use crate::host::context::Context;
-use crate::host::invocation::Here;
+use crate::host::invocation::CommandHint;
 use crate::output;
 use crate::output::event_log::Log;
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 use crate::record::service_refusals::{Refusal, Refusals};
 use crate::report::why::Served;
 use crate::sys::signals::Signals;
@@ -87,7 +87,7 @@ pub(crate) fn serve(
     };
     let init = init(options, call, &hosted);
     let name = &init.tool.name;
-    let turns = Turns::of(context);
+    let turns = PromptQueue::of(context);
     let mut person = OnTerminal::new(options.non_interactive, turns.clone(), name.clone(), log);
     let refusals = RefCell::new(Refusals::default());
     let refused = |request: &Request, fault: &Fault| {
@@ -134,7 +134,7 @@ pub(crate) fn serve(
 }
 
 /// Reports that the tool was denied requests. The tool itself was told which.
-fn tell(refusals: u64, kept: bool, here: &Here) {
+fn tell(refusals: u64, kept: bool, here: &CommandHint) {
     let noun = if refusals == 1 { "request" } else { "requests" };
     let more = if kept {
         format!("; which and why: {}", here.command("why --last"))

@@ -6,7 +6,7 @@ use crate::output;
 use crate::output::event_log::Log;
 use crate::prompt::reply::Reply;
 use crate::prompt::terminal::Terminal;
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 use crate::prompt::visibility::Size;
 use crate::record::service_refusals::without_passwords;
 use crate::text::quote;
@@ -24,7 +24,7 @@ const RESERVED: u16 = 5;
 #[derive(Debug)]
 pub(super) struct OnTerminal<'a> {
     non_interactive: bool,
-    turns: Turns,
+    turns: PromptQueue,
     tool: String,
     /// The log for answers.
     log: Option<&'a Log>,
@@ -34,7 +34,7 @@ impl<'a> OnTerminal<'a> {
     /// A person to prompt on behalf of `tool`, unless prompts are off.
     pub(super) const fn new(
         non_interactive: bool,
-        turns: Turns,
+        turns: PromptQueue,
         tool: String,
         log: Option<&'a Log>,
     ) -> Self {
@@ -144,7 +144,7 @@ mod tests {
             reason: "no rule is about it".to_owned(),
         };
         let questions: Vec<Question> = questions.iter().map(question).collect();
-        let person = OnTerminal::new(false, Turns::default(), "edit".to_owned(), None);
+        let person = OnTerminal::new(false, PromptQueue::default(), "edit".to_owned(), None);
         person.screens(&questions, size)
     }
 

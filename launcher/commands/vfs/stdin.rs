@@ -11,14 +11,14 @@ use serde_json::Value;
 
 use crate::output;
 use crate::prompt::terminal::Terminal;
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 use crate::text::quote;
 
 /// Shows questions on the terminal, and passes lines of standard input to a running tool.
 #[derive(Debug)]
 pub(super) struct Talk {
     non_interactive: bool,
-    turns: Turns,
+    turns: PromptQueue,
     /// The terminal that shows a question.
     asked: Option<Terminal>,
     /// The part of standard input that was read but not passed on.
@@ -29,7 +29,7 @@ pub(super) struct Talk {
 
 impl Talk {
     /// A conversation, unless prompts are off.
-    pub(super) const fn new(non_interactive: bool, turns: Turns) -> Self {
+    pub(super) const fn new(non_interactive: bool, turns: PromptQueue) -> Self {
         Self { non_interactive, turns, asked: None, unread: Vec::new(), is_over: false }
     }
 }

@@ -23,7 +23,7 @@ use crate::external::mounts::ends::Place;
 use crate::host::context::Context;
 use crate::host::{machine, program_lookup};
 use crate::launch::outer_run::Outer;
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 use crate::text::quote;
 
 /// Variables by which this program finds the user's policy and its own files.
@@ -48,7 +48,7 @@ pub(super) struct Hosted {
     /// The canonical home of the hosting user, unless nothing is to be hidden.
     hidden: Option<PathBuf>,
     /// The turns at the terminal.
-    turns: Turns,
+    turns: PromptQueue,
     environment: Vec<(OsString, OsString)>,
     verbose: bool,
 }
@@ -90,7 +90,7 @@ impl Hosted {
             withheld,
             denied: options.deny.iter().map(|path| context.absolute(path)).collect(),
             hidden: context.canonical_home.clone().filter(|_| !options.show_denied),
-            turns: Turns::of(context),
+            turns: PromptQueue::of(context),
             environment,
             verbose: options.verbose,
         })

@@ -3,14 +3,14 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use jp_confine_policy::approvals::Approval;
 
-use crate::config::outside_pattern::Wide;
+use crate::config::outside_pattern::OutsidePattern;
 use crate::config::scope;
 use crate::external::approvals::question::{About, Wanted, was_and_now};
 use crate::external::approvals::store::{Kind, Store};
 use crate::prompt::terminal::Terminal;
 use crate::text::quote;
 
-impl Wide {
+impl OutsidePattern {
     /// Whether the pattern is approved, after asking if somebody can answer. Notes a yes in `store`.
     pub(crate) fn approval(
         &self,
@@ -79,7 +79,7 @@ mod tests {
         let context = Context::bare(dir.path());
         let about = About { context: &context, root: &root, scopes: &[], log: None };
         let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
-        let wide = Wide { tier, text: "~/x/**".to_owned(), stem: "/h/x".into(), tools };
+        let wide = OutsidePattern { tier, text: "~/x/**".to_owned(), stem: "/h/x".into(), tools };
         wide.words(known, Utf8Path::new("/h/x"), &about)
     }
 

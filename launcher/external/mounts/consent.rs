@@ -11,7 +11,7 @@ use crate::config::scope::{self, Scope};
 use crate::error::Failure;
 use crate::external::approvals::question::{About, Wanted, was_and_now};
 use crate::external::approvals::store::{Kind, Store};
-use crate::host::invocation::Here;
+use crate::host::invocation::CommandHint;
 use crate::prompt::terminal::Terminal;
 use crate::text::quote;
 
@@ -56,7 +56,7 @@ impl Mounts {
         &self,
         scopes: &[Scope],
         store: &mut Store,
-        here: &Here,
+        here: &CommandHint,
     ) -> Vec<String> {
         let exceeded = |mounted: &&Mounted| !mounted.approved && mounted.exceeded(scopes);
         let mut warnings = Vec::new();

@@ -26,7 +26,7 @@ use crate::config::scope::Scope;
 use crate::error::Failure;
 use crate::external::approvals::store::{Kind, Store};
 use crate::host::context::Context;
-use crate::host::invocation::Here;
+use crate::host::invocation::CommandHint;
 use crate::host::workspace::Workspace;
 use crate::output::event_log::Log;
 use crate::text::quote;
@@ -187,7 +187,7 @@ fn check_tool(mount: &Mount, running: Option<&str>, layers: &Layers) -> Result<(
 /// Checks the words of the command line one by one.
 struct Checker<'a> {
     place: Place<'a>,
-    here: &'a Here,
+    here: &'a CommandHint,
     links: Links,
     /// The names of all known mounts, of any tool.
     known: BTreeSet<Utf8PathBuf>,

@@ -9,7 +9,7 @@ use jp_confine_policy::external::External;
 
 use crate::cli::mount::Mount;
 use crate::external::approvals::store::{Kind, Store};
-use crate::host::invocation::Here;
+use crate::host::invocation::CommandHint;
 
 /// One such link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) struct Idle {
 
 /// The unused links of the workspace `root` that still lead to their approved target. Names are as typed `here`. Looks
 /// at the disk.
-pub(crate) fn idle(root: &Root, here: &Here, store: &Store, grants: &[Grant]) -> Vec<Idle> {
+pub(crate) fn idle(root: &Root, here: &CommandHint, store: &Store, grants: &[Grant]) -> Vec<Idle> {
     let is_ruled = |name: &str| {
         let names = |grant: &Grant| matches!(&grant.kind, GrantKind::External { lexical_path } if lexical_path == name);
         grants.iter().any(names)
@@ -45,7 +45,7 @@ pub(crate) fn idle(root: &Root, here: &Here, store: &Store, grants: &[Grant]) ->
 }
 
 /// The value of `--mount`, as typed `here`, that makes the link `name` lead to `target`.
-pub(crate) fn word(name: &str, target: &Path, here: &Here) -> Option<OsString> {
+pub(crate) fn word(name: &str, target: &Path, here: &CommandHint) -> Option<OsString> {
     let (name, path) = (here.name(name)?, target.to_owned());
     Some(shortest(&Mount { tool: None, name, path, writable: false }))
 }

@@ -14,7 +14,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
-use jp_confine_policy::{set_id, telling};
+use jp_confine_policy::{report_protocol, set_id};
 use libc::{c_int, seccomp_data, sock_filter};
 
 use self::assembler::{Assembler, Label, Test};
@@ -250,7 +250,7 @@ impl Writer {
             self.detail(fate, opens);
         }
         self.program.place(newer);
-        let telling = u32::try_from(telling::CALL).expect("a number of 32 bits");
+        let telling = u32::try_from(report_protocol::REPORT_SYSCALL).expect("a number of 32 bits");
         self.program.branch(Test::Is(telling), teller, absent);
         self.answers();
         self.program.finish()

@@ -19,8 +19,8 @@ use crate::prompt::confirmation_word::{Countersign, Why};
 use crate::prompt::line_mode::Lines;
 use crate::prompt::reader::Typing;
 use crate::prompt::reply::Reply;
-use crate::prompt::turns::Turn;
-use crate::prompt::visibility::{Sight, Size, size_of};
+use crate::prompt::turns::PromptLock;
+use crate::prompt::visibility::{ScreenVisibility, Size, size_of};
 use crate::sys::proc::descendants;
 use crate::sys::signals::Signals;
 use crate::sys::terminals::show_again;
@@ -42,7 +42,7 @@ pub(super) struct Foreground {
     /// The size when it was taken, if known.
     size: Option<Size>,
     /// Keeps other runs from asking meanwhile.
-    _turn: Turn,
+    _turn: PromptLock,
 }
 
 /// The outcome of a prompt.
@@ -76,7 +76,11 @@ impl Foreground {
     ///
     /// # Errors
     /// Fails if the terminal is gone.
-    pub(super) fn take(terminal: File, turn: Turn, was_left: bool) -> io::Result<Option<Self>> {
+    pub(super) fn take(
+        terminal: File,
+        turn: PromptLock,
+        was_left: bool,
+    ) -> io::Result<Option<Self>> {
         let group = tcgetpgrp(&terminal)?;
         let is_free = || was_left && !descendants::is_anybody_in(group);
         if !(is_of_run(group) || is_free()) {
@@ -126,7 +130,7 @@ impl Foreground {
         text: &dyn Fn(Option<Size>, &str) -> Option<String>,
         gone: &dyn Fn() -> bool,
     ) -> io::Result<Said> {
-        let (mut sight, mut was_any_typed) = (Sight::new(), false);
+        let (mut sight, mut was_any_typed) = (ScreenVisibility::new(), false);
         loop {
             let (typing, sign) = match self.typing(was_any_typed) {
                 Err(_) if !self.are_lines_known() => return Ok(Said::Nothing),

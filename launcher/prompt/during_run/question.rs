@@ -14,7 +14,7 @@ use crate::output;
 use crate::prompt::confirmation_word::Countersign;
 use crate::prompt::during_run::subject::Subject;
 use crate::prompt::during_run::wish::Wish;
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 use crate::prompt::visibility::Size;
 use crate::sys::path::path_of;
 use crate::text::quote::{self, LONGEST};
@@ -39,7 +39,7 @@ pub(crate) struct About {
     /// The canonical path of the program that the person typed, and thereby allowed.
     pub(crate) typed: Option<PathBuf>,
     /// The queue for the terminal.
-    pub(crate) turns: Turns,
+    pub(crate) turns: PromptQueue,
 }
 
 impl About {

@@ -12,7 +12,7 @@ use rustix::thread::gettid;
 
 use super::*;
 use crate::prompt::during_run::subject::Subject;
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 
 fn about() -> About {
     About {
@@ -20,7 +20,7 @@ fn about() -> About {
         workspace: "/w".into(),
         tiers: Tiers::default(),
         typed: None,
-        turns: Turns::default(),
+        turns: PromptQueue::default(),
     }
 }
 

@@ -35,11 +35,14 @@ fn read(bytes: &[u8]) -> (Vec<Denial>, bool) {
 fn what_is_missing_is_known() {
     let file = tempfile::tempfile().expect("a temporary file");
     let gap = |unrecorded| Record::new(file.try_clone().expect("cloned")).gap(unrecorded);
-    assert_eq!([gap(None), gap(Some(0)), gap(Some(3))], [None, None, Some(Gap::Counted(3))]);
-    file.set_len(FULL + 1).expect("long");
-    assert_eq!([gap(None), gap(Some(3))], [Some(Gap::Full), Some(Gap::Counted(3))]);
+    assert_eq!(
+        [gap(None), gap(Some(0)), gap(Some(3))],
+        [None, None, Some(LostRecords::Counted(3))]
+    );
+    file.set_len(MAX_RECORD_BYTES + 1).expect("long");
+    assert_eq!([gap(None), gap(Some(3))], [Some(LostRecords::Full), Some(LostRecords::Counted(3))]);
     let damaged = Record { damaged: true, ..Record::new(file.try_clone().expect("cloned")) };
-    assert_eq!(damaged.gap(Some(3)), Some(Gap::Damaged));
+    assert_eq!(damaged.gap(Some(3)), Some(LostRecords::Damaged));
 }
 
 #[test]

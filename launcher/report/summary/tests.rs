@@ -13,11 +13,11 @@ use crate::advice::advisor::Advisor;
 use crate::advice::person::Person;
 use crate::config::edit::rule_places::RulePlaces;
 use crate::config::edit::user_lists::OwnLists;
-use crate::host::invocation::Here;
+use crate::host::invocation::CommandHint;
 use crate::plan::unsupervised::Unsupervised;
 use crate::record::denial::{Denial, Reason};
 use crate::record::denials::Denials;
-use crate::record::lost_records::Gap;
+use crate::record::lost_records::LostRecords;
 use crate::report::summary::LINES;
 use crate::text::wrap::folded;
 
@@ -60,7 +60,7 @@ fn circumstances<'a>(
     grants: &'a [Grant],
     own_lists: &'a OwnLists,
 ) -> Circumstances<'a> {
-    static HERE: Here = Here::INSIDE;
+    static HERE: CommandHint = CommandHint::INSIDE;
     static FREE: LazyLock<(Net, Tiers)> = LazyLock::new(Default::default);
     Circumstances {
         denials,
@@ -122,7 +122,7 @@ jp-confine: 3 denials
 fn denials_without_room_on_record_are_told_of() {
     let mut denials = Denials::default();
     denials.add(denial(b"/etc/shadow", Capabilities::READ, Some(0)));
-    denials.gap = Some(Gap::Counted(70));
+    denials.gap = Some(LostRecords::Counted(70));
     let (grants, lists) = (grants(), OwnLists::of_nobody());
     let text = block(circumstances(&denials, &grants, &lists), PLAIN);
     assert!(text.starts_with("jp-confine: 1 denial\n"), "{text}");

@@ -27,7 +27,7 @@ use crate::advice::{Gathered, user_additions};
 use crate::cli::Options;
 use crate::error::Failure;
 use crate::host::context::Context;
-use crate::host::invocation::Here;
+use crate::host::invocation::CommandHint;
 use crate::host::workspace::Workspace;
 use crate::record::command_line::CommandLine;
 use crate::record::denial::Denial;
@@ -206,7 +206,7 @@ impl Ended<'_> {
 
 impl Explained {
     /// The command for the approvals that are needed.
-    fn approval(&self, here: &Here) -> Option<String> {
+    fn approval(&self, here: &CommandHint) -> Option<String> {
         (!self.unapproved.is_empty()).then(|| here.approvals(&self.unapproved))
     }
 }

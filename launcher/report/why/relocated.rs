@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::external::mounts::unused::{self, Idle};
-use crate::host::invocation::Here;
+use crate::host::invocation::CommandHint;
 use crate::report::why::record::{Explained, Head};
 use crate::text::quote;
 
@@ -28,7 +28,7 @@ impl Mounted {
     }
 
     /// The option, as words for a shell.
-    pub(super) fn option(&self, here: &Here) -> Option<String> {
+    pub(super) fn option(&self, here: &CommandHint) -> Option<String> {
         let word = unused::word(&self.name, &self.target, here)?;
         Some(quote::words(&[("--mount", word.into())]))
     }

@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use jp_confine_policy::decide::{self, Denial, Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::telling::{PRIVATE_DIRECTORY, is_private_directory};
+use jp_confine_policy::report_protocol::{PRIVATE_DIRECTORY, is_private_directory};
 use jp_confine_policy::{Capabilities, existing, set_id};
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, statat, symlinkat, unlinkat,

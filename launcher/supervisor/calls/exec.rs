@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::invocation::{self, Invocation};
-use jp_confine_policy::{Capabilities, telling};
+use jp_confine_policy::{Capabilities, report_protocol};
 use rustix::fs::{Access, AtFlags, FileType, OFlags, accessat};
 use rustix::io::Errno;
 
@@ -127,7 +127,7 @@ fn judge_words(task: &Task<'_>, program: &Object, words: Option<&[Vec<u8>]>) -> 
         return Ok(());
     }
     let line = words.iter().flat_map(|word| word.iter().copied().chain([0]));
-    let line: Vec<u8> = line.take(telling::LINE).collect();
+    let line: Vec<u8> = line.take(report_protocol::MAX_COMMAND_LINE).collect();
     Err(task.refused(Reason::Command, Subject::by_route(path, &line)))
 }
 

@@ -3,7 +3,7 @@
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::telling::{CONSENT, INTERRUPTED, VECTORS};
+use jp_confine_policy::report_protocol::{CONSENT, INTERRUPTED, VECTORS};
 use rustix::io::Errno;
 
 use crate::prompt::during_run::identity::Asker;

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::{Capabilities, device, set_id, telling};
+use jp_confine_policy::{Capabilities, device, report_protocol, set_id};
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 use rustix::io::Errno;
 
@@ -155,7 +155,7 @@ pub(crate) fn open(task: &Task<'_>, dirfd: i32, path: u64, how: How) -> Result<A
     let _acting = task.begin()?;
     if how.exclusive() {
         let is_for_both = how.flags & libc::O_ACCMODE == libc::O_RDWR;
-        let call = telling::exclusive(is_for_both, how.mode).to_str().unwrap_or(task.call);
+        let call = report_protocol::exclusive(is_for_both, how.mode).to_str().unwrap_or(task.call);
         return open_argument(&task.called(call), &argument, how);
     }
     open_argument(task, &argument, how)

@@ -6,7 +6,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Verdict};
 use jp_confine_policy::moves::{self, Ends, Kind, Move, Plan, Stays, Way};
 use jp_confine_policy::moves_alone::move_alone;
-use jp_confine_policy::telling::{COPIED, EXCHANGE};
+use jp_confine_policy::report_protocol::{COPIED, EXCHANGE};
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 

@@ -28,7 +28,7 @@ use rustix::process::Pid;
 
 use super::{Proc, Supervisor};
 use crate::prompt::during_run::{About, Consent};
-use crate::prompt::turns::Turns;
+use crate::prompt::turns::PromptQueue;
 use crate::record::denial::{Denial, Record};
 use crate::sys::trapped;
 
@@ -234,7 +234,7 @@ fn nobody() -> Arc<Consent> {
         workspace: PathBuf::from("/"),
         tiers: Tiers::default(),
         typed: None,
-        turns: Turns::default(),
+        turns: PromptQueue::default(),
     };
     Arc::new(Consent::new(about))
 }

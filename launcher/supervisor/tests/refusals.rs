@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::telling::FULL;
+use jp_confine_policy::report_protocol::MAX_RECORD_BYTES;
 
 use super::{Ground, HERE, address, c, call, every_number, said, serve, shown};
 use crate::record::denial::Layer;
@@ -142,7 +142,7 @@ fn own_process() {
 fn full_record() {
     let ground = Ground::new(&[]);
     let (record, supervisor) = ground.supervisor(false);
-    record.as_file().set_len(FULL + 1).expect("long");
+    record.as_file().set_len(MAX_RECORD_BYTES + 1).expect("long");
     let refuse = || said(call(libc::SYS_chroot, &[address(&c("d"))]));
     let text = ground.enter(
         &every_number(),
@@ -151,7 +151,7 @@ fn full_record() {
     );
     assert!(text.lines().all(|line| line.contains("code: 1,")), "{text}");
     let length = record.as_file().metadata().expect("there").len();
-    assert_eq!((supervisor.unrecorded(), length), (3, FULL + 1));
+    assert_eq!((supervisor.unrecorded(), length), (3, MAX_RECORD_BYTES + 1));
 }
 
 /// Devices are denied as by the kernel, and reported. The whiteout of overlay filesystems is no device.

@@ -39,7 +39,7 @@ impl Root {
 
     /// The root of a workspace that is not on disk. It contains no symlinks: paths lead where they are spelled.
     #[must_use]
-    pub fn imagined() -> Self {
+    pub fn without_directory() -> Self {
         Self { path: PathBuf::from("/workspace"), on_disk: false }
     }
 

@@ -86,7 +86,7 @@ impl CheckResult {
     /// The same, with a suggestion to grant `other` as well. For callers that may need either one, and must not learn
     /// which.
     #[must_use]
-    pub fn advising(self, other: Capability) -> Self {
+    pub fn also_suggest(self, other: Capability) -> Self {
         Self { beside: Some(other), ..self }
     }
 

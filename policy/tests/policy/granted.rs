@@ -4,15 +4,15 @@ use std::io::ErrorKind;
 
 use jp_confine_policy::Capability;
 use jp_confine_policy::approvals::ApprovedTargets;
-use jp_confine_policy::granted::Going;
+use jp_confine_policy::granted::RenameKind;
 use jp_confine_policy::model::Policy;
 use jp_confine_policy::moves::{Movable, Way};
 use jp_confine_policy::workspace::Workspace;
 
 use crate::place::Place;
 
-fn alone(movable: Movable) -> Going {
-    Going::Alone(Way { movable, tries: true })
+fn alone(movable: Movable) -> RenameKind {
+    RenameKind::Alone(Way { movable, tries: true })
 }
 
 const POLICY: &str = r#"{"access": {"fs": [
@@ -31,8 +31,8 @@ fn consent_opens_what_nothing_closes() {
     let place = Place::new("w/open/closed/ w/open/ask/file w/other/file");
     let workspace =
         Workspace::open(&place.path("w"), &policy(), &ApprovedTargets::default()).unwrap();
-    let imagined = Workspace::imagined(&policy()).unwrap();
-    for context in [workspace.context(), imagined.context()] {
+    let without_directory = Workspace::without_directory(&policy()).unwrap();
+    for context in [workspace.context(), without_directory.context()] {
         for (path, granted, open) in [
             ("open/file", true, false),
             ("open/ask/file", false, true),
@@ -47,7 +47,7 @@ fn consent_opens_what_nothing_closes() {
             assert_eq!(check().granted().is_ok(), granted, "{path}");
             assert_eq!(check().consented().is_ok(), granted || open, "{path}");
             assert_eq!(
-                context.leave(path.as_bytes(), Capability::Read).is_some(),
+                context.grant(path.as_bytes(), Capability::Read).is_some(),
                 granted,
                 "{path}"
             );
@@ -57,46 +57,46 @@ fn consent_opens_what_nothing_closes() {
 
 #[test]
 fn what_is_moved_keeps_its_rights_at_most() {
-    let workspace = Workspace::imagined(&policy()).unwrap();
+    let workspace = Workspace::without_directory(&policy()).unwrap();
     let context = workspace.context();
     let to_delete =
         |path: &str| context.check_to_use(path.as_bytes(), Capability::Delete).consented().unwrap();
     let to_create =
         |path: &str| context.check_to_use(path.as_bytes(), Capability::Create).consented().unwrap();
     for (from, to, expected) in [
-        ("open/a", "open/b", Some(Going::Whole)),
+        ("open/a", "open/b", Some(RenameKind::Whole)),
         // The denial in `open/a` would not hold at `other`. Nothing may be created beside the new name.
         (
             "open/a",
             "other",
-            Some(Going::Alone(Way { movable: Movable::NoDirectory, tries: false })),
+            Some(RenameKind::Alone(Way { movable: Movable::NoDirectory, tries: false })),
         ),
         ("moved/a", "open/b", None),
         ("other", "open/b", None),
         ("open/plain", "open/b/c", Some(alone(Movable::NoDirectory))),
-        ("open/b/c", "open/plain", Some(Going::Whole)),
+        ("open/b/c", "open/plain", Some(RenameKind::Whole)),
     ] {
-        assert_eq!(context.going(&to_delete(from), &to_create(to)), expected, "{from} {to}");
+        assert_eq!(context.rename_kind(&to_delete(from), &to_create(to)), expected, "{from} {to}");
     }
 }
 
 #[test]
 fn renames_act_on_what_was_held() {
-    for going in [alone(Movable::NoDirectory), alone(Movable::NoSymlink), Going::Whole] {
+    for kind in [alone(Movable::NoDirectory), alone(Movable::NoSymlink), RenameKind::Whole] {
         let place = Place::new("w/open/a w/open/b w/open/ask/");
         let workspace =
             Workspace::open(&place.path("w"), &policy(), &ApprovedTargets::default()).unwrap();
         let context = workspace.context();
-        let leave = |path: &str, capability| context.leave(path.as_bytes(), capability).unwrap();
-        let from = leave("open/a", Capability::Delete).pin().unwrap();
-        let taken = leave("open/b", Capability::Create).pin().unwrap();
-        let error = from.rename_to(&taken, going).unwrap_err();
+        let grant = |path: &str, capability| context.grant(path.as_bytes(), capability).unwrap();
+        let from = grant("open/a", Capability::Delete).pin().unwrap();
+        let taken = grant("open/b", Capability::Create).pin().unwrap();
+        let error = from.rename_to(&taken, kind).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         assert!(place.path("w/open/a").exists());
-        from.rename_to(&leave("open/b", Capability::Update).pin_entry().unwrap(), going).unwrap();
+        from.rename_to(&grant("open/b", Capability::Update).pin_entry().unwrap(), kind).unwrap();
         assert!(!place.path("w/open/a").exists() && place.path("w/open/b").exists());
-        let reading = leave("open/b", Capability::Read).pin().unwrap();
-        assert!(reading.rename_to(&taken, going).is_err());
+        let reading = grant("open/b", Capability::Read).pin().unwrap();
+        assert!(reading.rename_to(&taken, kind).is_err());
     }
 }
 
@@ -108,8 +108,8 @@ fn a_directory_does_not_go_alone() {
         Workspace::open(&place.path("w"), &policy(), &ApprovedTargets::default()).unwrap();
     let context = workspace.context();
     let rename = |from: &str, to: &str, capability| {
-        let leave = |path: &str, capability| context.leave(path.as_bytes(), capability).unwrap();
-        let to = leave(to, capability).pin_entry().unwrap();
+        let grant = |path: &str, capability| context.grant(path.as_bytes(), capability).unwrap();
+        let to = grant(to, capability).pin_entry().unwrap();
         let from = leave(from, Capability::Delete).pin().unwrap();
         from.rename_to(&to, alone(Movable::NoDirectory)).map_err(|error| error.kind())
     };
@@ -149,7 +149,8 @@ fn a_way_leads_to_what_may_be_read() {
             &["a", "../a"],
         ),
     ] {
-        let workspace = Workspace::imagined(&serde_json::from_str(policy).unwrap()).unwrap();
+        let workspace =
+            Workspace::without_directory(&serde_json::from_str(policy).unwrap()).unwrap();
         let leads = |path: &&&str| workspace.context().passage(path.as_bytes()).is_some();
         assert_eq!(open.iter().filter(|path| !leads(path)).count(), 0, "{policy}");
         assert_eq!(closed.iter().filter(leads).count(), 0, "{policy}");

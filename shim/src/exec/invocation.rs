@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char};
 
 use jp_confine_policy::image::Image;
 use jp_confine_policy::invocation::{self, Admission, Invocation};
-use jp_confine_policy::telling;
+use jp_confine_policy::report_protocol;
 
 use super::reader::Reader;
 use crate::buffer::{Buffer, PathBuffer};
@@ -89,7 +89,7 @@ fn copy_name(reader: &mut Reader, text: *const c_char, to: &mut Buffer<NAME>) ->
 
 #[inline(never)]
 fn refuse(image: &Image<'_>, call: &CStr, path: &[u8], argv: Strings) -> Errno {
-    let mut line = Buffer::<{ telling::LINE + 1 }>::new();
+    let mut line = Buffer::<{ report_protocol::MAX_COMMAND_LINE + 1 }>::new();
     let _ = copy_line(argv, &mut line);
     report::refused(image, Reason::Command, Subject { call, path, route: line.as_bytes() })
 }

@@ -9,9 +9,9 @@ use super::may_execute;
 use super::program::{Executable, FLAGS};
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
-use crate::far::Far;
+use crate::fd_paths::DescriptorLink;
+use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
-use crate::places::DescriptorLink;
 use crate::report::{self, Reason, Subject};
 use crate::resolve::{self, Route};
 use crate::sys;
@@ -29,7 +29,11 @@ pub(super) fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Executab
     let mut path = PathBuffer::new();
     resolve::locate(program.raw(), &mut path)?;
     let request = Request::canonical(path.as_bytes());
-    report::settle(image, may_execute(image, &request), Subject::new(call, path.as_bytes()))?;
+    report::apply_verdict(
+        image,
+        may_execute(image, &request),
+        Subject::new(call, path.as_bytes()),
+    )?;
     let status = sys::status(&program)?;
     let open = |program: &_| sys::reopen(program, FLAGS);
     Ok(Executable::looked_into(image, program, &status, &request, open))
@@ -43,7 +47,7 @@ pub(super) fn admit(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), E
     if is_systems(image, &mut spelling)? {
         return Ok(());
     }
-    let mut place = Far::<PathBuffer>::blank()?;
+    let mut place = MmapBox::<PathBuffer>::blank()?;
     resolve::pin(&spelling, 0, &mut place)?;
     let mut route = Route::default();
     let request = Request::by_route(place.as_bytes(), route.to(image, &spelling)?);

@@ -9,7 +9,7 @@ use jp_confine_policy::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
-use crate::far::Far;
+use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::report::{self, Reason, Subject};
 use crate::sys::preload::separates;
@@ -107,7 +107,7 @@ impl Judge<'_> {
         library: Option<&[u8]>,
         platform: Option<&[u8]>,
     ) -> Result<(), Errno> {
-        let mut path = Far::<PathBuffer>::blank()?;
+        let mut path = MmapBox::<PathBuffer>::blank()?;
         for part in parts {
             let mut rest = *part;
             while let Some((first, after)) = rest.split_at_checked(1) {
@@ -134,7 +134,7 @@ impl Judge<'_> {
             Err(Errno::ENOENT | Errno::ENOTDIR) => return Ok(()),
             opened => drop(opened?),
         }
-        let mut spelling = Far::<Spelling>::blank()?;
+        let mut spelling = MmapBox::<Spelling>::blank()?;
         spelling.read_own(libc::AT_FDCWD, text.to_bytes())?;
         resolve::pin_judged_far(self.image, self.call, &mut spelling, 0, may_read).map(drop)
     }

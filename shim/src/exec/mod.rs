@@ -27,7 +27,7 @@ use jp_confine_policy::invocation::Admission;
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
-use crate::far::Far;
+use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::report::{self, Reason, Subject};
 use crate::sys::process::{self, Strings};
@@ -121,7 +121,7 @@ fn judge_and_run_long(
     envp: Strings,
     run: impl FnOnce(&CStr, Strings, Strings, Sight) -> Errno,
 ) -> Errno {
-    let mut text = match Far::<PathBuffer>::blank() {
+    let mut text = match MmapBox::<PathBuffer>::blank() {
         Ok(text) => text,
         Err(errno) => return errno,
     };
@@ -246,7 +246,7 @@ fn is_absent(image: &Image<'_>, spelling: &Spelling) -> bool {
 
 #[inline(never)]
 fn leads_nowhere(spelling: &Spelling, flags: c_int) -> bool {
-    let Ok(mut path) = Far::<PathBuffer>::blank() else { return false };
+    let Ok(mut path) = MmapBox::<PathBuffer>::blank() else { return false };
     matches!(resolve::pin(spelling, flags, &mut path), Err(Errno::ENOENT | Errno::ENOTDIR))
 }
 
@@ -263,10 +263,10 @@ fn judge_nameless(
     if leads_nowhere(spelling, libc::O_NOFOLLOW) {
         return Err(Errno::ENOENT);
     }
-    let mut path = Far::<PathBuffer>::blank()?;
+    let mut path = MmapBox::<PathBuffer>::blank()?;
     resolve::place_of(program, &mut path)?;
     let verdict = may_execute(image, &Request::canonical(path.as_bytes()));
-    report::settle(image, verdict, Subject::new(call, path.as_bytes()))
+    report::apply_verdict(image, verdict, Subject::new(call, path.as_bytes()))
 }
 
 /// Follows the program from its name to the file that the processor runs first. Denies files that cannot carry the
@@ -339,11 +339,11 @@ fn refuse(
     (dirfd, name): (c_int, &[u8]),
     reason: Reason,
 ) -> Errno {
-    let Ok(mut path) = Far::<PathBuffer>::blank() else { return Errno::ENOMEM };
+    let Ok(mut path) = MmapBox::<PathBuffer>::blank() else { return Errno::ENOMEM };
     if resolve::place_of(program, &mut path).is_ok() {
         return report::refused(image, reason, Subject::new(call, path.as_bytes()));
     }
-    let Ok(mut spelling) = Far::<Spelling>::blank() else { return Errno::ENOMEM };
+    let Ok(mut spelling) = MmapBox::<Spelling>::blank() else { return Errno::ENOMEM };
     if spelling.read_own(dirfd, name).is_err() {
         return Errno::EACCES;
     }

@@ -6,7 +6,7 @@ use super::SHORT;
 use super::reader::Reader;
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
-use crate::far::Far;
+use crate::mmap_box::MmapBox;
 use crate::sys::process::Strings;
 use crate::{memory, sys};
 
@@ -63,7 +63,7 @@ fn search(
     loop {
         let (element, answer) = match near_candidate(&mut reader, (list, at), &name, attempt)? {
             (_, None) => {
-                let mut path = Far::<PathBuffer>::blank()?;
+                let mut path = MmapBox::<PathBuffer>::blank()?;
                 candidate(&mut reader, (list, at), &name, &mut path, attempt)?
             }
             attempted => attempted,

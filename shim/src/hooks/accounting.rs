@@ -6,9 +6,9 @@ use core::sync::atomic::{AtomicI32, Ordering};
 use jp_confine_policy::Capabilities;
 
 use crate::errno::{Errno, Reply};
+use crate::fd_paths::DescriptorLink;
 use crate::hooks::guard::{granted, guards, minus_one, null, zero};
 use crate::hooks::object;
-use crate::places::DescriptorLink;
 use crate::sys::Fd;
 use crate::sys::next::Original;
 

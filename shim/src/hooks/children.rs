@@ -6,7 +6,7 @@ use crate::errno::{Errno, Reply};
 use crate::hooks::tail::tail_jumps;
 use crate::report::{self, Reason, Subject};
 use crate::sys::next::Original;
-use crate::{memory, remembered, session, working_directory};
+use crate::{memory, path_cache, session, working_directory};
 
 static FORK: Original = Original::new(c"fork");
 static DAEMON: Original = Original::new(c"daemon");
@@ -23,7 +23,7 @@ extern "C" fn fork() -> libc::pid_t {
     let original = unsafe { core::mem::transmute::<usize, Fork>(original) };
     let child = original();
     if child == 0 {
-        remembered::adopt();
+        path_cache::adopt();
     }
     child
 }
@@ -37,7 +37,7 @@ extern "C" fn daemon(stay: c_int, keep: c_int) -> c_int {
     let mut result = -1;
     let _ = working_directory::change(|| {
         result = original(stay, keep);
-        remembered::adopt();
+        path_cache::adopt();
         Ok(())
     });
     result
@@ -65,7 +65,7 @@ fn prepare(call: &CStr, flags: u64) -> Result<(), Errno> {
     if shared == SHARES_DIRECTORY || shared == SHARES_MEMORY {
         // Two processes would share one cache without sharing the directory, or the reverse. The end of that is
         // unknown.
-        remembered::suspend();
+        path_cache::suspend();
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::exec::reader::Reader;
 use crate::exec::search;
-use crate::far::Far;
 use crate::memory;
+use crate::mmap_box::MmapBox;
 
 guards! {
     getaddrinfo(): resolver() => minus_one;
@@ -89,7 +89,7 @@ fn list(name: &[u8]) -> Result<(), Errno> {
     let Some(list) = search::value(name)? else { return Ok(()) };
     let mut reader = Reader::new();
     let mut at = 0_usize;
-    let mut directory = Far::<PathBuffer>::blank()?;
+    let mut directory = MmapBox::<PathBuffer>::blank()?;
     loop {
         directory.clear();
         let element = search::element(&mut reader, list, at, &mut directory)?;

@@ -8,9 +8,9 @@ use jp_confine_policy::decide;
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::exec::search;
-use crate::far::Far;
 use crate::hooks::guard::{granted, guards, minus_one, null, zero};
 use crate::hooks::open::{How, open_at};
+use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::sys::Fd;
@@ -104,7 +104,7 @@ fn made(path: *const c_char, mode: u32) -> Result<(), Errno> {
 /// `~/.netrc` in the directory that the program calls its home.
 fn network_passwords() -> Result<(), Errno> {
     let Some(home) = search::value(b"HOME=")? else { return Ok(()) };
-    let mut path = Far::<PathBuffer>::blank()?;
+    let mut path = MmapBox::<PathBuffer>::blank()?;
     memory::copy_path(home, &mut path)?;
     path.push(b"/.netrc")?;
     granted(c"ruserpass", path.c_str(0).as_ptr(), Capabilities::READ)
@@ -121,7 +121,7 @@ fn profile() -> Result<(), Errno> {
     let entry = resolve::entry(image, &mut spelling)?.ok_or(Errno::EISDIR)?;
     let need = Capabilities::CREATE.union(Capabilities::UPDATE);
     let verdict = decide::access(image, &entry.request(), need);
-    report::settle(image, verdict, Subject::new(CALL, entry.path()))
+    report::apply_verdict(image, verdict, Subject::new(CALL, entry.path()))
 }
 
 /// The file that mtrace(3) writes to.

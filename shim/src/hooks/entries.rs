@@ -6,17 +6,17 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 use jp_confine_policy::decide::{self, Denial, Request, Verdict};
 use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
-use jp_confine_policy::telling::{PRIVATE_DIRECTORY, is_private_directory};
+use jp_confine_policy::report_protocol::{PRIVATE_DIRECTORY, is_private_directory};
 use jp_confine_policy::{Capabilities, set_id};
 use libc::dev_t;
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::{Errno, Reply};
-use crate::far::Far;
 #[cfg(target_os = "linux")]
 use crate::hooks::attributes::path_of;
 use crate::hooks::renames::move_entry;
 use crate::memory::Text;
+use crate::mmap_box::MmapBox;
 use crate::path::{Last, NAME, Spelling};
 use crate::report::{self, Other, Reason, Subject};
 use crate::resolve::{self, Entry};
@@ -35,7 +35,7 @@ impl Argument {
     }
 }
 
-/// Pins the directory of an entry, asks `judge`, and calls `act` there. `said` is the error for `.`, `..` and the root,
+/// Pins the directory of an entry, asks `judge`, and calls `act` there. `errno_for_dots` is the error for `.`, `..` and the root,
 /// which cannot be created or deleted.
 ///
 /// # Errors
@@ -43,7 +43,7 @@ impl Argument {
 fn on_entry(
     call: &CStr,
     argument: Argument,
-    said: impl Fn(&Spelling) -> Errno,
+    errno_for_dots: impl Fn(&Spelling) -> Errno,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
     act: impl FnOnce(c_int, &CStr) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
@@ -60,21 +60,26 @@ fn on_entry(
             if is_removing_what_is_missing(image, verdict, &entry) {
                 return Err(Errno::ENOENT);
             }
-            report::settle(image, verdict, Subject::of(call, &request))?;
+            report::apply_verdict(image, verdict, Subject::of(call, &request))?;
             act(entry.dirfd(), entry.name())
         }
-        Ok(None) => Err(no_entry(image, call, &spelling, said(&spelling))),
+        Ok(None) => Err(no_entry(image, call, &spelling, errno_for_dots(&spelling))),
         Err(errno) => {
-            nowhere(image, call, &mut spelling, judge, errno, || as_spelled(argument, act))
+            judge_missing(image, call, &mut spelling, judge, errno, || as_spelled(argument, act))
         }
     }
 }
 
-/// The error for a path that names no entry: `said` if the directory before the dots exists.
+/// The error for a path that names no entry: `errno_for_dots` if the directory before the dots exists.
 #[cold]
 #[inline(never)]
-pub(super) fn no_entry(image: &Image<'_>, call: &CStr, spelling: &Spelling, said: Errno) -> Errno {
-    find_before_dots(image, call, spelling).err().unwrap_or(said)
+pub(super) fn no_entry(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &Spelling,
+    errno_for_dots: Errno,
+) -> Errno {
+    find_before_dots(image, call, spelling).err().unwrap_or(errno_for_dots)
 }
 
 /// Looks up the path without its final `.` or `..`, because the kernel does that before it examines these.
@@ -83,10 +88,10 @@ fn find_before_dots(image: &Image<'_>, call: &CStr, spelling: &Spelling) -> Resu
     let path = path.to_bytes();
     let path = path.strip_suffix(b"/").unwrap_or(path);
     let before = if path == b".." { b"." } else { path.strip_suffix(b"/..").unwrap_or(path) };
-    let mut text = Far::<PathBuffer>::blank()?;
+    let mut text = MmapBox::<PathBuffer>::blank()?;
     text.push(before)?;
     text.push(b"/.")?;
-    let mut directory = Far::<Spelling>::blank()?;
+    let mut directory = MmapBox::<Spelling>::blank()?;
     directory.read_own(dirfd, text.as_bytes())?;
     let held = resolve::pin_judged_far(image, call, &mut directory, 0, decide::metadata)?;
     // The lookup fails, as the kernel's would, if the caller may not search the directory.
@@ -109,7 +114,11 @@ pub(super) fn refuse_by_spelling(
     end: &Request<'_>,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
 ) -> Result<(), Errno> {
-    report::settle(image, decide::kept_by_spelling(image, end, judge), Subject::of(call, end))
+    report::apply_verdict(
+        image,
+        decide::kept_by_spelling(image, end, judge),
+        Subject::of(call, end),
+    )
 }
 
 /// Tools create every directory above the one they want, so they must learn which of them exist.
@@ -132,7 +141,7 @@ pub(super) fn is_told_missing(image: &Image<'_>, entry: &Entry<'_>, denial: &Den
 /// The outcome for an entry in a missing directory. The verdict on its spelling comes first. In a learning run the
 /// supervisor must see the call, so `again` makes it and its outcome counts.
 #[cold]
-pub(super) fn nowhere(
+pub(super) fn judge_missing(
     image: &Image<'_>,
     call: &CStr,
     spelling: &mut Spelling,
@@ -140,7 +149,7 @@ pub(super) fn nowhere(
     errno: Errno,
     again: impl FnOnce() -> Result<(), Errno>,
 ) -> Result<(), Errno> {
-    resolve::settle_absent(image, call, spelling, judge)?;
+    resolve::apply_verdict_where_absent(image, call, spelling, judge)?;
     if image.is_learned_from() { again() } else { Err(errno) }
 }
 
@@ -151,7 +160,7 @@ pub(super) fn as_spelled(
     at: Argument,
     act: impl FnOnce(c_int, &CStr) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
-    let mut spelling = Far::<Spelling>::blank()?;
+    let mut spelling = MmapBox::<Spelling>::blank()?;
     spelling.read(at.dirfd, at.path)?;
     let (dirfd, path) = spelling.as_spelled();
     act(dirfd, path)
@@ -229,7 +238,8 @@ fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> Result<(), 
         decide::symlink(image, entry, || text_of(target, &copied))
     };
     on_entry(call, at, exists_already, judge, |dirfd, name| {
-        let target = copied.get().map_or(target, |text: &Far<PathBuffer>| text.c_str(0).as_ptr());
+        let target =
+            copied.get().map_or(target, |text: &MmapBox<PathBuffer>| text.c_str(0).as_ptr());
         sys::symlinkat(target, dirfd, name)
     })
 }
@@ -237,9 +247,9 @@ fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> Result<(), 
 /// The target of a new symlink, copied once, so that the kernel gets the judged text. Empty if it is not a path.
 #[cold]
 #[inline(never)]
-fn text_of(target: *const c_char, copied: &OnceCell<Far<PathBuffer>>) -> &[u8] {
+fn text_of(target: *const c_char, copied: &OnceCell<MmapBox<PathBuffer>>) -> &[u8] {
     if copied.get().is_none() {
-        let Ok(mut text) = Far::<PathBuffer>::blank() else { return &[] };
+        let Ok(mut text) = MmapBox::<PathBuffer>::blank() else { return &[] };
         if Text::at(target).and_then(|at| at.copy_to(&mut text)).is_err() {
             return &[];
         }
@@ -253,7 +263,7 @@ fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<(), Errno> {
     if flags & !libc::AT_REMOVEDIR != 0 {
         return Err(Errno::EINVAL);
     }
-    let said = |spelling: &Spelling| match spelling.last() {
+    let errno_for_dots = |spelling: &Spelling| match spelling.last() {
         _ if flags & libc::AT_REMOVEDIR == 0 => Errno::EISDIR,
         Last::Here => Errno::EINVAL,
         Last::Above => Errno(libc::ENOTEMPTY),
@@ -261,7 +271,8 @@ fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<(), Errno> {
     };
     let is_directory = flags & libc::AT_REMOVEDIR != 0;
     let judge = if is_directory { decide::remove_directory } else { decide::remove };
-    let outcome = on_entry(call, at, said, judge, |dirfd, name| sys::unlinkat(dirfd, name, flags));
+    let outcome =
+        on_entry(call, at, errno_for_dots, judge, |dirfd, name| sys::unlinkat(dirfd, name, flags));
     if flags & libc::AT_REMOVEDIR != 0 && outcome.is_ok() {
         working_directory::announce_change();
     }
@@ -303,7 +314,7 @@ fn hold(
     let mut from = Spelling::new();
     from.read(old.dirfd, old.path)?;
     resolve::pin(&from, flags, path).or_else(|errno| {
-        resolve::settle_absent(image, call, &mut from, decide::metadata)?;
+        resolve::apply_verdict_where_absent(image, call, &mut from, decide::metadata)?;
         Err(errno)
     })
 }
@@ -323,7 +334,7 @@ fn link_object(
         Ok(None) => return Err(no_entry(image, call, &to, Errno::EEXIST)),
         Err(errno) => {
             let again = || as_spelled(new, act);
-            return nowhere(image, call, &mut to, may_create, errno, again);
+            return judge_missing(image, call, &mut to, may_create, errno, again);
         }
     };
     let (old, new) = (Request::canonical(path.as_bytes()), entry.request());
@@ -348,7 +359,7 @@ fn link_object(
     if verdict != Verdict::Allow {
         refuse_by_spelling(image, call, &new, may_create)?;
     }
-    settle_pair(image, call, verdict, (&old, &new), Capabilities::NONE)?;
+    apply_verdict_to_pair(image, call, verdict, (&old, &new), Capabilities::NONE)?;
     act(entry.dirfd(), entry.name())
 }
 
@@ -359,12 +370,12 @@ pub(super) fn refuse_hidden(
     call: &CStr,
     source: &Request<'_>,
 ) -> Result<(), Errno> {
-    report::settle(image, decide::metadata(image, source), Subject::of(call, source))
+    report::apply_verdict(image, decide::metadata(image, source), Subject::of(call, source))
 }
 
 /// Reports a denial about one of two paths, with the other beside it. If a prompt is possible, it covers both if `also`
 /// is needed at the other path.
-pub(super) fn settle_pair(
+pub(super) fn apply_verdict_to_pair(
     image: &Image<'_>,
     call: &CStr,
     verdict: Verdict,
@@ -374,7 +385,7 @@ pub(super) fn settle_pair(
     let Verdict::Deny(denial) = verdict else { return Ok(()) };
     let (about, other) = if denial.second { (second, first) } else { (first, second) };
     let subject = Subject::of(call, about);
-    report::settle_pair(image, denial, subject, Other { path: other.path, wanted: also })
+    report::apply_verdict_to_pair(image, denial, subject, Other { path: other.path, wanted: also })
 }
 
 /// Whether an entry of that name exists, even as a dangling symlink.

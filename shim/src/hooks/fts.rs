@@ -9,13 +9,13 @@ use jp_confine_policy::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
-use crate::far::Far;
+use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::resolve::Route;
 use crate::sys::next::Original;
 use crate::sys::process::Strings;
-use crate::{memory, remembered, resolve, session, sys};
+use crate::{memory, path_cache, resolve, session, sys};
 
 /// Options (fts.h): follow symlinks that the caller names, follow all symlinks, keep the working directory.
 const NAMED: c_int = 1;
@@ -48,7 +48,7 @@ pub(super) fn open(
     }
     if options & (STAY | LOGICAL) == 0 {
         // The walk changes the directory from call to call, and nothing shows when it ends.
-        remembered::suspend();
+        path_cache::suspend();
     }
     // SAFETY: the address is that of libc's function of this name and type.
     let original = unsafe { core::mem::transmute::<usize, Open>(original) };
@@ -60,7 +60,7 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
     const CALL: &CStr = c"fts_open";
     let mut spelling = Spelling::new();
     spelling.read(libc::AT_FDCWD, path)?;
-    let mut place = Far::<PathBuffer>::blank()?;
+    let mut place = MmapBox::<PathBuffer>::blank()?;
     let follow = if options & (NAMED | LOGICAL) == 0 { libc::O_NOFOLLOW } else { 0 };
     let start = match resolve::pin(&spelling, follow, &mut place) {
         Ok(start) => start,
@@ -73,13 +73,13 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
     let request = Request::by_route(place.as_bytes(), route.to(image, &spelling)?);
     let subject = Subject::of(CALL, &request);
     if sys::status(&start)?.st_mode & libc::S_IFMT != libc::S_IFDIR {
-        return report::settle(image, decide::metadata(image, &request), subject);
+        return report::apply_verdict(image, decide::metadata(image, &request), subject);
     }
-    report::settle(image, decide::access(image, &request, READ), subject)?;
+    report::apply_verdict(image, decide::access(image, &request, READ), subject)?;
     // A walk that follows symlinks may reach anything.
     let everywhere = Request::by_route(b"/", request.route);
     let walked = if options & LOGICAL == 0 { &request } else { &everywhere };
-    report::settle(image, decide::beneath(image, walked, READ), subject)
+    report::apply_verdict(image, decide::beneath(image, walked, READ), subject)
 }
 
 /// Whether the kernel fails at this entry with the same error. Then the walk reports it for this entry.

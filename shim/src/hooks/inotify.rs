@@ -6,8 +6,8 @@ use core::ffi::{c_char, c_int};
 use jp_confine_policy::Capabilities;
 
 use crate::errno::{Errno, Reply};
+use crate::fd_paths::DescriptorLink;
 use crate::hooks::object;
-use crate::places::DescriptorLink;
 use crate::sys::{self, word};
 
 /// Watches the object that was judged.

@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_ulong, c_void};
 
 use crate::errno::Reply;
 use crate::hooks::refusal::{EVERYWHERE, refuse};
-use crate::{remembered, sys};
+use crate::{path_cache, sys};
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn chroot(path: *const c_char) -> c_int {
@@ -41,7 +41,7 @@ pub(crate) extern "C" fn unshare(flags: c_int) -> c_int {
     }
     if flags & libc::CLONE_FS != 0 {
         // From now on each thread may have its own working directory, but all share one cache.
-        remembered::suspend();
+        path_cache::suspend();
     }
     sys::call(libc::SYS_unshare, [sys::word(flags), 0, 0, 0, 0, 0]).map(|_| ()).reply()
 }

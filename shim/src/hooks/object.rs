@@ -144,7 +144,7 @@ pub(crate) fn at_descriptor(call: &CStr, fd: c_int, need: Capabilities) -> Resul
     }
     let request = Request::canonical(path.as_bytes());
     let verdict = decide::opened(image, &request, need, || is_writable(fd));
-    report::settle(image, verdict, Subject::new(call, path.as_bytes()))
+    report::apply_verdict(image, verdict, Subject::new(call, path.as_bytes()))
 }
 
 /// Whether a descriptor is open for writing.

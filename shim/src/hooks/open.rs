@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::{set_id, telling};
+use jp_confine_policy::{report_protocol, set_id};
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
@@ -75,7 +75,7 @@ impl How {
 
     /// The name under which a denied exclusive open is reported.
     const fn told(self) -> &'static CStr {
-        telling::exclusive(self.flags & libc::O_ACCMODE == libc::O_RDWR, self.mode)
+        report_protocol::exclusive(self.flags & libc::O_ACCMODE == libc::O_RDWR, self.mode)
     }
 
     /// Whether the open only reads or lists, and neither creates nor changes anything.
@@ -136,13 +136,18 @@ impl How {
     ///
     /// # Errors
     /// `EACCES` or `ENOENT` if the policy denies it.
-    pub(super) fn settle(
+    pub(super) fn apply_verdict(
         self,
         image: &Image<'_>,
         request: &Request<'_>,
         subject: Subject<'_>,
     ) -> Result<OpenVerdict, Errno> {
-        report::settle_open(image, request, |image, request| self.judge(image, request), subject)
+        report::apply_open_verdict(
+            image,
+            request,
+            |image, request| self.judge(image, request),
+            subject,
+        )
     }
 }
 
@@ -191,7 +196,7 @@ enum Failure {
 /// their files in every directory above the workspace, where absence is no secret.
 /// absent is no secret.
 #[cold]
-fn nowhere(
+fn judge_missing(
     image: &Image<'_>,
     call: &CStr,
     spelling: &mut Spelling,
@@ -303,7 +308,7 @@ fn create(
         if link.is_err() || how.stops_at_link() {
             let request = route.request(entry.path());
             let subject = Subject::of(call, &request);
-            let verdict = how.settle(image, &request, subject).map_err(Failure::Settled)?;
+            let verdict = how.apply_verdict(image, &request, subject).map_err(Failure::Settled)?;
             match attempt(image, verdict, subject, entry.dirfd(), entry.name(), how) {
                 Err(Errno::ELOOP) if !how.stops_at_link() => continue,
                 Err(Errno::EEXIST) if !how.exclusive() => {
@@ -350,10 +355,10 @@ pub(crate) fn judge_reopen(call: &CStr, fd: c_int, how: How) -> Result<(), Errno
     }
     let existing = how.without(libc::O_CREAT | libc::O_EXCL);
     let request = Request::canonical(path.as_bytes());
-    existing.settle(image, &request, Subject::new(call, path.as_bytes()))?;
+    existing.apply_verdict(image, &request, Subject::new(call, path.as_bytes()))?;
     #[cfg(target_os = "linux")]
     if image.judges_devices() {
-        system::settle_device(image, call, fd, &request, how)?;
+        system::apply_verdict_to_device(image, call, fd, &request, how)?;
     }
     Ok(())
 }

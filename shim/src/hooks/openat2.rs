@@ -5,9 +5,9 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::{Errno, Reply};
-use crate::far::Far;
+use crate::fd_paths::DescriptorLink;
 use crate::hooks::open::{How, open_at};
-use crate::places::DescriptorLink;
+use crate::mmap_box::MmapBox;
 use crate::resolve::LINK_BUDGET;
 use crate::sys::{self, Fd};
 use crate::{memory, resolve};
@@ -103,7 +103,7 @@ const PIN: c_int = libc::O_PATH | libc::O_CLOEXEC;
 struct Resolved {
     held: Fd,
     /// The name to open or create in the pinned directory.
-    entry: Option<Far<Buffer<NAME>>>,
+    entry: Option<MmapBox<Buffer<NAME>>>,
 }
 
 /// Has the kernel resolve the path as requested.
@@ -124,11 +124,11 @@ fn resolve_as_asked(dirfd: c_int, path: *const c_char, how: How) -> Result<Resol
 fn resolve_entry(dirfd: c_int, text: &mut PathBuffer, how: How) -> Result<Resolved, Errno> {
     let exclusive = how.flags & libc::O_EXCL != 0;
     let stop = if exclusive { libc::O_NOFOLLOW } else { how.flags & libc::O_NOFOLLOW };
-    let mut target = Far::<PathBuffer>::blank()?;
+    let mut target = MmapBox::<PathBuffer>::blank()?;
     for _ in 0..LINK_BUDGET {
         let reach = |path: &CStr, flags| sys::openat2(dirfd, path, PIN | flags, 0, how.resolve);
         let (name_at, end) = last(text.as_bytes());
-        let mut name = Far::<Buffer<NAME>>::blank()?;
+        let mut name = MmapBox::<Buffer<NAME>>::blank()?;
         name.push(text.as_bytes().get(name_at..end).unwrap_or(&[]))?;
         if matches!(name.as_bytes(), b"" | b"." | b"..") {
             reach(text.c_str(0), libc::O_DIRECTORY)?;
@@ -187,7 +187,7 @@ fn open_found(found: &Fd, how: How) -> Result<c_int, Errno> {
 /// Opens a symlink itself, which cannot be opened through its descriptor.
 #[inline(never)]
 fn open_link(link: &Fd, how: How) -> Result<c_int, Errno> {
-    let mut place = Far::<PathBuffer>::blank()?;
+    let mut place = MmapBox::<PathBuffer>::blank()?;
     resolve::locate(link.raw(), &mut place)?;
     open_plainly(libc::AT_FDCWD, place.c_str(0).as_ptr(), How { resolve: 0, ..how })
 }

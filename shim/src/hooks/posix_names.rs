@@ -15,9 +15,9 @@ use jp_confine_policy::image::{Image, Text};
 
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
-use crate::far::Far;
 use crate::hooks::entries;
 use crate::hooks::open::{How, open_at};
+use crate::mmap_box::MmapBox;
 use crate::report::{self, Subject};
 use crate::sys::{self, Fd, word};
 use crate::{libc_functions, memory, session};
@@ -117,7 +117,7 @@ fn open_semaphore(
     value: c_uint,
 ) -> Result<*mut c_void, Errno> {
     let image = session::image()?;
-    let mut path = Far::<Name>::blank()?;
+    let mut path = MmapBox::<Name>::blank()?;
     file_of(image, name, SEMAPHORES, &mut path)?;
     let flags = flags & (libc::O_CREAT | libc::O_EXCL);
     loop {
@@ -150,7 +150,7 @@ fn make_semaphore(path: &Name, mode: c_uint, value: c_uint) -> Result<*mut c_voi
     // SAFETY: all bytes were zeroed, and libc has written its semaphore.
     let bytes = unsafe { semaphore.assume_init() };
     for _ in 0..ATTEMPTS {
-        let mut draft = Far::<Name>::blank()?;
+        let mut draft = MmapBox::<Name>::blank()?;
         draft.push(path.as_bytes())?;
         draft.push(b".")?;
         push_letters(&mut draft)?;
@@ -210,7 +210,7 @@ fn queue(
     to.push(QUEUES)?;
     plain_name(name, to)?;
     let request = Request::canonical(to.as_bytes());
-    report::settle_open(image, &request, judge, Subject::new(call, to.as_bytes()))
+    report::apply_open_verdict(image, &request, judge, Subject::new(call, to.as_bytes()))
 }
 
 /// The name in the kernel's form.

@@ -7,11 +7,11 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::moves::{self, Alone, Ends, Kind, Move, Plan, Stays};
-use jp_confine_policy::telling::{COPIED, EXCHANGE};
+use jp_confine_policy::report_protocol::{COPIED, EXCHANGE};
 
 use super::entries::{
-    Argument, as_spelled, exists, is_told_missing, may_create, no_entry, nowhere,
-    refuse_by_spelling, refuse_hidden, settle_pair,
+    Argument, apply_verdict_to_pair, as_spelled, exists, is_told_missing, judge_missing,
+    may_create, no_entry, refuse_by_spelling, refuse_hidden,
 };
 use super::moves_alone::{LENDS, Names, STAYS, move_alone};
 use crate::errno::Errno;
@@ -51,7 +51,7 @@ fn move_by(
     let source = match resolve::entry(image, &mut from) {
         Ok(Some(entry)) => entry,
         Ok(None) => return Err(no_entry(image, call, &from, Errno::EBUSY)),
-        Err(errno) => return nowhere(image, call, &mut from, decide::remove, errno, again),
+        Err(errno) => return judge_missing(image, call, &mut from, decide::remove, errno, again),
     };
     let target = match resolve::entry_beside(image, &source, &mut to) {
         Ok(Some(entry)) => entry,
@@ -59,7 +59,7 @@ fn move_by(
             return Err(no_entry(image, call, &to, Errno::EEXIST));
         }
         Ok(None) => return Err(no_entry(image, call, &to, Errno::EBUSY)),
-        Err(errno) => return nowhere(image, call, &mut to, may_create, errno, again),
+        Err(errno) => return judge_missing(image, call, &mut to, may_create, errno, again),
     };
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let pair = (&asked.from, &asked.to);
@@ -83,11 +83,13 @@ fn move_by(
             return Err(Errno::ENOENT);
         }
         was_asked.set(denial.ask);
-        settle_pair(image, call, Verdict::Deny(denial), pair, also)
+        apply_verdict_to_pair(image, call, Verdict::Deny(denial), pair, also)
     })?;
     let refuse_as = |call, denial| {
         let denial = Verdict::Deny(Denial { ask: false, ..denial });
-        settle_pair(image, call, denial, pair, Capabilities::NONE).err().unwrap_or(Errno::EACCES)
+        apply_verdict_to_pair(image, call, denial, pair, Capabilities::NONE)
+            .err()
+            .unwrap_or(Errno::EACCES)
     };
     let refuse = |denial| refuse_as(call, denial);
     let have_copied = |denial| {

@@ -8,7 +8,7 @@ use jp_confine_policy::decide;
 
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
-use crate::hooks::entries::{may_create, no_entry, nowhere};
+use crate::hooks::entries::{judge_missing, may_create, no_entry};
 #[cfg(target_os = "linux")]
 use crate::hooks::linux::sockets::{connect_to_host, is_for_others, send_by_libc};
 #[cfg(target_os = "linux")]
@@ -156,10 +156,12 @@ fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
         let entry = match resolve::entry(image, &mut spelling) {
             Ok(Some(entry)) => entry,
             Ok(None) => return Err(no_entry(image, c"bind", &spelling, taken)),
-            Err(errno) => return nowhere(image, c"bind", &mut spelling, may_create, errno, bind),
+            Err(errno) => {
+                return judge_missing(image, c"bind", &mut spelling, may_create, errno, bind);
+            }
         };
         let request = entry.request();
-        report::settle(image, may_create(image, &request), Subject::of(c"bind", &request))?;
+        report::apply_verdict(image, may_create(image, &request), Subject::of(c"bind", &request))?;
         return bind();
     }
     sys::bind(fd, address.at.cast(), address.len)

@@ -9,10 +9,10 @@ use core::mem::offset_of;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
-use crate::far::Far;
 use crate::hooks::directories::LISTING;
 use crate::hooks::metadata;
 use crate::hooks::open::{How, open_at};
+use crate::mmap_box::MmapBox;
 use crate::sys::{self, Fd, ftw, process};
 use crate::{libc_functions, memory, working_directory};
 
@@ -67,7 +67,7 @@ struct Walk {
     visit: Visit,
     flags: c_int,
     plain: bool,
-    path: Far<PathBuffer>,
+    path: MmapBox<PathBuffer>,
     position: Position,
     /// The working directory at the start, which the starting path is relative to.
     from: c_int,
@@ -305,7 +305,7 @@ impl Walk {
 
     /// Changes to the directory of the start.
     fn enter_parent(&self, base: usize) -> Result<(), Errno> {
-        let mut parent = Far::<PathBuffer>::blank()?;
+        let mut parent = MmapBox::<PathBuffer>::blank()?;
         parent.push(self.path.as_bytes().get(..base).unwrap_or(&[]))?;
         if base == 0 {
             return Ok(());
@@ -333,7 +333,7 @@ fn walk(
         visit,
         flags,
         plain,
-        path: Far::blank()?,
+        path: MmapBox::blank()?,
         position: Position { base: 0, level: 0 },
         from: libc::AT_FDCWD,
         device: 0,

@@ -10,8 +10,8 @@ use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::exec::reader::Reader;
 use crate::exec::search;
-use crate::far::Far;
 use crate::hooks::guard::granted;
+use crate::mmap_box::MmapBox;
 use crate::sys::next::Original;
 use crate::sys::process::Strings;
 use crate::{libc_functions, memory, session};
@@ -89,7 +89,7 @@ fn is_home(word: *const c_char) -> Result<bool, Errno> {
 /// # Errors
 /// `EACCES` or `ENOENT` if one is not.
 fn all_readable(list: Strings, count: usize) -> Result<(), Errno> {
-    let mut path = Far::<PathBuffer>::blank()?;
+    let mut path = MmapBox::<PathBuffer>::blank()?;
     for index in 0..count {
         let place = list.wrapping_add(index);
         // SAFETY: libc has just filled the list.

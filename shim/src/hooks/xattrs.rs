@@ -6,9 +6,9 @@ use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use jp_confine_policy::{Capabilities, set_id};
 
 use crate::errno::{Errno, Reply};
+use crate::fd_paths::DescriptorLink;
 use crate::hooks::{metadata, object, set_id_bits};
 use crate::memory;
-use crate::places::DescriptorLink;
 use crate::sys::{self, Fd, word};
 
 const UPDATE: Capabilities = Capabilities::UPDATE;

@@ -5,8 +5,8 @@ use core::ffi::{CStr, c_int};
 use super::Spelling;
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
-use crate::far::Far;
-use crate::places::{self, REMOVED};
+use crate::fd_paths::{self, REMOVED};
+use crate::mmap_box::MmapBox;
 
 /// Most paths of directories are shorter, and stacks may be small.
 const SHORT: usize = 256;
@@ -43,12 +43,12 @@ impl Spelling {
         if self.tail < SHORT {
             return self.is_at(&mut Buffer::<SHORT>::new());
         }
-        Far::<PathBuffer>::blank().is_ok_and(|mut place| self.is_at(&mut place))
+        MmapBox::<PathBuffer>::blank().is_ok_and(|mut place| self.is_at(&mut place))
     }
 
     /// Like [`Self::stands`]. `place` must have room for that directory's path.
     fn is_at<const N: usize>(&self, place: &mut Buffer<N>) -> bool {
-        places::ask(self.dirfd, place).is_ok()
+        fd_paths::ask(self.dirfd, place).is_ok()
             && place.push_separator().is_ok()
             && self.text.as_bytes().get(..self.tail) == Some(place.as_bytes())
     }
@@ -61,7 +61,7 @@ impl Spelling {
             return Some(self.tail.saturating_sub(1));
         }
         let mut here = PathBuffer::new();
-        places::of_directory(libc::AT_FDCWD, &mut here).ok()?;
+        fd_paths::of_directory(libc::AT_FDCWD, &mut here).ok()?;
         let rest = text.strip_prefix(here.as_bytes())?.strip_prefix(b"/")?;
         Some(text.len().saturating_sub(rest.len()).saturating_sub(1))
     }

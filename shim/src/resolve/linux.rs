@@ -8,9 +8,9 @@ use jp_confine_policy::image::Image;
 use super::{LINK_BUDGET, entry};
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
-use crate::far::Far;
+use crate::fd_paths::{self, REMOVED};
+use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
-use crate::places::{self, REMOVED};
 use crate::report::{self, Reason, Subject};
 use crate::sys::{self, Fd, Object};
 
@@ -98,7 +98,7 @@ pub(crate) fn place_of(object: &Object, to: &mut PathBuffer) -> Result<(), Errno
 /// # Errors
 /// `EBADF`, or `EACCES` if the place is unknown.
 pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
-    places::of_descriptor(fd, to)?;
+    fd_paths::of_descriptor(fd, to)?;
     if is_anonymous(to.as_bytes()) {
         return Ok(());
     }
@@ -124,7 +124,7 @@ pub(crate) fn place_absent(image: &Image<'_>, spelling: &mut Spelling) -> bool {
 }
 
 fn respell_from_last(image: &Image<'_>, spelling: &mut Spelling) -> Result<bool, Errno> {
-    let mut place = Far::<PathBuffer>::blank()?;
+    let mut place = MmapBox::<PathBuffer>::blank()?;
     let (end, directory) = last_directory(spelling)?;
     locate(directory.raw(), &mut place)?;
     let spelled = spelling.lexical().get(..end).unwrap_or(&[]);
@@ -209,7 +209,7 @@ pub(crate) fn require_own(
     call: &CStr,
     spelling: &mut Spelling,
 ) -> Result<(), Errno> {
-    let mut target = Far::<PathBuffer>::blank()?;
+    let mut target = MmapBox::<PathBuffer>::blank()?;
     for _ in 0..LINK_BUDGET {
         let Some(entry) = entry(image, spelling)? else { break };
         if entry.path().starts_with(b"/proc/self/") {

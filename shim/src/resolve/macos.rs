@@ -11,8 +11,8 @@ use jp_confine_policy::image::Image;
 use super::LINK_BUDGET;
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
+use crate::fd_paths;
 use crate::path::Spelling;
-use crate::places;
 use crate::sys::{self, ANONYMOUS, Fd, NAME, Object};
 
 pub(super) const TRUSTS_SPELLING: bool = false;
@@ -27,7 +27,7 @@ pub(crate) fn is_anonymous(text: &[u8]) -> bool {
 /// # Errors
 /// `EBADF`, or `EACCES` if the place is unknown.
 pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
-    places::of_descriptor(fd, to)
+    fd_paths::of_descriptor(fd, to)
 }
 
 /// Opens the pinned object.

@@ -10,7 +10,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicI32, Ordering};
 
 use crate::errno::Errno;
-use crate::remembered;
+use crate::path_cache;
 use crate::sys::process::{self, Disposition, Memory, Signals, signal_set};
 use crate::sys::vfork::{vfork, vfork_without_handlers};
 use attributes::Attributes;
@@ -51,7 +51,7 @@ pub(crate) fn spawn(job: &Job<'_>) -> Result<c_int, Errno> {
     let blocked = process::block(ALL_SIGNALS)?;
     let mut shared = Shared { job, blocked, has_handlers: false, error: AtomicI32::new(0) };
     // The child may change its directory, and it shares the memory that stores the parent's.
-    remembered::suspend();
+    path_cache::suspend();
     // SAFETY: `child` writes only its own frames and the error, and all signals are blocked.
     let mut outcome = unsafe { vfork_without_handlers(child, (&raw const shared).cast(), &stack) };
     if let Err(Errno::ENOSYS | Errno::EINVAL | Errno::EPERM) = outcome {
@@ -59,7 +59,7 @@ pub(crate) fn spawn(job: &Job<'_>) -> Result<c_int, Errno> {
         // SAFETY: as above.
         outcome = unsafe { vfork(child, (&raw const shared).cast(), &stack) };
     }
-    remembered::resume();
+    path_cache::resume();
     process::set_blocked(blocked);
     let pid = outcome?;
     match shared.error.load(Ordering::Acquire) {

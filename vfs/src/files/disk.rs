@@ -5,7 +5,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
 use jp_confine_policy::canonical::Root;
-use jp_confine_policy::granted::{Going, Granted};
+use jp_confine_policy::granted::{Granted, RenameKind};
 use jp_confine_policy::pin::HeldRoot;
 
 use super::{ProjectFiles, Standing};
@@ -74,7 +74,7 @@ impl ProjectFiles for OnDisk {
         file.pin_in(&self.root)?.remove()
     }
 
-    fn rename(&self, from: &Granted, to: &Granted, going: Going) -> io::Result<()> {
-        from.pin_in(&self.root)?.rename_to(&to.pin_entry_in(&self.root)?, going)
+    fn rename(&self, from: &Granted, to: &Granted, kind: RenameKind) -> io::Result<()> {
+        from.pin_in(&self.root)?.rename_to(&to.pin_entry_in(&self.root)?, kind)
     }
 }

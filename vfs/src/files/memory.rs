@@ -6,11 +6,11 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capability;
-use jp_confine_policy::granted::{Going, Granted};
+use jp_confine_policy::granted::{Granted, RenameKind};
 
 use super::{ProjectFiles, Standing};
 
-/// Files in memory, below the root of an imagined workspace. There are no symlinks.
+/// Files in memory, below the root of an without_directory workspace. There are no symlinks.
 #[derive(Debug)]
 pub struct InMemory {
     nodes: RefCell<BTreeMap<PathBuf, Node>>,
@@ -138,8 +138,8 @@ impl ProjectFiles for InMemory {
         Ok(())
     }
 
-    /// Ignores `going`: only files are renamed, and no other process changes the project.
-    fn rename(&self, from: &Granted, to: &Granted, _: Going) -> io::Result<()> {
+    /// Ignores `kind`: only files are renamed, and no other process changes the project.
+    fn rename(&self, from: &Granted, to: &Granted, _: RenameKind) -> io::Result<()> {
         demand(from, Capability::Delete)?;
         let contents = self.file(from.path())?;
         match to.capability() {

@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 
-use crate::attention::Attention;
+use crate::poll_backoff::PollBackoff;
 
 /// Reads from a pipe. It polls for a short time; if nothing arrives, it sleeps.
 #[derive(Debug)]
 pub struct Attentive<R> {
     pipe: R,
-    attention: Attention,
+    backoff: PollBackoff,
 }
 
 impl<R> Attentive<R> {
     /// A reader of `pipe`. It buffers nothing.
     pub fn new(pipe: R) -> Self {
-        Self { pipe, attention: Attention::default() }
+        Self { pipe, backoff: PollBackoff::default() }
     }
 }
 
@@ -26,7 +26,7 @@ impl<R: Read + AsFd> Read for Attentive<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut pipes = [PollFd::from_borrowed_fd(self.pipe.as_fd(), PollFlags::IN)];
         // If the poll fails, the read reports why.
-        let _ = self.attention.look(&mut pipes, Duration::MAX);
+        let _ = self.backoff.look(&mut pipes, Duration::MAX);
         self.pipe.read(buffer)
     }
 }

@@ -24,7 +24,7 @@ impl Service<'_> {
         params: &PathParams,
         caller: &mut dyn Caller,
     ) -> Result<File, Fault> {
-        let file = self.leave(&params.path, Capability::Read, caller)?;
+        let file = self.grant(&params.path, Capability::Read, caller)?;
         let contents = self.contents(&file, &params.path)?;
         let size = contents.len() as u64;
         let Content { text, encoding } = Content::of(contents);
@@ -59,7 +59,7 @@ impl Service<'_> {
         params: &PathParams,
         caller: &mut dyn Caller,
     ) -> Result<Exists, Fault> {
-        let place = self.leave(&params.path, Capability::Read, caller)?;
+        let place = self.grant(&params.path, Capability::Read, caller)?;
         Ok(Exists { exists: self.look(place.path(), &params.path)?.is_some() })
     }
 
@@ -69,7 +69,7 @@ impl Service<'_> {
         caller: &mut dyn Caller,
     ) -> Result<Listing, Fault> {
         let PathParams { path } = params;
-        let dir = self.leave(path, Capability::Read, caller)?;
+        let dir = self.grant(path, Capability::Read, caller)?;
         match self.look(dir.path(), path)? {
             Some(Standing::Dir) => {}
             Some(_) => return Err(Fault::params(format!("{path} is not a directory"))),
@@ -90,7 +90,7 @@ impl Service<'_> {
         caller: &mut dyn Caller,
     ) -> Result<Metadata, Fault> {
         let PathParams { path } = params;
-        let place = self.leave(path, Capability::Read, caller)?;
+        let place = self.grant(path, Capability::Read, caller)?;
         match self.look(place.path(), path)? {
             Some(Standing::File(size)) => Ok(Metadata { kind: Kind::File, size }),
             Some(Standing::Dir) => Ok(Metadata { kind: Kind::Dir, size: 0 }),
@@ -107,7 +107,7 @@ impl Service<'_> {
         caller: &mut dyn Caller,
     ) -> Result<Nothing, Fault> {
         let PathParams { path } = params;
-        let entry = self.leave(path, Capability::Delete, caller)?;
+        let entry = self.grant(path, Capability::Delete, caller)?;
         self.demand_entry(&entry, path)?;
         self.files.remove(&entry).map_err(|error| fault("delete", path, &error))?;
         Ok(Nothing {})
@@ -123,7 +123,7 @@ impl Service<'_> {
         let place = self.destination(to, Op::Entry);
         let (mut sources, mut granted) = self.enter(vec![source], place, caller)?;
         let source = sources.pop().ok_or_else(|| Fault::denied("the policy is not usable"))?;
-        let Some(going) = self.gate.context.going(&source, &granted.target) else {
+        let Some(kind) = self.gate.context.rename_kind(&source, &granted.target) else {
             let why = "at its new place more would be allowed than at the old one";
             return Err(Fault::denied(format!("cannot rename {from} to {to}: {why}")));
         };
@@ -132,13 +132,13 @@ impl Service<'_> {
             return Err(Fault::new(Code::Exists, format!("{to} is a directory")));
         }
         self.create_dirs(&mut granted, to)?;
-        let renamed = self.files.rename(&source, &granted.target, going);
+        let renamed = self.files.rename(&source, &granted.target, kind);
         renamed.map_err(|error| not_renamed(from, &error))?;
         Ok(Nothing {})
     }
 
     /// A grant to use a path.
-    pub(super) fn leave(
+    pub(super) fn grant(
         &mut self,
         path: &str,
         capability: Capability,
@@ -165,7 +165,7 @@ impl Service<'_> {
 
     /// A grant to read a path and the kind of object there, if no prompt is needed.
     pub(super) fn readable(&self, path: &str) -> Option<(Granted, Kind)> {
-        let place = self.gate.context.leave(path.as_bytes(), Capability::Read)?;
+        let place = self.gate.context.grant(path.as_bytes(), Capability::Read)?;
         let kind = match self.files.look(place.path()).ok()?? {
             Standing::File(_) => Kind::File,
             Standing::Dir => Kind::Dir,
@@ -201,7 +201,9 @@ impl Service<'_> {
             }
             Some(_) => Destination { dirs: Vec::new(), target: update },
             // The answer must not reveal whether the path exists.
-            None => Destination { dirs: Vec::new(), target: update.advising(Capability::Create) },
+            None => {
+                Destination { dirs: Vec::new(), target: update.also_suggest(Capability::Create) }
+            }
         }
     }
 

@@ -98,7 +98,7 @@ impl Service<'_> {
             let [granted] = self.gate.pass([check], caller)?;
             Some(granted)
         } else {
-            self.gate.context.passage(path.as_bytes())
+            self.gate.context.grant_traversal(path.as_bytes())
         };
         let visit = |granted| Visit { path, reach: Reach::Dir(granted), ignored: None };
         Ok(granted.map(visit))
@@ -159,7 +159,7 @@ fn reach(service: &Service<'_>, path: &str, at: &Path) -> Option<Reach> {
         Some((granted, Kind::File)) => Some(Reach::File(granted)),
         Some((granted, Kind::Dir)) => Some(Reach::Dir(granted)),
         None => {
-            let granted = service.gate.context.passage(path.as_bytes())?;
+            let granted = service.gate.context.grant_traversal(path.as_bytes())?;
             let is_dir = matches!(service.files.look(granted.path()), Ok(Some(Standing::Dir)));
             is_dir.then_some(Reach::Dir(granted))
         }

@@ -10,9 +10,9 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 
-use crate::attention::Attention;
 use crate::fault::{Code, Fault};
 use crate::message::{self, Incoming, Malformed};
+use crate::poll_backoff::PollBackoff;
 
 /// Size of one read.
 const CHUNK: usize = 64 * 1024;
@@ -34,7 +34,7 @@ pub(super) struct Channel {
     sent: usize,
     /// Something was sent, and nobody has waited for the answer since.
     has_spoken: bool,
-    attention: Attention,
+    backoff: PollBackoff,
     /// Bytes that were read. The first `taken` of them are done.
     unread: Vec<u8>,
     taken: usize,
@@ -75,7 +75,7 @@ impl Channel {
             unsent: Vec::new(),
             sent: 0,
             has_spoken: false,
-            attention: Attention::default(),
+            backoff: PollBackoff::default(),
             unread: Vec::new(),
             taken: 0,
             chunk: vec![0; CHUNK].into(),
@@ -144,7 +144,7 @@ impl Channel {
         let mut waiting: Vec<PollFd<'_>> = pipes.into_iter().flatten().map(wait_for).collect();
         let mut usable = Ok(0);
         if std::mem::take(&mut self.has_spoken) {
-            usable = self.attention.look(&mut waiting, timeout);
+            usable = self.backoff.look(&mut waiting, timeout);
         }
         if usable == Ok(0) {
             let timeout = Timespec::try_from(timeout).unwrap_or_default();

@@ -75,7 +75,7 @@ impl Place {
     /// The project in memory.
     pub(crate) fn in_memory(policy: &str) -> Self {
         let policy = serde_json::from_str(policy).expect("a policy");
-        let workspace = Workspace::imagined(&policy).expect("a workspace");
+        let workspace = Workspace::without_directory(&policy).expect("a workspace");
         let root = workspace.root().as_path();
         let with = |files: InMemory, (name, contents): (&str, &[u8])| {
             files.with(&root.join(name), contents)
@@ -105,7 +105,7 @@ impl Place {
         let policy = serde_json::from_value(everything).expect("a policy");
         let workspace = match &self.folder {
             Some(_) => Workspace::open(self.root(), &policy, &ApprovedTargets::default()),
-            None => Workspace::imagined(&policy),
+            None => Workspace::without_directory(&policy),
         };
         let workspace = workspace.expect("a workspace");
         let mut nobody = Nobody;

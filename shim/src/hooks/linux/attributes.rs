@@ -5,8 +5,8 @@ use core::ffi::{c_char, c_int, c_uint};
 use jp_confine_policy::set_id;
 
 use crate::errno::{Errno, Reply};
+use crate::fd_paths::DescriptorLink;
 use crate::hooks::attributes::{self, Times, set_some_times, truncate};
-use crate::places::DescriptorLink;
 use crate::{libc_functions, memory, sys};
 
 /// The mode bits that chmod(2) sets.

@@ -78,7 +78,7 @@ impl Start {
 /// Stores the path in `to` as an absolute one.
 fn spell_out(path: &CStr, to: &mut PathBuffer) -> Result<(), Errno> {
     if path.to_bytes().first() != Some(&b'/') {
-        crate::places::of_directory(libc::AT_FDCWD, to)?;
+        crate::fd_paths::of_directory(libc::AT_FDCWD, to)?;
         to.push_separator()?;
     }
     to.push(path.to_bytes())
@@ -123,7 +123,7 @@ fn judge_open(path: *const c_char, how: How, place: &mut PathBuffer) -> Result<(
         Err(errno) => return Err(errno),
     }
     let subject = Subject::new(CALL, place.as_bytes());
-    match how.settle(image, &subject.request(), subject)? {
+    match how.apply_verdict(image, &subject.request(), subject)? {
         // Nobody knows yet whether the file will exist then.
         OpenVerdict::OnlyNew(denial) | OpenVerdict::OnlyExisting(denial) => {
             Err(report::denied(image, denial, subject))

@@ -9,13 +9,13 @@ use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request};
 use jp_confine_policy::device::{self, Device};
 use jp_confine_policy::image::Image;
 
-use super::{Failure, How, attempt, create, in_place_of, nowhere, refuse_directory};
+use super::{Failure, How, attempt, create, in_place_of, judge_missing, refuse_directory};
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::resolve::Route;
-use crate::{links, places, remembered, resolve, sys};
+use crate::{fd_paths, links, path_cache, resolve, sys};
 
 #[path = "planted.rs"]
 mod planted;
@@ -137,11 +137,11 @@ pub(crate) fn open_spelled(
                 }
                 let subject = Subject::new(call, spelling.lexical());
                 let (root, path) = spelling.rooted();
-                let since = if is_walk(spelling, how) { remembered::now() } else { None };
+                let since = if is_walk(spelling, how) { path_cache::now() } else { None };
                 match attempt(image, verdict, subject, root, path, how) {
                     Ok(fd) => {
                         if let Some(since) = since {
-                            places::remember(fd, spelling.lexical(), since);
+                            fd_paths::remember(fd, spelling.lexical(), since);
                         }
                         return Ok(fd);
                     }
@@ -180,10 +180,10 @@ fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: 
         match resolve::entry(image, spelling) {
             Ok(Some(entry)) => {
                 let request = entry.request();
-                how.settle(image, &request, Subject::of(call, &request)).map(|_| ())
+                how.apply_verdict(image, &request, Subject::of(call, &request)).map(|_| ())
             }
             Ok(None) => Ok(()),
-            Err(errno) => return nowhere(image, call, spelling, how, None, errno),
+            Err(errno) => return judge_missing(image, call, spelling, how, None, errno),
         }
     };
     outcome.err().unwrap_or(if exists { Errno::EEXIST } else { Errno::EISDIR })
@@ -237,7 +237,7 @@ fn open_through_links(
     };
     outcome.map_err(|failure| match failure {
         Failure::Settled(errno) => errno,
-        Failure::Nowhere(errno) => nowhere(image, call, spelling, how, refusal, errno),
+        Failure::Nowhere(errno) => judge_missing(image, call, spelling, how, refusal, errno),
     })
 }
 
@@ -275,12 +275,12 @@ fn judge_held(
     let mut route = Route::default();
     let request = Request::by_route(path.as_bytes(), route.to(image, spelling)?);
     let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
-    existing.settle(image, &request, Subject::of(call, &request))?;
+    existing.apply_verdict(image, &request, Subject::of(call, &request))?;
     if how.exclusive() {
         return Err(Errno::EEXIST);
     }
     if image.judges_devices() {
-        settle_device(image, call, held.raw(), &request, how)?;
+        apply_verdict_to_device(image, call, held.raw(), &request, how)?;
     }
     if how.has(libc::O_NOFOLLOW) && !how.has(libc::O_PATH) && is_symlink(held) {
         return Err(Errno::ELOOP);
@@ -294,7 +294,7 @@ fn judge_held(
 /// `EACCES` if the policy denies it.
 #[cold]
 #[inline(never)]
-pub(super) fn settle_device(
+pub(super) fn apply_verdict_to_device(
     image: &Image<'_>,
     call: &CStr,
     held: c_int,
@@ -312,7 +312,7 @@ pub(super) fn settle_device(
     let need = if how.has(libc::O_PATH) { Capabilities::NONE } else { how.need() };
     let need = need.difference(Capabilities::CREATE);
     let verdict = device::judge(image, request, device, need);
-    report::settle(image, verdict, Subject::of(call, request))
+    report::apply_verdict(image, verdict, Subject::of(call, request))
 }
 
 /// Whether the object is itself a symlink.
@@ -352,7 +352,7 @@ fn open_unnamed(
     let route = Route::into(image, spelling, UNNAMED)?;
     let request = route.request(path.as_bytes());
     let verdict = decide::access(image, &request, Capabilities::CREATE);
-    report::settle(image, verdict, Subject::of(call, &request))?;
+    report::apply_verdict(image, verdict, Subject::of(call, &request))?;
     let opened = sys::openat(directory.raw(), c".", how.flags, how.mode)?;
     in_place_of(directory, &opened, how)
 }

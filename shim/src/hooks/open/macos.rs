@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_char, c_int};
 use jp_confine_policy::decide::OpenVerdict;
 use jp_confine_policy::image::Image;
 
-use super::{Failure, How, attempt, create, nowhere};
+use super::{Failure, How, attempt, create, judge_missing};
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
@@ -74,7 +74,7 @@ pub(crate) fn open_spelled(
     };
     outcome.map_err(|failure| match failure {
         Failure::Settled(errno) => errno,
-        Failure::Nowhere(errno) => nowhere(image, call, spelling, how, None, errno),
+        Failure::Nowhere(errno) => judge_missing(image, call, spelling, how, None, errno),
     })
 }
 
@@ -105,7 +105,7 @@ fn open_directory(
     let held = resolve::pin(spelling, 0, &mut path).map_err(Failure::Nowhere)?;
     let subject = Subject::new(call, path.as_bytes());
     let existing = how.without(libc::O_CREAT);
-    existing.settle(image, &subject.request(), subject).map_err(Failure::Settled)?;
+    existing.apply_verdict(image, &subject.request(), subject).map_err(Failure::Settled)?;
     let opened =
         attempt(image, OpenVerdict::Allow, subject, held.directory.raw(), held.name.c_str(0), how)
             .map_err(Failure::Settled)?;

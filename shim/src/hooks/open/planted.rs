@@ -9,7 +9,7 @@ use jp_confine_policy::planted::Left;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
-use crate::far::Far;
+use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::resolve::{self, LINK_BUDGET};
 use crate::sys;
@@ -49,7 +49,7 @@ pub(super) fn check(
 
 /// The directory whose entry leads to the object. `None` for a link in `/proc`.
 fn directory_of(image: &Image<'_>, spelling: &mut Spelling) -> Result<Option<libc::stat>, Errno> {
-    let mut target = Far::<PathBuffer>::blank()?;
+    let mut target = MmapBox::<PathBuffer>::blank()?;
     for _ in 0..LINK_BUDGET {
         let Some(entry) = resolve::entry(image, spelling)? else { return Ok(None) };
         if entry.path().starts_with(b"/proc/") {

@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use jp_confine_policy::telling;
+use jp_confine_policy::report_protocol;
 
 use super::arch::syscall6;
 use crate::errno::Errno;
@@ -282,7 +282,10 @@ pub(crate) fn write_all<const N: usize>(fd: c_int, parts: [&[u8]; N]) -> Result<
 pub(crate) fn tell_supervisor<const N: usize>(record: [&[u8]; N]) -> Option<usize> {
     let vectors = vectors(record);
     loop {
-        match call(telling::CALL, [vectors.as_ptr().expose_provenance(), N, 0, 0, 0, 0]) {
+        match call(
+            report_protocol::REPORT_SYSCALL,
+            [vectors.as_ptr().expose_provenance(), N, 0, 0, 0, 0],
+        ) {
             // A signal handler of the program ran before the supervisor received the call.
             Err(Errno::EINTR) => {}
             answer => return answer.ok(),

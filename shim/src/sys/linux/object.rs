@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use super::calls::only_judged;
 use super::{call, call_out, fstat, judged, openat, unjudged, word};
 use crate::errno::Errno;
-use crate::places::DescriptorLink;
+use crate::fd_paths::DescriptorLink;
 use crate::sys::Fd;
 
 /// An object that an `O_PATH` descriptor pins.

@@ -16,20 +16,20 @@ const MOST: u16 = 512;
 /// Whether polling is worthwhile, judged by earlier polls. It is not where the other side is slow or needs this very
 /// core.
 #[derive(Debug)]
-pub(crate) struct Attention {
+pub(crate) struct PollBackoff {
     /// How many more answers are awaited without polling.
     inattentive: u16,
     /// The value that `inattentive` gets after the next poll that finds nothing.
     patience: u16,
 }
 
-impl Default for Attention {
+impl Default for PollBackoff {
     fn default() -> Self {
         Self { inattentive: 0, patience: FEWEST }
     }
 }
 
-impl Attention {
+impl PollBackoff {
     /// Polls `pipes` for at most [`AWAKE`] and `most`. Returns how many are ready, or 0 where polling is not
     /// worthwhile.
     pub(crate) fn look(
@@ -83,9 +83,9 @@ mod tests {
     use super::*;
 
     /// How many answers are now awaited without polling.
-    fn slept_at_once(attention: &mut Attention) -> u16 {
+    fn slept_at_once(backoff: &mut PollBackoff) -> u16 {
         let mut count = 0;
-        while !attention.is_due() {
+        while !backoff.is_due() {
             count += 1;
         }
         count
@@ -93,26 +93,26 @@ mod tests {
 
     #[test]
     fn the_oftener_it_is_in_vain_the_less_often_it_is_looked() {
-        let mut attention = Attention::default();
-        assert_eq!(slept_at_once(&mut attention), 0);
+        let mut backoff = PollBackoff::default();
+        assert_eq!(slept_at_once(&mut backoff), 0);
         for expected in [8, 16, 32, 64, 128, 256, 512, 512] {
-            attention.was_in_vain();
-            assert_eq!(slept_at_once(&mut attention), expected);
+            backoff.was_in_vain();
+            assert_eq!(slept_at_once(&mut backoff), expected);
         }
         for expected in [0, 0, 0] {
-            attention.found();
-            assert_eq!(slept_at_once(&mut attention), expected);
+            backoff.found();
+            assert_eq!(slept_at_once(&mut backoff), expected);
         }
-        attention.was_in_vain();
-        assert_eq!(slept_at_once(&mut attention), 64);
+        backoff.was_in_vain();
+        assert_eq!(slept_at_once(&mut backoff), 64);
     }
 
     #[test]
     fn a_look_ends_whether_something_comes_or_not() {
         let (from, mut to) = std::io::pipe().expect("a pipe");
         let mut pipes = [PollFd::from_borrowed_fd(from.as_fd(), PollFlags::IN)];
-        let mut attention = Attention::default();
-        let mut look = || attention.look(&mut pipes, Duration::MAX);
+        let mut backoff = PollBackoff::default();
+        let mut look = || backoff.look(&mut pipes, Duration::MAX);
         assert_eq!(look(), Ok(0));
         to.write_all(b"x").expect("written");
         // The byte is there, but nothing polls for it: the last poll found nothing.

@@ -10,13 +10,13 @@ use crate::tier::Restraint;
 ///
 /// Its arguments are the address and the number of the vectors, as for `writev(2)`, that contain one record of a
 /// denial. So the record of a run need not be writable from inside.
-pub const CALL: i64 = 0x3fff_0000;
+pub const REPORT_SYSCALL: i64 = 0x3fff_0000;
 
 /// The number of vectors: the fixed part, path, route, the other path of a pair, program and call.
 pub const VECTORS: usize = 6;
 
 /// Largest size in bytes of the record of a run's denials. Nothing is added to a full record.
-pub const FULL: u64 = 64 << 20;
+pub const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// The reason number for a program whose arguments no rule allows.
 pub const COMMAND: u16 = 32;
@@ -26,7 +26,7 @@ pub const SET_ID: u16 = 33;
 
 /// Most bytes recorded of the words that a program was started with. They replace the route, and each ends with a NUL.
 /// The last word is cut if it has none.
-pub const LINE: usize = 512;
+pub const MAX_COMMAND_LINE: usize = 512;
 
 /// The name in a record of a rename that exchanges two entries.
 pub const EXCHANGE: &CStr = c"renameat2 RENAME_EXCHANGE";

@@ -4,7 +4,7 @@ use core::ffi::c_int;
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
-use crate::remembered::Remembered;
+use crate::path_cache::CachedPath;
 use crate::{sys, working_directory};
 
 /// The kernel's mark on the path of a removed object (proc(5)).
@@ -66,7 +66,7 @@ pub(crate) fn of_directory(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errn
 }
 
 /// Remembers for [`of_directory`] that the directory open on `dirfd` was at `path` in the generation `since`
-/// ([`remembered::now`](crate::remembered::now)).
+/// ([`path_cache::now`](crate::path_cache::now)).
 #[cfg(target_os = "linux")]
 pub(crate) fn remember(dirfd: c_int, path: &[u8], since: u64) {
     let Ok(stat) = sys::fstat(dirfd) else { return };
@@ -87,10 +87,10 @@ pub(crate) fn ask<const N: usize>(dirfd: c_int, to: &mut Buffer<N>) -> Result<()
 const SLOTS: usize = 32;
 
 /// Paths of directories that descriptors were open on.
-static DIRECTORIES: [Remembered; SLOTS] = [const { Remembered::new() }; SLOTS];
+static DIRECTORIES: [CachedPath; SLOTS] = [const { CachedPath::new() }; SLOTS];
 
 /// The slot for a directory. A directory has one path, whichever descriptor leads to it.
-fn slot(stat: &libc::stat) -> Option<&'static Remembered> {
+fn slot(stat: &libc::stat) -> Option<&'static CachedPath> {
     DIRECTORIES.get(usize::try_from(stat.st_ino).unwrap_or(0) % SLOTS)
 }
 

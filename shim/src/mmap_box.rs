@@ -35,7 +35,7 @@ impl Blank for Spelling {
 
 /// A value in a mapping of its own, for values that are rare or outlive one call. If a `vfork` child's exec succeeds,
 /// the mapping is left to its parent.
-pub(crate) struct Far<T: Blank>(ManuallyDrop<Memory>, PhantomData<T>);
+pub(crate) struct MmapBox<T: Blank>(ManuallyDrop<Memory>, PhantomData<T>);
 
 /// Words of each mapping: two pages, which hold any of these values.
 const WORDS: usize = 1024;
@@ -62,7 +62,7 @@ fn keep(room: Memory) {
     }
 }
 
-impl<T: Blank> Far<T> {
+impl<T: Blank> MmapBox<T> {
     /// The empty value.
     ///
     /// # Errors
@@ -76,14 +76,14 @@ impl<T: Blank> Far<T> {
     }
 }
 
-impl<T: Blank> Drop for Far<T> {
+impl<T: Blank> Drop for MmapBox<T> {
     fn drop(&mut self) {
         // SAFETY: the value is being dropped, and nobody uses the memory after this.
         keep(unsafe { ManuallyDrop::take(&mut self.0) });
     }
 }
 
-impl<T: Blank> Deref for Far<T> {
+impl<T: Blank> Deref for MmapBox<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -92,7 +92,7 @@ impl<T: Blank> Deref for Far<T> {
     }
 }
 
-impl<T: Blank> DerefMut for Far<T> {
+impl<T: Blank> DerefMut for MmapBox<T> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as in `deref`; it is borrowed mutably.
         unsafe { &mut *self.0.start().cast() }

@@ -12,14 +12,14 @@ use crate::person::{Answer, Person, Question};
 
 /// The policy and the person who may be prompted.
 #[derive(Debug)]
-pub(super) struct Gate<'a> {
+pub(super) struct PolicyCheck<'a> {
     pub(super) context: Context<'a>,
     person: &'a mut dyn Person,
     /// Prompts that the person allowed for the session.
     allowed: HashSet<Question>,
 }
 
-impl<'a> Gate<'a> {
+impl<'a> PolicyCheck<'a> {
     pub(super) fn new(context: &Context<'a>, person: &'a mut dyn Person) -> Self {
         Self { context: *context, person, allowed: HashSet::new() }
     }

@@ -18,7 +18,7 @@ const WORDS: usize = 32;
 pub(crate) type Key = [u64; 2];
 
 /// One remembered path.
-pub(crate) struct Remembered {
+pub(crate) struct CachedPath {
     /// Odd during a write.
     version: AtomicU32,
     /// The [`stamp`] of the generation in which the path was read; zero for none.
@@ -42,7 +42,7 @@ pub(crate) fn resume() {
     SUSPENDED.fetch_sub(1, Ordering::AcqRel);
 }
 
-impl Remembered {
+impl CachedPath {
     pub(crate) const fn new() -> Self {
         Self {
             version: AtomicU32::new(0),
