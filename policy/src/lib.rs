@@ -161,3 +161,8 @@ pub mod warning;
 pub mod workspace;
 
 pub use capability::{Capabilities, Capability};
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

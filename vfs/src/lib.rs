@@ -14,7 +14,7 @@
 //! | [`session`] | one tool from start to end: its lines, its time, its process group |
 //! | [`handles`] | tools that live longer than one call, several at once |
 //!
-//! The last three rows need the feature `host`, which is on by default and only for Linux.
+//! The last three rows need the feature `host`, which is for Linux alone.
 //!
 //! `jp_confine_policy` is the only evaluator of policies. Nothing here decides what is allowed.
 
@@ -41,3 +41,8 @@ pub mod service;
 pub mod session;
 
 pub use fault::{Code, Fault};
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
