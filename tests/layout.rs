@@ -163,7 +163,7 @@ impl Reader<'_> {
             UseTree::Rename(name) => self.note(&after(&name.ident)),
             UseTree::Glob(_) => self.note(before),
             UseTree::Group(group) => {
-                group.items.iter().for_each(|tree| self.note_tree(before, tree))
+                group.items.iter().for_each(|tree| self.note_tree(before, tree));
             }
         }
     }

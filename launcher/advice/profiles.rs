@@ -59,7 +59,7 @@ impl Advisor<'_> {
     }
 }
 
-/// Whether an entry that grants `caps` on the canonical `place` has an effect. DisabledBy rights to create, the path has
+/// Whether an entry that grants `caps` on the canonical `place` has an effect. Without rights to create, the path has
 /// to exist. Looks at the disk.
 fn counts(place: &Path, caps: Capabilities) -> bool {
     let exists = |path: &Path| path.symlink_metadata().is_ok();

@@ -70,7 +70,7 @@ impl<'a> Marks<'a> {
         !self.is_too_much(dir) && of(dir, mark).is_some_and(may_count)
     }
 
-    /// The mark of the workspace at `root`, if it has to stay. DisabledBy it, a directory above might be the next
+    /// The mark of the workspace at `root`, if it has to stay. Without it, a directory above might be the next
     /// workspace, or a symlink in it might lead to the next one. A policy file is protected in any case.
     pub(crate) fn needed(self, root: &Path) -> Option<PathBuf> {
         let is_marked = !self.may_have_had(root, FILE) && self.may_have_had(root, REPOSITORY);

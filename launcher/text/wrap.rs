@@ -125,7 +125,7 @@ fn unit(text: &str) -> usize {
     closing.map_or(first, |at| space(inside + at))
 }
 
-/// How many columns `text` takes, without its colours. OutsidePattern characters take two (UAX #11).
+/// How many columns `text` takes, without its colours. Wide characters take two (UAX #11).
 pub(crate) fn width(text: &str) -> usize {
     let mut is_escape = false;
     let is_seen = |character: &char| {

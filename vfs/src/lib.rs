@@ -10,9 +10,9 @@
 //! |---|---|
 //! | [`message`], [`method`], [`content`], [`fault`] | the protocol |
 //! | [`sdk`] | for tools in Rust: a client that waits for each answer |
-//! | [`service`], [`files`], [`person`] | serving a request: check the policy, perhaps ask a person, use the files |
-//! | [`session`] | one tool from start to end: its lines, its time, its process group |
-//! | [`handles`] | tools that live longer than one call, several at once |
+//! | `service`, `files`, `person` | serving a request: check the policy, perhaps ask a person, use the files |
+//! | `session` | one tool from start to end: its lines, its time, its process group |
+//! | `handles` | tools that live longer than one call, several at once |
 //!
 //! The last three rows need the feature `host`, which is for Linux alone.
 //!

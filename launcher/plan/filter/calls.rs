@@ -144,7 +144,7 @@ pub(super) const CONNECTING: (c_long, Fate) = (libc::SYS_connect, Fate::Connect 
 pub(super) const OF_WHAT_IS_OPEN: &[c_long] =
     &[libc::SYS_openat2, libc::SYS_getxattr, libc::SYS_lgetxattr];
 
-/// `utimensat` is either kind. DisabledBy the path in this argument it acts on an object that Landlock let the run open.
+/// `utimensat` is either kind. Without the path in this argument it acts on an object that Landlock let the run open.
 pub(super) const TIMES: (c_long, Fate) = (libc::SYS_utimensat, Fate::Times { path: 1 });
 
 /// Calls that read the entries of a directory.

@@ -25,6 +25,7 @@ pub struct Root {
 impl Root {
     /// The root that `path`, relative to the current directory or absolute, leads to (spec §4.3).
     ///
+    /// # Errors
     /// [`ResolveError`] if it cannot be resolved or is not an existing directory, because then there is nothing to
     /// confine to.
     pub fn open(path: &Path) -> Result<Self, ResolveError> {

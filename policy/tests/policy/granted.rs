@@ -110,7 +110,7 @@ fn a_directory_does_not_go_alone() {
     let rename = |from: &str, to: &str, capability| {
         let grant = |path: &str, capability| context.grant(path.as_bytes(), capability).unwrap();
         let to = grant(to, capability).pin_entry().unwrap();
-        let from = leave(from, Capability::Delete).pin().unwrap();
+        let from = grant(from, Capability::Delete).pin().unwrap();
         from.rename_to(&to, alone(Movable::NoDirectory)).map_err(|error| error.kind())
     };
     let (new, replaced) = (Capability::Create, Capability::Update);
@@ -151,7 +151,7 @@ fn a_way_leads_to_what_may_be_read() {
     ] {
         let workspace =
             Workspace::without_directory(&serde_json::from_str(policy).unwrap()).unwrap();
-        let leads = |path: &&&str| workspace.context().passage(path.as_bytes()).is_some();
+        let leads = |path: &&&str| workspace.context().grant_traversal(path.as_bytes()).is_some();
         assert_eq!(open.iter().filter(|path| !leads(path)).count(), 0, "{policy}");
         assert_eq!(closed.iter().filter(leads).count(), 0, "{policy}");
     }

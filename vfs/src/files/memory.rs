@@ -10,7 +10,7 @@ use jp_confine_policy::granted::{Granted, RenameKind};
 
 use super::{ProjectFiles, Standing};
 
-/// Files in memory, below the root of an without_directory workspace. There are no symlinks.
+/// Files in memory, below the root of a workspace without a directory. There are no symlinks.
 #[derive(Debug)]
 pub struct InMemory {
     nodes: RefCell<BTreeMap<PathBuf, Node>>,
