@@ -35,7 +35,7 @@ use std::process::ExitCode;
 
 use cli::{Approvals, Command, Topic};
 use commands::{approvals, authorize, completions, doctor, init, manual, mounts, query, run, vfs};
-use config::environment::Granted;
+use config::environment::EnvOption;
 use error::Failure;
 use host::context::Context;
 use report::why;
@@ -58,7 +58,7 @@ fn dispatch() -> Result<u8, Failure> {
         signals::survive_limit_of_length();
     }
     let mut context = Context::capture()?;
-    context.set_variables(options.env.iter().filter_map(Granted::assignment));
+    context.set_variables(options.env.iter().filter_map(EnvOption::assignment));
     match command {
         Command::Run { program, .. } | Command::Learn { program, .. } if options.dry_run => {
             query::dry_run(&context, &options, Some(&program))

@@ -10,7 +10,7 @@ use jp_confine_policy::commands::CommandRule;
 use crate::advice::advisor::Advisor;
 use crate::advice::hosts::Way;
 use crate::config::edit::rule_place::{Form, RulePlace};
-use crate::config::edit::rule_text::{self, Rule};
+use crate::config::edit::rule_text::{self, RuleText};
 use crate::output;
 use crate::record::denial::Denial;
 
@@ -24,7 +24,7 @@ pub(crate) struct RuleAddition<'a> {
     /// The existing rule that it replaces, for people.
     pub(crate) instead: Option<String>,
     /// By their subjects.
-    rules: BTreeMap<String, Rule>,
+    rules: BTreeMap<String, RuleText>,
 }
 
 impl<'a> Advisor<'a> {
@@ -52,7 +52,7 @@ impl<'a> Advisor<'a> {
         let named = || self.grants.iter().chain(self.unapproved);
         let leads_out = |path: &str| named().any(|grant| is_external(grant, path));
         let rules = rules.iter().map(|(path, caps)| {
-            let kind = if leads_out(path) { Rule::External } else { Rule::File };
+            let kind = if leads_out(path) { RuleText::External } else { RuleText::File };
             kind(path.clone(), *caps)
         });
         RuleAddition { after, ..RuleAddition::new(place, rules) }
@@ -62,13 +62,13 @@ impl<'a> Advisor<'a> {
     pub(crate) fn host_addition(&self, denial: &Denial, way: &Way) -> Option<RuleAddition<'a>> {
         let places = self.rule_places.hosts.as_ref()?;
         let place = places.get(|later| way.is_outweighed_by(later, denial));
-        Some(RuleAddition::new(place, [Rule::Host(way.rule.clone())]))
+        Some(RuleAddition::new(place, [RuleText::Host(way.rule.clone())]))
     }
 
     /// The rule that grants reading the variable `name` as an addition, unless rules in files grant none.
     pub(crate) fn variable_addition(&self, name: &str) -> Option<RuleAddition<'a>> {
         let place = self.rule_places.variables.as_ref()?.get(|later| later.name == name);
-        Some(RuleAddition::new(place, [Rule::Variable(name.to_owned())]))
+        Some(RuleAddition::new(place, [RuleText::Variable(name.to_owned())]))
     }
 
     /// The rule about the program `key` as an addition, or in place of the existing one. It outweighs rules of lower
@@ -80,7 +80,7 @@ impl<'a> Advisor<'a> {
         instead: Option<&String>,
     ) -> RuleAddition<'a> {
         let place = &self.rule_places.programs;
-        let addition = RuleAddition::new(place, [Rule::Program(key.to_owned(), rule.clone())]);
+        let addition = RuleAddition::new(place, [RuleText::Program(key.to_owned(), rule.clone())]);
         match instead.and_then(|_| place.form_of(key, &rule.source)) {
             Some(form) => RuleAddition { form, instead: instead.cloned(), ..addition },
             None => addition,
@@ -94,7 +94,7 @@ fn is_external(grant: &Grant, path: &str) -> bool {
 }
 
 impl<'a> RuleAddition<'a> {
-    fn new(place: &'a RulePlace, rules: impl IntoIterator<Item = Rule>) -> Self {
+    fn new(place: &'a RulePlace, rules: impl IntoIterator<Item = RuleText>) -> Self {
         let rules = rules.into_iter().map(|rule| (rule.subject(), rule)).collect();
         Self { place, form: place.form().clone(), after: None, instead: None, rules }
     }
@@ -121,7 +121,7 @@ impl<'a> RuleAddition<'a> {
 
     /// The rules, in the file's own format.
     pub(crate) fn rules(&self) -> impl Iterator<Item = String> {
-        let text = |rule: &Rule| match self.instead {
+        let text = |rule: &RuleText| match self.instead {
             Some(_) => rule.written(&self.form),
             None => rule.added(&self.form),
         };

@@ -24,7 +24,7 @@ pub(crate) enum Command {
     /// `compile`.
     Compile,
     /// `learn`: a program's name as typed, and its arguments.
-    Learn { lesson: Lesson, program: OsString, arguments: Vec<OsString> },
+    Learn { lesson: LearnOptions, program: OsString, arguments: Vec<OsString> },
     /// `vfs`: the tool's name as typed, and its arguments.
     Vfs { call: Call, program: OsString, arguments: Vec<OsString> },
     /// `why --last`.
@@ -94,7 +94,7 @@ impl Beyond {
 /// The request to `authorize`.
 #[derive(Debug)]
 pub(crate) struct Request {
-    pub(crate) access: Access,
+    pub(crate) access: AccessRequest,
     pub(crate) paths: Vec<OsString>,
     /// Directories beside the workspace.
     pub(crate) roots: Vec<PathBuf>,
@@ -104,7 +104,7 @@ pub(crate) struct Request {
 
 /// The access to a path that a tool wants (spec §15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Access {
+pub(crate) enum AccessRequest {
     /// Read a file, list a directory
     Read,
     /// Create what does not exist, update what does
@@ -113,7 +113,7 @@ pub(crate) enum Access {
 
 // The options of `learn`: where its results go.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Lesson {
+pub(crate) struct LearnOptions {
     /// Where the policy goes, as TOML; `-` for standard output, and then what the program writes
     /// there goes to standard error [default: jp-confine.learned.toml in the workspace]
     #[arg(short, long, value_name = "FILE")]

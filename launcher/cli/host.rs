@@ -10,7 +10,7 @@ use crate::cli::host;
 
 /// The address of a host name, which overrides the system's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Resolution {
+pub(crate) struct HostAddress {
     /// In ASCII and lower case.
     pub(crate) name: String,
     pub(crate) address: IpAddr,
@@ -52,13 +52,13 @@ pub(crate) fn rule(word: &str) -> Result<NetRule, String> {
 ///
 /// # Errors
 /// A message that says what to write.
-pub(crate) fn resolution(word: &str) -> Result<Resolution, String> {
+pub(crate) fn resolution(word: &str) -> Result<HostAddress, String> {
     let wrong = || "write NAME=ADDRESS, a host name and the address that it has".to_owned();
     let (name, address) = word.split_once('=').ok_or_else(wrong)?;
     let Some(Host::Domain(name)) = net::host(name) else { return Err(wrong()) };
     let bare = address.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(address);
     let address: IpAddr = bare.parse().map_err(|_| wrong())?;
-    Ok(Resolution { name, address: address.to_canonical() })
+    Ok(HostAddress { name, address: address.to_canonical() })
 }
 
 #[derive(Args, Clone, Debug, Default)]
@@ -71,7 +71,7 @@ pub(crate) struct HostOptions {
     /// An address that a host name has, whatever the system says; repeatable
     #[arg(long, value_name = "NAME=ADDRESS")]
     #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| host::resolution(&word)))]
-    pub(crate) resolve: Vec<Resolution>,
+    pub(crate) resolve: Vec<HostAddress>,
     /// Have a proxy see what is asked for, so that rules about paths hold for plain HTTP
     #[arg(long)]
     pub(crate) net_proxy: bool,

@@ -15,7 +15,9 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use self::command::{Access, Approvals, Beyond, Call, Command, Lesson, Request, Topic};
+pub(crate) use self::command::{
+    AccessRequest, Approvals, Beyond, Call, Command, LearnOptions, Request, Topic,
+};
 pub(crate) use self::options::{Enforce, Options};
 use self::topics::Topics;
 
@@ -91,7 +93,7 @@ enum Sub {
         #[arg(long, value_name = "NAME")]
         source: Option<String>,
         /// read or write
-        access: Access,
+        access: AccessRequest,
         /// Absolute paths
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<OsString>,
@@ -118,7 +120,7 @@ enum Sub {
         #[command(flatten)]
         options: Options,
         #[command(flatten)]
-        lesson: Lesson,
+        lesson: LearnOptions,
         /// The program to run confined, and its arguments
         #[arg(last = true, required = true, value_name = "PROGRAM")]
         program: Vec<OsString>,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// The value of one `--mount`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mount {
+pub(crate) struct MountOption {
     /// The only tool that may use it, if it is for one tool.
     pub(crate) tool: Option<String>,
     /// Where to create the symlink, as typed: relative to the working directory.
@@ -43,7 +43,7 @@ pub(crate) enum Malformed {
     WritableByAll,
 }
 
-impl Mount {
+impl MountOption {
     /// Reads `word`. Paths may hold any bytes.
     pub(crate) fn parse(word: &OsStr) -> Result<Self, Malformed> {
         let (left, right) = split_once(word.as_bytes(), b'=').ok_or(Malformed::NoTarget)?;
@@ -70,7 +70,7 @@ impl Mount {
     }
 }
 
-impl Mount {
+impl MountOption {
     /// The value that parses as this mount.
     pub(crate) fn word(&self) -> OsString {
         let tool = self.tool.iter().flat_map(|tool| [tool.as_str(), ":"]);
@@ -130,8 +130,8 @@ mod tests {
 
     /// `tool|name|path|mode`, or the error.
     fn read(word: &[u8]) -> String {
-        match Mount::parse(OsStr::from_bytes(word)) {
-            Ok(Mount { tool, name, path, writable }) => format!(
+        match MountOption::parse(OsStr::from_bytes(word)) {
+            Ok(MountOption { tool, name, path, writable }) => format!(
                 "{}|{name}|{}|{}",
                 tool.unwrap_or_default(),
                 path.to_string_lossy(),
@@ -190,7 +190,7 @@ mod tests {
             assert_eq!(read(word.as_bytes()), meaning, "{word}");
         }
         assert_eq!(read(b"f\xff=/p"), "NotUtf8");
-        assert_eq!(Mount::parse(OsStr::from_bytes(b"f=/\xff")).expect("a path").name, "f");
+        assert_eq!(MountOption::parse(OsStr::from_bytes(b"f=/\xff")).expect("a path").name, "f");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::profile_names::ProfileNames;
 use crate::cli::host::HostOptions;
-use crate::cli::mount::{Mount, Unmount};
-use crate::config::environment::Granted;
+use crate::cli::mount::{MountOption, Unmount};
+use crate::config::environment::EnvOption;
 
 /// How far enforcement must reach (spec §18).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -52,8 +52,8 @@ pub(crate) struct Options {
     pub(crate) allow_autorun: Vec<String>,
     /// Link a path outside the workspace as NAME and grant it for this run; the link stays
     #[arg(long = "mount", value_name = "[TOOL:]NAME=PATH[:ro|rw]")]
-    #[arg(value_parser = OsStringValueParser::new().try_map(|word| Mount::parse(&word)))]
-    pub(crate) mounts: Vec<Mount>,
+    #[arg(value_parser = OsStringValueParser::new().try_map(|word| MountOption::parse(&word)))]
+    pub(crate) mounts: Vec<MountOption>,
     /// Remove such a link with its rules and approval; without NAME all of them
     #[arg(long = "no-mount", value_name = "NAME", num_args = 0..=1)]
     #[arg(default_missing_value = Unmount::ALL)]
@@ -78,8 +78,8 @@ pub(crate) struct Options {
     /// Grant a variable, a beginning of names with `*` behind it, or set one; then no other is handed on
     /// but the base set
     #[arg(long, value_name = "NAME[=VALUE]")]
-    #[arg(value_parser = OsStringValueParser::new().try_map(|word| Granted::parse(&word)))]
-    pub(crate) env: Vec<Granted>,
+    #[arg(value_parser = OsStringValueParser::new().try_map(|word| EnvOption::parse(&word)))]
+    pub(crate) env: Vec<EnvOption>,
     /// No network, and of the environment the base set alone, but for what options grant
     #[arg(long)]
     pub(crate) isolated: bool,

@@ -12,8 +12,8 @@ use jp_confine_policy::pattern::{Pattern, Places};
 use crate::cli::Options;
 use crate::config::outside_pattern::{OutsidePattern, list_of};
 use crate::error::Failure;
-use crate::external::approvals::question::About;
-use crate::external::approvals::store::{Binding, Kind, Store};
+use crate::external::approvals::question::ApprovalContext;
+use crate::external::approvals::store::{ApprovalKind, Binding, Store};
 use crate::host::context::Context;
 use crate::host::workspace::Workspace;
 use crate::text::quote;
@@ -47,11 +47,11 @@ pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Resul
     let mut store = open(context, &workspace, options);
     let pattern = pattern(context, &root, name)?;
     let (kind, name, previous, target) = if let Some((name, stem)) = pattern {
-        (Kind::Pattern, name, None, stem)
+        (ApprovalKind::Pattern, name, None, stem)
     } else {
         let name = normal_form(name)?;
         let (previous, target) = target(&root, &store, &name)?;
-        (Kind::Mount, name, previous, target)
+        (ApprovalKind::Mount, name, previous, target)
     };
     store.approve(kind, &name, &target);
     store.save()?;
@@ -60,7 +60,7 @@ pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Resul
     if let Some(previous) = previous {
         let _ = write!(text, " (it was {})", quote::place(&previous));
     }
-    let about = About { context, root: &root, scopes: &[], log: None };
+    let about = ApprovalContext { context, root: &root, scopes: &[], log: None };
     output::text(&format!("{text}\n{}", about.warnings(&target)))?;
     Ok(0)
 }
@@ -70,8 +70,8 @@ pub(crate) fn revoke(context: &Context, options: &Options, name: &str) -> Result
     let workspace = compile::find_workspace(context, options)?;
     let mut store = open(context, &workspace, options);
     let (kind, name) = match list_of(name) {
-        Some(_) => (Kind::Pattern, name.into()),
-        None => (Kind::Mount, normal_form(name)?),
+        Some(_) => (ApprovalKind::Pattern, name.into()),
+        None => (ApprovalKind::Mount, normal_form(name)?),
     };
     let Some(entry) = store.get(kind, name.as_str()).cloned() else {
         return Err(unknown(&name, &store));
@@ -85,7 +85,7 @@ pub(crate) fn revoke(context: &Context, options: &Options, name: &str) -> Result
 
 /// All approvals.
 fn all(store: &Store) -> impl Iterator<Item = &Binding> {
-    [Kind::Mount, Kind::Pattern].into_iter().flat_map(|kind| store.entries(kind))
+    [ApprovalKind::Mount, ApprovalKind::Pattern].into_iter().flat_map(|kind| store.entries(kind))
 }
 
 fn open(context: &Context, workspace: &Workspace, options: &Options) -> Store {

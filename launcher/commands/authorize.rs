@@ -10,7 +10,7 @@ use jp_confine_policy::authorize::{Authorized, Authorizer, Refusal};
 use jp_confine_policy::workspace::Workspace;
 use serde::Serialize;
 
-use crate::cli::{Access, Options, Request};
+use crate::cli::{AccessRequest, Options, Request};
 use crate::commands::query::common;
 use crate::error::Failure;
 use crate::host::context::Context;
@@ -70,8 +70,8 @@ fn authorized(
 ) -> Result<Authorized, Refusal> {
     let path = Path::new(path);
     let authorized = match request.access {
-        Access::Read => folders.authorize_read(path, source),
-        Access::Write => folders.authorize_write(path, source),
+        AccessRequest::Read => folders.authorize_read(path, source),
+        AccessRequest::Write => folders.authorize_write(path, source),
     }?;
     if request.json { authorized.in_utf8(source) } else { Ok(authorized) }
 }

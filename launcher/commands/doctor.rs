@@ -12,7 +12,7 @@ use crate::host::context::Context;
 use crate::host::machine::{self, Feature, LANDLOCK_GREW, Machine, Need};
 use crate::output;
 use crate::plan::filter;
-use crate::sys::filter::{Listener, trial};
+use crate::sys::filter::{ListenerWanted, trial};
 
 /// One finding.
 #[derive(Debug, Serialize)]
@@ -108,7 +108,7 @@ fn finding(feature: Feature, machine: Machine, refusal: Option<Errno>) -> Findin
 
 /// The error for a listener, found out by a child that tries to create one.
 fn listener_refused() -> Option<Errno> {
-    match trial(&filter::nothing(), Listener::Wanted, None) {
+    match trial(&filter::nothing(), ListenerWanted::Wanted, None) {
         Ok(0) => None,
         Ok(errno) => Some(Errno::from_raw_os_error(errno)),
         Err(error) => Some(Errno::from_io_error(&error).unwrap_or(Errno::INVAL)),
@@ -119,7 +119,7 @@ fn listener_refused() -> Option<Errno> {
 /// them, and the denial would go on that run's record.
 fn namespaces(inside: bool) -> Finding {
     let unshare = (libc::SYS_unshare, libc::CLONE_NEWUSER);
-    let tried = || trial(&filter::nothing(), Listener::None, Some(unshare));
+    let tried = || trial(&filter::nothing(), ListenerWanted::None, Some(unshare));
     let there = !inside && matches!(tried(), Ok(0));
     let detail = "not needed; inside a run no namespace can mount anything".to_owned();
     Finding { feature: "userns", there, detail, lost: Vec::new(), remedy: None }

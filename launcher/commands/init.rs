@@ -9,7 +9,7 @@ use jp_confine_policy::canonical::{self, Op};
 
 use crate::cli::Options;
 use crate::error::Failure;
-use crate::files::{Place, Unsafe};
+use crate::files::{Unsafe, WritePlace};
 use crate::host::context::Context;
 use crate::host::workspace::{FILE, Workspace};
 use crate::text::quote;
@@ -23,8 +23,8 @@ pub(crate) fn init(context: &Context, options: &Options) -> Result<u8, Failure> 
     let file = root.join(FILE);
     let shown = quote::path(&file.to_string_lossy());
     let text = starter(&root);
-    let create = |place: Place| Ok(place.create(text.as_bytes())?);
-    Place::of(&root, FILE.as_ref()).and_then(create).map_err(|why| match why {
+    let create = |place: WritePlace| Ok(place.create(text.as_bytes())?);
+    WritePlace::of(&root, FILE.as_ref()).and_then(create).map_err(|why| match why {
         Unsafe::Error(error) if error.kind() == io::ErrorKind::AlreadyExists => Failure::advised(
             format!("{shown} exists, and is left as it is"),
             "edit it, or move it away to get a new one",

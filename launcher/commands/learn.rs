@@ -11,11 +11,11 @@ use crate::error::Failure;
 use crate::host::context::Context;
 use crate::learn::external_use::Outside;
 use crate::learn::hosts::Hosts;
-use crate::learn::kept_policy::{Carried, Target};
+use crate::learn::kept_policy::{Carried, WrittenPolicy};
 use crate::learn::learned::Learned;
 use crate::learn::lesson::Lesson;
 use crate::learn::output_files::{self, Output};
-use crate::learn::replay::Stage;
+use crate::learn::replay::ReplayStage;
 use crate::learn::tree_before::Listing;
 use crate::learn::{FILE, exclusions, html, policy_file};
 use crate::text::quote;
@@ -25,7 +25,7 @@ use crate::{compile, output};
 pub(crate) fn learn(
     context: &Context,
     options: &Options,
-    wanted: &cli::Lesson,
+    wanted: &cli::LearnOptions,
     name: &OsStr,
     arguments: &[OsString],
 ) -> Result<u8, Failure> {
@@ -47,10 +47,11 @@ pub(crate) fn learn(
     let mut lesson = Lesson::new()?;
     let before = Listing::now(&workspace.root, BTreeSet::new());
     let ran = run::run(context, options, name, arguments, Some(&mut lesson))?;
-    let stage = Stage::new(&workspace.root, before, &ran.prepared, &lesson.uses);
+    let stage = ReplayStage::new(&workspace.root, before, &ran.prepared, &lesson.uses);
     let hosts = Hosts::of(&ran.prepared.network, &lesson.uses);
     let tool = options.tool.as_deref();
-    let target = Target { tool, has_hosts: hosts.has_rules(), is_inside: policy.is_in_workspace() };
+    let target =
+        WrittenPolicy { tool, has_hosts: hosts.has_rules(), is_inside: policy.is_in_workspace() };
     let words = std::iter::once(name).chain(arguments.iter().map(OsString::as_os_str));
     let mut learned = Learned {
         command: words.collect(),

@@ -15,7 +15,7 @@ use crate::config::layers::Layers;
 use crate::config::outside_pattern::OutsidePattern;
 use crate::config::scope::{self, Scope};
 use crate::error::Failure;
-use crate::external::approvals::store::{Binding, Kind, Store};
+use crate::external::approvals::store::{ApprovalKind, Binding, Store};
 use crate::external::mounts::names;
 use crate::host::context::Context;
 use crate::text::quote;
@@ -109,7 +109,7 @@ fn lines(root: &Root, scopes: &[Scope], wide: &[OutsidePattern], store: &Store) 
         names.map(|name| line(name, root, &mut lookups, scopes, store)).collect();
     lines.extend(wide.iter().map(|wide| pattern(wide, store)));
     let is_used = |entry: &&Binding| wide.iter().any(|wide| wide.name() == entry.rule_path);
-    let left = store.entries(Kind::Pattern).iter().filter(|entry| !is_used(entry));
+    let left = store.entries(ApprovalKind::Pattern).iter().filter(|entry| !is_used(entry));
     lines.extend(left.map(unused));
     lines
 }
@@ -133,7 +133,7 @@ fn line(
     let grants: Vec<Held> =
         grants.map(|(scope, caps)| Held::of(scope.tool.as_deref(), caps)).collect();
     let made_by = if grants.is_empty() { MadeBy::Approval } else { MadeBy::Rule };
-    let approved = store.get(Kind::Mount, name.as_str());
+    let approved = store.get(ApprovalKind::Mount, name.as_str());
     Line {
         state,
         made_by,
@@ -149,9 +149,9 @@ fn line(
 /// A pattern of a workspace file that leads outside.
 fn pattern(wide: &OutsidePattern, store: &Store) -> Line {
     let name = wide.name();
-    let approved = store.get(Kind::Pattern, name.as_str());
+    let approved = store.get(ApprovalKind::Pattern, name.as_str());
     Line {
-        state: match store.look(Kind::Pattern, name.as_str(), &wide.stem) {
+        state: match store.look(ApprovalKind::Pattern, name.as_str(), &wide.stem) {
             Approval::Approved => State::Ok,
             Approval::Retargeted { .. } => State::Retargeted,
             Approval::Unknown => State::Unapproved,

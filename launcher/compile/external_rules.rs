@@ -8,17 +8,17 @@ use jp_confine_policy::compile::{self, Compiled};
 use crate::config::layers::{Declared, Layers};
 use crate::config::scope::Scope;
 use crate::error::Failure;
-use crate::external::approvals::question::{self, About, Question};
+use crate::external::approvals::question::{self, ApprovalContext, ApprovalQuestion};
 use crate::external::approvals::store::Store;
 use crate::external::mounts::unused::{Idle, idle};
-use crate::external::mounts::{Asked, Links, Mounts};
+use crate::external::mounts::{Links, MountRequest, PlannedMounts};
 use crate::prompt::terminal::Terminal;
 use crate::prompt::turns::PromptQueue;
-use crate::sys::signals::{ENDING, Held, Signals};
+use crate::sys::signals::{BlockedSignals, ENDING, Signals};
 
 /// The compiled rules of a run.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct CompiledExternals {
     pub(crate) compiled: Compiled,
     /// Whether `access.fs` is declared, possibly by a mount.
     pub(crate) declared: bool,
@@ -42,12 +42,12 @@ pub(crate) struct Made {
     links: Links,
     store: Store,
     /// Dropped last.
-    signals: Option<Held>,
+    signals: Option<BlockedSignals>,
 }
 
 impl Made {
     /// Creates the links of `mounts`, and writes the approvals.
-    fn make(root: &Root, mounts: &Mounts, mut store: Store) -> Result<Self, Failure> {
+    fn make(root: &Root, mounts: &PlannedMounts, mut store: Store) -> Result<Self, Failure> {
         let signals = Some(Signals::of(&ENDING).hold());
         let links = mounts.link(root, &mut store)?;
         let mut made = Self { links, store, signals };
@@ -85,17 +85,17 @@ pub(crate) enum Purpose {
 /// Compiles the rules that are `declared` in `layers`, and those of the command line. For a run it creates the links of
 /// mounts, and asks about unapproved targets. None of that is final until it is kept.
 pub(crate) fn compile(
-    asked: &Asked<'_>,
+    asked: &MountRequest<'_>,
     layers: &Layers,
     declared: Declared,
     purpose: Purpose,
-) -> Result<Outcome, Failure> {
-    let Asked { context, workspace, root, .. } = *asked;
+) -> Result<CompiledExternals, Failure> {
+    let MountRequest { context, workspace, root, .. } = *asked;
     let mut store = Store::open(context, workspace);
     let mut warnings: Vec<String> = declared.warnings.iter().map(ToString::to_string).collect();
     warnings.extend(store.warning.clone());
 
-    let mounts = Mounts::check(asked, layers, &declared.scopes, &store)?;
+    let mounts = PlannedMounts::check(asked, layers, &declared.scopes, &store)?;
     let was_declared = declared.rules.is_some();
     // Without rules the file service lets a tool read, and nothing else (R9).
     let undeclared = if asked.options.service { Capabilities::READ } else { Capabilities::ALL };
@@ -109,7 +109,14 @@ pub(crate) fn compile(
         warnings.extend(mounts.missing_links());
         let (compiled, declared) = (compiled(&store)?, rules.is_some());
         let idle = idle(root, &asked.workspace.here, &store, &compiled.grants);
-        return Ok(Outcome { compiled, declared, only_mounts, idle, warnings, made: None });
+        return Ok(CompiledExternals {
+            compiled,
+            declared,
+            only_mounts,
+            idle,
+            warnings,
+            made: None,
+        });
     }
     let questions = question::questions(root, rules.as_deref().unwrap_or_default(), &store);
     if !questions.is_empty() || !mounts.is_empty() {
@@ -123,19 +130,19 @@ pub(crate) fn compile(
     let compiled = compiled(&made.store)?;
     let idle = idle(root, &asked.workspace.here, &made.store, &compiled.grants);
     let (declared, made) = (rules.is_some(), Some(made));
-    Ok(Outcome { compiled, declared, only_mounts, idle, warnings, made })
+    Ok(CompiledExternals { compiled, declared, only_mounts, idle, warnings, made })
 }
 
 /// Asks all questions if somebody can answer, and returns the terminal. Otherwise adds warnings.
 fn ask(
-    asked: &Asked<'_>,
+    asked: &MountRequest<'_>,
     scopes: &[Scope],
-    mounts: &Mounts,
-    questions: &[Question],
+    mounts: &PlannedMounts,
+    questions: &[ApprovalQuestion],
     store: &mut Store,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Terminal>, Failure> {
-    let Asked { context, workspace, root, options, log } = *asked;
+    let MountRequest { context, workspace, root, options, log } = *asked;
     if questions.is_empty() && !mounts.has_open(scopes) {
         return Ok(None);
     }
@@ -144,7 +151,7 @@ fn ask(
         warnings.extend(mounts.keep_to_this_run(scopes, store, &workspace.here));
         return Ok(None);
     };
-    let about = About { context, root, scopes, log };
+    let about = ApprovalContext { context, root, scopes, log };
     mounts.confirm(&mut terminal, &about, options, store)?;
     question::ask(&mut terminal, &about, questions, store);
     Ok(Some(terminal))

@@ -38,14 +38,14 @@ use crate::compile::grants::{Flags, Parts};
 use crate::compile::image::{build_image, parse_image};
 use crate::compile::json::WireForm;
 use crate::compile::prepared::Prepared;
-use crate::compile::second_mounts::{Ground, Mounted};
-use crate::compile::tiers::{Granted, TierLayer};
+use crate::compile::second_mounts::{Ground, SecondMounts};
+use crate::compile::tiers::{TierGrants, TierLayer};
 use crate::config::edit::rule_places::RulePlaces;
 use crate::config::environment::Environment;
 use crate::config::layers::Layers;
 use crate::error::Failure;
 use crate::external::control_paths;
-use crate::external::mounts::Asked;
+use crate::external::mounts::MountRequest;
 use crate::host::context::Context;
 use crate::host::data_dirs;
 use crate::host::invocation::CommandHint;
@@ -53,8 +53,8 @@ use crate::host::machine::Machine;
 use crate::host::workspace::{self, Workspace};
 use crate::network;
 use crate::plan::{Plan, PlanInput};
-use crate::sys::landlock_bounds::Rule;
-use crate::sys::mount_table::{MountTable, Mounts};
+use crate::sys::landlock_bounds::LandlockRule;
+use crate::sys::mount_table::{MountTable, ParsedMounts};
 use crate::text::quote;
 pub(crate) use purpose::{Run, Stage};
 
@@ -81,7 +81,7 @@ pub(crate) fn prepare(
     let rule_places = rule_places(&layers, options);
     let declared = layers.declared(options.tool.as_deref())?;
     let (declared, set_aside) = declared.counting(is_learning.then_some(&root));
-    let asked = Asked { context, workspace, root: &root, options, log };
+    let asked = MountRequest { context, workspace, root: &root, options, log };
     let outcome = external_rules::compile(&asked, &layers, declared, stage.purpose())?;
     let Compiled { grants: rules, unapproved, rules: wire, warnings } =
         counting(outcome.compiled, options.service && !outcome.declared);
@@ -92,14 +92,14 @@ pub(crate) fn prepare(
         ready_made.reaching(network.without().is_none());
     let flags = Flags::resolve(context, options)?;
 
-    let granted = Granted::of(outcome.declared, outcome.only_mounts, flags.grant(), &tables);
+    let granted = TierGrants::of(outcome.declared, outcome.only_mounts, flags.grant(), &tables);
     let TierLayer { mut tiers, exposed, warnings: of_tiers } =
         TierLayer::of(&asked, &layers, granted, stage.purpose())?;
     let table = MountTable::read();
     let mounts = table.mounts();
     let mut control = control_paths::control(context, &root, &layers.policy_files);
     control.extend(workspace.kept().into_iter().chain(stage.control()));
-    let mounted = Mounted::of(&mounts, &mut control, &mut tiers);
+    let mounted = SecondMounts::of(&mounts, &mut control, &mut tiers);
     let (mut grants, mut left_out) = Parts {
         context,
         workspace,
@@ -234,7 +234,7 @@ fn network(
 }
 
 /// Volumes on which names that differ only in case are equal.
-fn volumes(mounts: &Mounts<'_>, grants: &[Grant], tiers: &Tiers, root: &Path) -> Vec<Volume> {
+fn volumes(mounts: &ParsedMounts<'_>, grants: &[Grant], tiers: &Tiers, root: &Path) -> Vec<Volume> {
     let in_force = (!tiers.is_empty()).then_some(tiers);
     case::volumes(grants, in_force, root, mounts.places())
 }
@@ -323,7 +323,7 @@ impl Prepared {
         context: &Context,
         machine: Machine,
         enforce: Enforce,
-        own: &[Rule],
+        own: &[LandlockRule],
     ) -> Result<Plan, Failure> {
         let image = parse_image(&self.image)?;
         let mut plan = Plan::of(&PlanInput {

@@ -16,7 +16,7 @@ use jp_confine_policy::{Capabilities, canonical};
 use crate::compile::{device_nodes, image};
 use crate::error::Failure;
 use crate::host::context::{Context, HANDLES};
-use crate::sys::mount_table::{Copy, KernelMount, Mounts};
+use crate::sys::mount_table::{Copy, KernelMount, ParsedMounts};
 use crate::text::quote;
 
 /// The directories of a process itself. They are links, and lead each process elsewhere.
@@ -42,8 +42,8 @@ impl Unusual {
 
 /// The mounts, while a policy is assembled.
 #[derive(Debug)]
-pub(crate) struct Mounted<'t> {
-    mounts: &'t Mounts<'t>,
+pub(crate) struct SecondMounts<'t> {
+    mounts: &'t ParsedMounts<'t>,
     warnings: Vec<String>,
 }
 
@@ -57,10 +57,10 @@ pub(crate) struct Ground<'a> {
     pub(crate) workspace: &'a Path,
 }
 
-impl<'t> Mounted<'t> {
+impl<'t> SecondMounts<'t> {
     /// Makes `control` and restricting patterns hold wherever their objects are mounted.
     pub(crate) fn of(
-        mounts: &'t Mounts<'t>,
+        mounts: &'t ParsedMounts<'t>,
         control: &mut Vec<(PathBuf, String)>,
         tiers: &mut Tiers,
     ) -> Self {
@@ -102,7 +102,7 @@ struct Added {
 /// The policy so far, and the mounts.
 #[derive(Clone, Copy, Debug)]
 struct Parts<'a> {
-    mounts: &'a Mounts<'a>,
+    mounts: &'a ParsedMounts<'a>,
     grants: &'a [Grant],
     ground: Ground<'a>,
 }
@@ -308,7 +308,7 @@ impl Before<'_> {
 }
 
 /// Protects the launcher's own files and directories on other mounts, too.
-fn repeat_control(mounts: &Mounts<'_>, control: &mut Vec<(PathBuf, String)>) {
+fn repeat_control(mounts: &ParsedMounts<'_>, control: &mut Vec<(PathBuf, String)>) {
     let copies = |(path, why): &(PathBuf, String)| {
         let copies = mounts.copies(path).into_iter();
         copies.map(|copy| (copy.at, why.clone())).collect::<Vec<_>>()
@@ -318,7 +318,7 @@ fn repeat_control(mounts: &Mounts<'_>, control: &mut Vec<(PathBuf, String)>) {
 }
 
 /// Makes restricting patterns match wherever their objects are mounted. Returns warnings.
-fn repeat_patterns(mounts: &Mounts<'_>, tiers: &mut Tiers) -> Vec<String> {
+fn repeat_patterns(mounts: &ParsedMounts<'_>, tiers: &mut Tiers) -> Vec<String> {
     let copies = |path: &Path| {
         let copies = mounts.copies(path).into_iter();
         copies.map(|copy| (copy.at, copy.of)).collect()

@@ -9,9 +9,9 @@ use crate::compile::profiles::Resolved;
 use crate::config::layers::Layers;
 use crate::config::outside_pattern::OutsidePattern;
 use crate::error::Failure;
-use crate::external::approvals::question::About;
+use crate::external::approvals::question::ApprovalContext;
 use crate::external::approvals::store::Store;
-use crate::external::mounts::Asked;
+use crate::external::mounts::MountRequest;
 use crate::prompt::terminal::Terminal;
 use crate::prompt::turns::PromptQueue;
 
@@ -27,14 +27,14 @@ pub(crate) struct TierLayer {
 
 /// Which grants there are, as far as tiers depend on it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Granted {
+pub(crate) struct TierGrants {
     /// Rules are declared.
     by_rules: bool,
     /// Options, or a profile that they name, grant something.
     by_flags: bool,
 }
 
-impl Granted {
+impl TierGrants {
     /// Combines the facts. Rules that are `declared` as `only_mounts` count as options. So do `flags`, and `tables`
     /// that options name.
     pub(crate) fn of(declared: bool, only_mounts: bool, flags: bool, tables: &[Resolved]) -> Self {
@@ -47,15 +47,15 @@ impl TierLayer {
     /// Builds the layer. For a run it asks about patterns in a workspace file that would open something outside. A
     /// query only uses existing approvals.
     pub(crate) fn of(
-        asked: &Asked<'_>,
+        asked: &MountRequest<'_>,
         layers: &Layers,
-        granted: Granted,
+        granted: TierGrants,
         purpose: Purpose,
     ) -> Result<Self, Failure> {
-        let Asked { context, workspace, root, options, log } = *asked;
+        let MountRequest { context, workspace, root, options, log } = *asked;
         let tool = options.tool.as_deref();
         let places = Places::of(&context.homes, root);
-        let about = About { context, root, scopes: &[], log };
+        let about = ApprovalContext { context, root, scopes: &[], log };
         // Opened on demand, because runs rarely have anything to approve.
         let mut means = None;
         let open = || {

@@ -15,7 +15,7 @@ use jp_confine_policy::tier::Tier;
 
 use super::decode_resources::{self, Resources};
 pub(crate) use super::decode_tools::Tool;
-use super::document::{self, Entry, Node, Notation, Value};
+use super::document::{self, Notation, TableEntry, Value, ValueNode};
 use crate::config::profile::Profile;
 use crate::error::Failure;
 use crate::error::diagnostic::{Diagnostic, nearest};
@@ -65,7 +65,7 @@ struct Written {
 
 /// An `access` table.
 #[derive(Debug, Default)]
-pub(super) struct Access {
+pub(super) struct AccessTable {
     pub(super) fs: Option<Layered<FsRule>>,
     pub(super) sensitive: Vec<String>,
     pub(super) autorun: Vec<String>,
@@ -113,7 +113,7 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
     let mut decoder = Decoder::new(source);
     let entries = decoder.table(&root)?;
     let is_jp = entries.iter().any(|entry| entry.key == "conversation");
-    let (mut access, mut tiers) = (Access::default(), None);
+    let (mut access, mut tiers) = (AccessTable::default(), None);
     let (mut tools, mut profiles) = (Vec::new(), Vec::new());
     for entry in entries {
         match &*entry.key {
@@ -159,7 +159,7 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
         }
     }
     let Decoder { marks, patterns, .. } = decoder;
-    let Access { fs, sensitive, autorun, resources } = access;
+    let AccessTable { fs, sensitive, autorun, resources } = access;
     let source = Rc::clone(source);
     Ok(File {
         source,
@@ -206,8 +206,8 @@ impl<'a> Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    pub(super) fn access(&mut self, node: &Node<'_>) -> Decoded<Access> {
-        let mut access = Access::default();
+    pub(super) fn access(&mut self, node: &ValueNode<'_>) -> Decoded<AccessTable> {
+        let mut access = AccessTable::default();
         for entry in self.table(node)? {
             match &*entry.key {
                 "fs" => {
@@ -233,7 +233,7 @@ impl Decoder<'_> {
         Ok(access)
     }
 
-    fn rule(&mut self, index: usize, node: &Node<'_>) -> Decoded<FsRule> {
+    fn rule(&mut self, index: usize, node: &ValueNode<'_>) -> Decoded<FsRule> {
         let entries = self.table(node)?;
         let Some(path) = entries.iter().find(|entry| entry.key == "path") else {
             let misspelled = entries.iter().find(|entry| {
@@ -290,21 +290,21 @@ impl Decoder<'_> {
         self.patterns.push(Written { field, text, line });
     }
 
-    pub(super) fn table<'n>(&self, node: &'n Node<'n>) -> Decoded<&'n [Entry<'n>]> {
+    pub(super) fn table<'n>(&self, node: &'n ValueNode<'n>) -> Decoded<&'n [TableEntry<'n>]> {
         match &node.value {
             Value::Table(entries) => Ok(entries),
             _ => self.expected(node, "a table", ""),
         }
     }
 
-    pub(super) fn string<'n>(&self, node: &'n Node<'n>) -> Decoded<&'n str> {
+    pub(super) fn string<'n>(&self, node: &'n ValueNode<'n>) -> Decoded<&'n str> {
         match &node.value {
             Value::String(text) => Ok(text),
             _ => self.expected(node, "a string", "put it in double quotes"),
         }
     }
 
-    pub(super) fn strings(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
+    pub(super) fn strings(&self, node: &ValueNode<'_>) -> Decoded<Vec<String>> {
         match &node.value {
             Value::Array(items) => {
                 items.iter().map(|item| Ok(self.string(item)?.to_owned())).collect()
@@ -313,7 +313,7 @@ impl Decoder<'_> {
         }
     }
 
-    pub(super) fn boolean(&self, node: &Node<'_>) -> Decoded<bool> {
+    pub(super) fn boolean(&self, node: &ValueNode<'_>) -> Decoded<bool> {
         match &node.value {
             Value::Boolean(boolean) => Ok(*boolean),
             _ => self.expected(node, "a boolean", "write `true` or `false`, without quotes"),
@@ -324,14 +324,14 @@ impl Decoder<'_> {
         Diagnostic::at(self.source, span.clone(), title)
     }
 
-    pub(super) fn expected<T>(&self, node: &Node<'_>, wanted: &str, help: &str) -> Decoded<T> {
+    pub(super) fn expected<T>(&self, node: &ValueNode<'_>, wanted: &str, help: &str) -> Decoded<T> {
         let diagnostic = self
             .at(&node.span, format!("expected {wanted}"))
             .label(format!("this is {}", node.value.kind()));
         Err(Box::new(if help.is_empty() { diagnostic } else { diagnostic.help(help) }))
     }
 
-    pub(super) fn unknown<T>(&self, entry: &Entry<'_>, known: &[&str]) -> Decoded<T> {
+    pub(super) fn unknown<T>(&self, entry: &TableEntry<'_>, known: &[&str]) -> Decoded<T> {
         let help = match nearest(&entry.key, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("expected one of: {}", known.join(", ")),
@@ -344,7 +344,7 @@ impl Decoder<'_> {
     }
 
     /// The error for a key that only a later version enforces. If it were accepted now, a restriction would be ignored.
-    fn not_enforced<T>(&self, entry: &Entry<'_>) -> Decoded<T> {
+    fn not_enforced<T>(&self, entry: &TableEntry<'_>) -> Decoded<T> {
         Err(Box::new(
             self.at(&entry.key_span, format!("`{}` is not enforced by this version", entry.key))
                 .label("would be ignored")

@@ -3,7 +3,7 @@
 use jp_confine_policy::layers::{Layered, Merged, Strategy};
 
 use super::decode::{Decoded, Decoder};
-use super::document::{Node, Value};
+use super::document::{Value, ValueNode};
 use crate::error::diagnostic::nearest;
 
 const MERGE_KEYS: [&str; 4] = ["strategy", "value", "dedup", "discard_when_merged"];
@@ -15,10 +15,10 @@ impl Decoder<'_> {
         &mut self,
         name: &str,
         keys: &[&str],
-        node: &Node<'_>,
-        mut one: impl FnMut(&mut Self, usize, &Node<'_>) -> Decoded<T>,
+        node: &ValueNode<'_>,
+        mut one: impl FnMut(&mut Self, usize, &ValueNode<'_>) -> Decoded<T>,
     ) -> Decoded<Layered<T>> {
-        let mut rules = |decoder: &mut Self, items: &[Node<'_>]| {
+        let mut rules = |decoder: &mut Self, items: &[ValueNode<'_>]| {
             let each = items.iter().enumerate();
             each.map(|(index, item)| one(decoder, index, item)).collect::<Decoded<Vec<T>>>()
         };
@@ -69,7 +69,7 @@ impl Decoder<'_> {
         Ok(Layered::Merged(Merged { strategy, value, dedup, discard_when_merged }))
     }
 
-    fn strategy(&self, node: &Node<'_>) -> Decoded<Strategy> {
+    fn strategy(&self, node: &ValueNode<'_>) -> Decoded<Strategy> {
         let known = ["append", "prepend", "replace"];
         match self.string(node)? {
             "append" => Ok(Strategy::Append),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::decode::{Decoded, Decoder};
-use super::document::{Node, Value};
+use super::document::{Value, ValueNode};
 use crate::config::profile::Profile;
 use crate::config::profile_keys::KEYS;
 
@@ -12,7 +12,7 @@ const PROFILE_KEYS: [&str; 10] =
 
 impl Decoder<'_> {
     /// Decodes a table of ready-made grants (see [`Profile`]).
-    pub(super) fn profile(&mut self, name: &str, node: &Node<'_>) -> Decoded<Profile> {
+    pub(super) fn profile(&mut self, name: &str, node: &ValueNode<'_>) -> Decoded<Profile> {
         if name == "none" {
             return Err(Box::new(
                 self.at(&node.span, "a profile cannot be named `none`")
@@ -44,7 +44,7 @@ impl Decoder<'_> {
     }
 
     /// Decodes the exceptions from one entry: patterns relative to it, each of which leaves out everything below, too.
-    fn exceptions(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
+    fn exceptions(&self, node: &ValueNode<'_>) -> Decoded<Vec<String>> {
         let patterns = self.strings(node)?;
         if patterns.iter().any(|pattern| pattern.contains("**")) {
             return Err(Box::new(
@@ -57,7 +57,7 @@ impl Decoder<'_> {
     }
 
     /// Decodes a list of profile entries, each absolute or beginning with `~` or `${`.
-    fn paths(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
+    fn paths(&self, node: &ValueNode<'_>) -> Decoded<Vec<String>> {
         let Value::Array(items) = &node.value else {
             return self.expected(node, "a list of paths", "write `[\"…\"]`");
         };

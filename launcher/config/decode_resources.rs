@@ -10,7 +10,7 @@ use jp_confine_policy::model::RuleSource;
 use jp_confine_policy::net::{Net, NetRule};
 
 use super::decode::{Decoded, Decoder, File};
-use super::document::{Entry, Node, Value};
+use super::document::{TableEntry, Value, ValueNode};
 use crate::config::environment;
 use crate::error::diagnostic::Diagnostic;
 
@@ -36,7 +36,7 @@ pub(crate) struct Resources {
 
 impl Decoder<'_> {
     /// Decodes one key of [`KEYS`].
-    pub(super) fn resource(&mut self, entry: &Entry<'_>, into: &mut Resources) -> Decoded<()> {
+    pub(super) fn resource(&mut self, entry: &TableEntry<'_>, into: &mut Resources) -> Decoded<()> {
         if entry.value.value == Value::Array(Vec::new()) {
             return Ok(());
         }
@@ -62,7 +62,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    fn net_rule(&mut self, index: usize, node: &Node<'_>) -> Decoded<NetRule> {
+    fn net_rule(&mut self, index: usize, node: &ValueNode<'_>) -> Decoded<NetRule> {
         let mut rule = NetRule::default();
         let entries = self.table(node)?;
         for entry in entries {
@@ -84,7 +84,7 @@ impl Decoder<'_> {
         Ok(rule)
     }
 
-    fn env_rule(&mut self, index: usize, node: &Node<'_>) -> Decoded<EnvRule> {
+    fn env_rule(&mut self, index: usize, node: &ValueNode<'_>) -> Decoded<EnvRule> {
         let mut rule = EnvRule::default();
         for entry in self.table(node)? {
             match &*entry.key {
@@ -102,7 +102,7 @@ impl Decoder<'_> {
         Ok(rule)
     }
 
-    fn commands(&mut self, node: &Node<'_>) -> Decoded<Commands> {
+    fn commands(&mut self, node: &ValueNode<'_>) -> Decoded<Commands> {
         let mut commands = Commands::default();
         for (index, program) in self.table(node)?.iter().enumerate() {
             let source = self.source_of(index, program.key_span.start);
@@ -127,14 +127,14 @@ impl Decoder<'_> {
         RuleSource { layer: self.layer(), index, line: Some(self.line(offset)) }
     }
 
-    fn patterns_of_words(&self, node: &Node<'_>) -> Decoded<Vec<Vec<String>>> {
+    fn patterns_of_words(&self, node: &ValueNode<'_>) -> Decoded<Vec<Vec<String>>> {
         match &node.value {
             Value::Array(items) => items.iter().map(|item| self.strings(item)).collect(),
             _ => self.expected(node, "a list of lists of strings", "write `[[\"log\", \"**\"]]`"),
         }
     }
 
-    fn port(&self, node: &Node<'_>) -> Decoded<u16> {
+    fn port(&self, node: &ValueNode<'_>) -> Decoded<u16> {
         match &node.value {
             Value::Number(Some(number)) => Ok(*number),
             _ => self.expected(node, "a port", "write a number up to 65535"),
@@ -142,7 +142,7 @@ impl Decoder<'_> {
     }
 
     /// An error at `node` if something is `wrong` with it.
-    fn sound(&self, node: &Node<'_>, wrong: Option<impl std::fmt::Display>) -> Decoded<()> {
+    fn sound(&self, node: &ValueNode<'_>, wrong: Option<impl std::fmt::Display>) -> Decoded<()> {
         let complaint = |wrong| self.at(&node.span, format!("{wrong}")).label("this cannot stand");
         wrong.map_or(Ok(()), |wrong| Err(Box::new(complaint(wrong))))
     }

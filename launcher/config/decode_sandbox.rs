@@ -7,11 +7,11 @@ use jp_confine_policy::net::NetRule;
 use url::Url;
 
 use super::decode::{Decoded, Decoder, Tool};
-use super::document::{Entry, Node};
+use super::document::{TableEntry, ValueNode};
 
 impl Decoder<'_> {
     /// Decodes `sandbox` into a tool that has no `access`. It always grants reading the workspace.
-    pub(super) fn sandbox(&mut self, entry: &Entry<'_>, tool: &mut Tool) -> Decoded<()> {
+    pub(super) fn sandbox(&mut self, entry: &TableEntry<'_>, tool: &mut Tool) -> Decoded<()> {
         self.the_only_form(entry, tool)?;
         tool.access = Some(entry.key_span.clone());
         let mut rules = vec![self.place_rule(&entry.value, 0, ".", false)];
@@ -34,7 +34,7 @@ impl Decoder<'_> {
     }
 
     /// Rejects `access` beside `sandbox`.
-    pub(super) fn the_only_form(&self, entry: &Entry<'_>, tool: &Tool) -> Decoded<()> {
+    pub(super) fn the_only_form(&self, entry: &TableEntry<'_>, tool: &Tool) -> Decoded<()> {
         if tool.access.is_none() {
             return Ok(());
         }
@@ -45,7 +45,7 @@ impl Decoder<'_> {
         ))
     }
 
-    fn filesystem(&mut self, node: &Node<'_>, rules: &mut Vec<FsRule>) -> Decoded<()> {
+    fn filesystem(&mut self, node: &ValueNode<'_>, rules: &mut Vec<FsRule>) -> Decoded<()> {
         let (mut allow, mut writable) = (Vec::new(), false);
         for entry in self.table(node)? {
             match &*entry.key {
@@ -61,13 +61,19 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    fn place_rule(&mut self, node: &Node<'_>, index: usize, path: &str, writable: bool) -> FsRule {
+    fn place_rule(
+        &mut self,
+        node: &ValueNode<'_>,
+        index: usize,
+        path: &str,
+        writable: bool,
+    ) -> FsRule {
         let layer = self.layer();
         let source = RuleSource { layer, index, line: Some(self.line(node.span.start)) };
         FsRule::new(path).with(Capability::Read, true).with_write(writable).with_source(source)
     }
 
-    fn network(&mut self, within: &Entry<'_>, tool: &mut Tool) -> Decoded<()> {
+    fn network(&mut self, within: &TableEntry<'_>, tool: &mut Tool) -> Decoded<()> {
         let resources = &mut tool.resources;
         let mut has_rules = false;
         for entry in self.table(&within.value)? {
@@ -91,7 +97,7 @@ impl Decoder<'_> {
     }
 
     /// Turns the prefix of a URL into a rule, which compares parts of URLs and not letters.
-    fn url_rule(&self, node: &Node<'_>, prefix: &str) -> Decoded<NetRule> {
+    fn url_rule(&self, node: &ValueNode<'_>, prefix: &str) -> Decoded<NetRule> {
         let url = Url::parse(prefix).ok().filter(Url::has_host);
         let Some(url) = url else {
             return self.expected(node, "URLs", "write `https://HOST/PATH`");

@@ -5,7 +5,7 @@ use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Tier;
 
 use super::decode::{Decoded, Decoder, Trust};
-use super::document::{Node, Value};
+use super::document::{Value, ValueNode};
 use crate::error::diagnostic::nearest;
 
 const KEYS: [&str; 5] = ["default", "deny_paths", "prompt_paths", "read_paths", "write_paths"];
@@ -13,7 +13,11 @@ const TIERS: [&str; 4] = ["deny", "prompt", "read", "write"];
 
 impl Decoder<'_> {
     /// Decodes a `file_policy` table (spec §9.1).
-    pub(super) fn file_policy(&mut self, node: &Node<'_>, trust: Trust) -> Decoded<FilePolicy> {
+    pub(super) fn file_policy(
+        &mut self,
+        node: &ValueNode<'_>,
+        trust: Trust,
+    ) -> Decoded<FilePolicy> {
         let mut policy = FilePolicy::default();
         for entry in self.table(node)? {
             let field = |tier: &Tier| tier.field() == entry.key;
@@ -30,7 +34,7 @@ impl Decoder<'_> {
         Ok(policy)
     }
 
-    fn default_tier(&self, node: &Node<'_>, trust: Trust) -> Decoded<Tier> {
+    fn default_tier(&self, node: &ValueNode<'_>, trust: Trust) -> Decoded<Tier> {
         let name = self.string(node)?;
         let Some(tier) = Tier::from_name(name) else {
             let help = match nearest(name, &TIERS) {
@@ -57,12 +61,12 @@ impl Decoder<'_> {
     pub(super) fn patterns(
         &mut self,
         field: &'static str,
-        node: &Node<'_>,
+        node: &ValueNode<'_>,
     ) -> Decoded<Vec<String>> {
         let Value::Array(items) = &node.value else {
             return self.expected(node, "a list of patterns", "write `[\"…\"]`");
         };
-        let mut pattern = |item: &Node<'_>| {
+        let mut pattern = |item: &ValueNode<'_>| {
             let text = self.string(item)?;
             match Pattern::check(text) {
                 Ok(()) => {

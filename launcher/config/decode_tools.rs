@@ -8,7 +8,7 @@ use jp_confine_policy::model::FsRule;
 
 use super::decode::{Decoded, Decoder, Trust};
 use super::decode_resources::Resources;
-use super::document::{Entry, Node};
+use super::document::{TableEntry, ValueNode};
 
 /// `[tools.NAME]`, or `[conversation.tools.NAME]` of a JP file.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ impl Decoder<'_> {
     /// Decodes a table of tools, and adds them to `tools`. JP has many more keys for its tools, and checks them itself.
     pub(super) fn tools(
         &mut self,
-        node: &Node<'_>,
+        node: &ValueNode<'_>,
         trust: Trust,
         jp: bool,
         tools: &mut Vec<Tool>,
@@ -73,7 +73,7 @@ impl Decoder<'_> {
     }
 
     /// Rejects a second table of a tool: one might deny something that the other allows.
-    fn the_only_table(&self, named: &Entry<'_>, tools: &[Tool]) -> Decoded<()> {
+    fn the_only_table(&self, named: &TableEntry<'_>, tools: &[Tool]) -> Decoded<()> {
         let name = &*named.key;
         if tools.iter().all(|known| known.name != name) {
             return Ok(());
@@ -89,7 +89,7 @@ impl Decoder<'_> {
     }
 
     /// Checks how a host starts the tool. Only the host uses the value.
-    fn runtime(&self, node: &Node<'_>) -> Decoded<()> {
+    fn runtime(&self, node: &ValueNode<'_>) -> Decoded<()> {
         match self.string(node)? {
             "stdio" | "vfs" => Ok(()),
             _ => self.expected(node, "`stdio` or `vfs`", ""),
@@ -97,7 +97,7 @@ impl Decoder<'_> {
     }
 
     /// Decodes the origin of the tool. A dot and the host's name for it may follow.
-    fn origin<'n>(&self, node: &'n Node<'n>) -> Decoded<&'n str> {
+    fn origin<'n>(&self, node: &'n ValueNode<'n>) -> Decoded<&'n str> {
         let text = self.string(node)?;
         match text.split('.').next() {
             Some("local" | "builtin" | "mcp") => Ok(text),

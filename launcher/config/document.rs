@@ -34,7 +34,7 @@ impl Notation {
 
 /// A value and the bytes it was read from.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node<'a> {
+pub(crate) struct ValueNode<'a> {
     pub(crate) value: Value<'a>,
     pub(crate) span: Range<usize>,
 }
@@ -49,19 +49,19 @@ pub(crate) enum Value<'a> {
     /// A date or a time, which only TOML has and no key takes.
     Date,
     String(Cow<'a, str>),
-    Array(Vec<Node<'a>>),
-    Table(Vec<Entry<'a>>),
+    Array(Vec<ValueNode<'a>>),
+    Table(Vec<TableEntry<'a>>),
 }
 
 /// One `key = value` of a table, in the order of the text.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct TableEntry<'a> {
     pub(crate) key: Cow<'a, str>,
     pub(crate) key_span: Range<usize>,
-    pub(crate) value: Node<'a>,
+    pub(crate) value: ValueNode<'a>,
 }
 
-impl Node<'_> {
+impl ValueNode<'_> {
     /// The node under these keys, one below the other.
     pub(crate) fn find(&self, keys: &[&str]) -> Option<&Self> {
         let Some((first, rest)) = keys.split_first() else { return Some(self) };
@@ -86,14 +86,17 @@ impl Value<'_> {
 }
 
 /// Parses `source`. An empty JSON text is an error. An empty TOML text is an empty table.
-pub(crate) fn parse(source: &Rc<Source>, notation: Notation) -> Result<Node<'_>, Box<Diagnostic>> {
+pub(crate) fn parse(
+    source: &Rc<Source>,
+    notation: Notation,
+) -> Result<ValueNode<'_>, Box<Diagnostic>> {
     match notation {
         Notation::Toml => toml::parse(source),
         Notation::Json => parse_json(source),
     }
 }
 
-fn parse_json(source: &Rc<Source>) -> Result<Node<'_>, Box<Diagnostic>> {
+fn parse_json(source: &Rc<Source>) -> Result<ValueNode<'_>, Box<Diagnostic>> {
     let options = ParseOptions {
         allow_comments: true,
         allow_loose_object_property_names: false,
@@ -122,7 +125,10 @@ fn parse_json(source: &Rc<Source>) -> Result<Node<'_>, Box<Diagnostic>> {
     from_json(source, value)
 }
 
-fn from_json<'a>(source: &Rc<Source>, value: ast::Value<'a>) -> Result<Node<'a>, Box<Diagnostic>> {
+fn from_json<'a>(
+    source: &Rc<Source>,
+    value: ast::Value<'a>,
+) -> Result<ValueNode<'a>, Box<Diagnostic>> {
     use jsonc_parser::common::Ranged;
     let range = value.range();
     let value = match value {
@@ -139,7 +145,7 @@ fn from_json<'a>(source: &Rc<Source>, value: ast::Value<'a>) -> Result<Node<'a>,
         ),
         ast::Value::Object(object) => Value::Table(from_json_object(source, object)?),
     };
-    Ok(Node { value, span: range.start..range.end })
+    Ok(ValueNode { value, span: range.start..range.end })
 }
 
 /// Converts an object. JSON leaves open which of two equal keys counts. A security rule must be clear, so a repeated
@@ -147,9 +153,9 @@ fn from_json<'a>(source: &Rc<Source>, value: ast::Value<'a>) -> Result<Node<'a>,
 fn from_json_object<'a>(
     source: &Rc<Source>,
     object: ast::Object<'a>,
-) -> Result<Vec<Entry<'a>>, Box<Diagnostic>> {
+) -> Result<Vec<TableEntry<'a>>, Box<Diagnostic>> {
     use jsonc_parser::common::Ranged;
-    let mut entries: Vec<Entry<'_>> = Vec::with_capacity(object.properties.len());
+    let mut entries: Vec<TableEntry<'_>> = Vec::with_capacity(object.properties.len());
     for property in object.properties {
         let range = property.name.range();
         let key = match property.name {
@@ -162,7 +168,7 @@ fn from_json_object<'a>(
                     .label("repeated here"),
             ));
         }
-        entries.push(Entry {
+        entries.push(TableEntry {
             key,
             key_span: range.start..range.end,
             value: from_json(source, property.value)?,

@@ -21,13 +21,13 @@ const OF_SHELLS: [&str; 4] = ["OLDPWD", "PWD", "SHLVL", "_"];
 
 /// The value of `--env`: `NAME`, the start of names followed by `*`, or `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Granted {
+pub(crate) struct EnvOption {
     pub(crate) name: String,
     /// The value to set. `None` keeps the value of the environment.
     pub(crate) value: Option<OsString>,
 }
 
-impl Granted {
+impl EnvOption {
     /// The name and the value of `NAME=VALUE`. `None` for a name alone.
     pub(crate) fn assignment(&self) -> Option<(&str, &OsStr)> {
         Some((&self.name, self.value.as_deref()?))
@@ -73,7 +73,7 @@ pub(crate) fn beyond_rules(name: &str) -> Option<String> {
 
 /// Whether a rule can be about the variable `name` alone.
 fn can_be_named(name: &str) -> bool {
-    !name.ends_with('*') && Granted::parse(name.as_ref()).is_ok()
+    !name.ends_with('*') && EnvOption::parse(name.as_ref()).is_ok()
 }
 
 /// The rules on the environment of a program.
@@ -184,9 +184,9 @@ mod tests {
 
     #[test]
     fn options_are_names_beginnings_or_values() {
-        let parse = |word: &str| Granted::parse(word.as_ref());
+        let parse = |word: &str| EnvOption::parse(word.as_ref());
         let granted = |name: &str, value: Option<&str>| {
-            Ok(Granted { name: name.to_owned(), value: value.map(OsString::from) })
+            Ok(EnvOption { name: name.to_owned(), value: value.map(OsString::from) })
         };
         assert_eq!(parse("A"), granted("A", None));
         assert_eq!(parse("A_*"), granted("A_*", None));

@@ -5,16 +5,16 @@ use std::rc::Rc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error};
 
-use super::document::{Entry, Node, Value};
+use super::document::{TableEntry, Value, ValueNode};
 use crate::error::diagnostic::Diagnostic;
 use crate::error::source::Source;
 
 /// Parses the text of `source` as a table.
-pub(super) fn parse(source: &Rc<Source>) -> Result<Node<'_>, Box<Diagnostic>> {
+pub(super) fn parse(source: &Rc<Source>) -> Result<ValueNode<'_>, Box<Diagnostic>> {
     let table =
         DeTable::parse(&source.text).map_err(|error| Box::new(diagnostic(source, &error)))?;
     let span = table.span();
-    Ok(Node { value: from_table(table.into_inner()), span })
+    Ok(ValueNode { value: from_table(table.into_inner()), span })
 }
 
 fn diagnostic(source: &Rc<Source>, error: &Error) -> Diagnostic {
@@ -23,9 +23,9 @@ fn diagnostic(source: &Rc<Source>, error: &Error) -> Diagnostic {
 }
 
 fn from_table(table: DeTable<'_>) -> Value<'_> {
-    let mut entries: Vec<Entry<'_>> = table
+    let mut entries: Vec<TableEntry<'_>> = table
         .into_iter()
-        .map(|(key, value)| Entry {
+        .map(|(key, value)| TableEntry {
             key_span: key.span(),
             key: key.into_inner(),
             value: from_value(value),
@@ -36,7 +36,7 @@ fn from_table(table: DeTable<'_>) -> Value<'_> {
     Value::Table(entries)
 }
 
-fn from_value(value: Spanned<DeValue<'_>>) -> Node<'_> {
+fn from_value(value: Spanned<DeValue<'_>>) -> ValueNode<'_> {
     let span = value.span();
     let value = match value.into_inner() {
         DeValue::String(text) => Value::String(text),
@@ -47,5 +47,5 @@ fn from_value(value: Spanned<DeValue<'_>>) -> Node<'_> {
         DeValue::Array(items) => Value::Array(items.into_iter().map(from_value).collect()),
         DeValue::Table(table) => from_table(table),
     };
-    Node { value, span }
+    ValueNode { value, span }
 }

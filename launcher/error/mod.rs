@@ -29,7 +29,7 @@ pub(crate) enum Failure {
         /// The file.
         path: PathBuf,
         /// Why.
-        reason: Refusal,
+        reason: NotRun,
     },
     /// There is no such program.
     NotFound {
@@ -40,7 +40,7 @@ pub(crate) enum Failure {
 
 /// Why a program that exists is not run.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum NotRun {
     /// The policy does not grant the program, or its interpreter or loader.
     Denied(Box<Denial>),
     /// The file itself cannot be run, whatever the policy says.
@@ -71,7 +71,7 @@ impl Failure {
     /// The denial that kept the program from being run.
     pub(crate) fn denial(&self) -> Option<&Denial> {
         match self {
-            Self::NotExecutable { reason: Refusal::Denied(denial), .. } => Some(denial),
+            Self::NotExecutable { reason: NotRun::Denied(denial), .. } => Some(denial),
             _ => None,
         }
     }
@@ -100,7 +100,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl Refusal {
+impl NotRun {
     /// Puts the `role` of the file at `path` before the reason. A denial already names its file.
     pub(crate) fn of(self, role: &str, path: &Path) -> Self {
         match self {
@@ -110,7 +110,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for NotRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Denied(denial) => {

@@ -15,7 +15,7 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags, Stat, fcntl_setfl, fstat, open};
 use rustix::io::Errno;
 
-pub(crate) use self::place::{Place, Unsafe};
+pub(crate) use self::place::{Unsafe, WritePlace};
 
 /// Longest file that the launcher reads from its own directories, in bytes.
 pub(crate) const LONGEST: u64 = 64 << 20;

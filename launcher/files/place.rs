@@ -34,7 +34,7 @@ const ATTEMPTS: u32 = 16;
 
 /// Where a file will be written: a name in a pinned directory.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct WritePlace {
     directory: OwnedFd,
     name: OsString,
     path: PathBuf,
@@ -90,7 +90,7 @@ impl From<Errno> for Unsafe {
     }
 }
 
-impl Place {
+impl WritePlace {
     /// Resolves `path` from `base`. A symlink at its end is not followed. The directory is pinned: if another one
     /// replaces it later, nothing changes.
     ///

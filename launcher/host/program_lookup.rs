@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::error::Refusal;
+use crate::error::NotRun;
 use crate::files;
 use crate::host::context::Context;
-use crate::sys::executable::{Kind, inspect, read_at};
+use crate::sys::executable::{ExecutableKind, inspect, read_at};
 
 /// The files that `name` may mean, in the order of `PATH`.
 pub(crate) fn candidates(context: &Context, name: &OsStr) -> Vec<PathBuf> {
@@ -28,14 +28,14 @@ pub(crate) fn own_path() -> PathBuf {
 
 /// Whether another program, an interpreter or the shell, runs the file by reading it. Looks at the disk.
 pub(crate) fn is_script(path: &Path) -> bool {
-    matches!(kind(path), Ok(Kind::Script(_) | Kind::Other))
+    matches!(kind(path), Ok(ExecutableKind::Script(_) | ExecutableKind::Other))
 }
 
 /// The kind of program that a file is. An object other than a regular file is an error: reading it might wait.
-pub(crate) fn kind(path: &Path) -> Result<Kind, Refusal> {
-    let unknown = |error| Refusal::Unfit(format!("what kind of program it is is unknown: {error}"));
+pub(crate) fn kind(path: &Path) -> Result<ExecutableKind, NotRun> {
+    let unknown = |error| NotRun::Unfit(format!("what kind of program it is is unknown: {error}"));
     if !path.metadata().map_err(unknown)?.is_file() {
-        return Err(Refusal::Unfit("it is no regular file".to_owned()));
+        return Err(NotRun::Unfit("it is no regular file".to_owned()));
     }
     let file = files::open_file(path).map_err(unknown)?;
     inspect(|offset, to| read_at(&file, offset, to)).map_err(|errno| unknown(errno.into()))

@@ -10,19 +10,19 @@ use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId};
 use jp_confine_policy::loader::{self, Start};
 
-use crate::error::{Failure, Refusal};
+use crate::error::{Failure, NotRun};
 use crate::host::context::Context;
 use crate::host::program_lookup::{candidates, kind, own_path};
 use crate::plan::unsupervised::Unsupervised;
 use crate::record::denial::{Denial, Layer, Reason};
-use crate::sys::executable::{Kind, Libc};
+use crate::sys::executable::{ExecutableKind, Libc};
 
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
 const INTERPRETERS: usize = 5;
 
 /// A program that may be started.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct StartableProgram {
     /// The path that it is started by.
     pub(crate) file: PathBuf,
     /// The canonical path when it was judged.
@@ -34,19 +34,23 @@ pub(crate) struct Found {
 ///
 /// The search passes over a denied file, as confined programs do. If no candidate fits, the failure is about the first
 /// one.
-pub(crate) fn find(context: &Context, name: &OsStr, judge: Judge<'_>) -> Result<Found, Failure> {
+pub(crate) fn find(
+    context: &Context,
+    name: &OsStr,
+    judge: Judge<'_>,
+) -> Result<StartableProgram, Failure> {
     let mut refused = None;
     for candidate in candidates(context, name) {
         let Ok(meta) = candidate.metadata() else { continue };
         let answer = if meta.is_dir() {
-            Err(Refusal::Unfit("it is a directory".to_owned()))
+            Err(NotRun::Unfit("it is a directory".to_owned()))
         } else if meta.permissions().mode() & 0o111 == 0 {
-            Err(Refusal::Unfit("the file is not executable".to_owned()))
+            Err(NotRun::Unfit("the file is not executable".to_owned()))
         } else {
             judge.program(&context.absolute(&candidate), &own_path(), INTERPRETERS)
         };
         match answer {
-            Ok(canonical) => return Ok(Found { file: candidate, canonical }),
+            Ok(canonical) => return Ok(StartableProgram { file: candidate, canonical }),
             Err(reason) => {
                 refused.get_or_insert(Failure::NotExecutable { path: candidate, reason });
             }
@@ -79,8 +83,8 @@ pub(crate) struct Judge<'a> {
 
 impl Judge<'_> {
     /// The canonical path of `path`, if `by` may start the file there.
-    fn program(&self, path: &Path, by: &Path, interpreters: usize) -> Result<PathBuf, Refusal> {
-        let canonical = path.canonicalize().map_err(|error| Refusal::Unfit(error.to_string()))?;
+    fn program(&self, path: &Path, by: &Path, interpreters: usize) -> Result<PathBuf, NotRun> {
+        let canonical = path.canonicalize().map_err(|error| NotRun::Unfit(error.to_string()))?;
         self.may_execute(&canonical, path, by)?;
         self.what_starts(&canonical, interpreters)?;
         Ok(canonical)
@@ -88,31 +92,33 @@ impl Judge<'_> {
 
     /// Checks that the layers confine whatever the kernel starts for the program at this canonical path, and that it
     /// may be executed.
-    fn what_starts(&self, canonical: &Path, interpreters: usize) -> Result<(), Refusal> {
+    fn what_starts(&self, canonical: &Path, interpreters: usize) -> Result<(), NotRun> {
         match kind(canonical)? {
-            Kind::Dynamic(_)
+            ExecutableKind::Dynamic(_)
                 if has_capabilities(canonical) && !self.image.behind().other_programs =>
             {
                 Err(self
                     .unheld("it has capabilities of its own, so the loader ignores the library"))
             }
-            Kind::Dynamic(loader) => self.loader(Path::new(OsStr::from_bytes(&loader)), canonical),
-            Kind::Script(interpreter) if interpreters > 0 => {
+            ExecutableKind::Dynamic(loader) => {
+                self.loader(Path::new(OsStr::from_bytes(&loader)), canonical)
+            }
+            ExecutableKind::Script(interpreter) if interpreters > 0 => {
                 let interpreter = Path::new(OsStr::from_bytes(&interpreter));
                 let outcome = self.program(interpreter, canonical, interpreters - 1);
                 outcome.map(drop).map_err(|reason| reason.of("its interpreter", interpreter))
             }
-            Kind::Script(_) => Err(Refusal::Unfit("interpreters in a circle".to_owned())),
+            ExecutableKind::Script(_) => Err(NotRun::Unfit("interpreters in a circle".to_owned())),
             // No magic number: the C library runs it with the shell (`exec(3)`, ENOEXEC).
-            Kind::Other => self.program(Path::new("/bin/sh"), canonical, 0).map(drop),
-            Kind::Static if self.image.behind().other_programs => Ok(()),
-            Kind::Loader(libc) if self.image.behind().other_programs => {
+            ExecutableKind::Other => self.program(Path::new("/bin/sh"), canonical, 0).map(drop),
+            ExecutableKind::Static if self.image.behind().other_programs => Ok(()),
+            ExecutableKind::Loader(libc) if self.image.behind().other_programs => {
                 self.loaded(libc, canonical)
             }
-            Kind::Static | Kind::Loader(_) => {
+            ExecutableKind::Static | ExecutableKind::Loader(_) => {
                 Err(self.unheld("it is statically linked, so the library cannot be in it"))
             }
-            Kind::Foreign => Err(Refusal::Unfit(
+            ExecutableKind::Foreign => Err(NotRun::Unfit(
                 "it is built for another architecture, so the preload library cannot hold it to \
                  the policy, and its system calls are refused; use a build for this machine"
                     .to_owned(),
@@ -121,7 +127,7 @@ impl Judge<'_> {
     }
 
     /// Checks that the `loader` may execute its program. The loader itself reports a missing file.
-    fn loaded(&self, libc: Libc, loader: &Path) -> Result<(), Refusal> {
+    fn loaded(&self, libc: Libc, loader: &Path) -> Result<(), NotRun> {
         let words = self.arguments.iter().map(|word| word.as_bytes());
         let start = match libc {
             Libc::Glibc => loader::of_glibc(words),
@@ -133,7 +139,7 @@ impl Judge<'_> {
                 let Ok(canonical) = path.canonicalize() else { return Ok(()) };
                 self.may_execute(&canonical, path, loader)
             }
-            Start::Unknown => Err(Refusal::Unfit(
+            Start::Unknown => Err(NotRun::Unfit(
                 "it is a loader: name its program with a slash behind options that ld.so(8) knows, or start that \
                  itself"
                     .to_owned(),
@@ -143,14 +149,14 @@ impl Judge<'_> {
     }
 
     /// The refusal for a program that, because of `why`, only a supervisor could confine.
-    fn unheld(&self, why: &str) -> Refusal {
+    fn unheld(&self, why: &str) -> NotRun {
         let way = self.unsupervised.way_out();
-        Refusal::Unfit(format!("{why}, and nothing else holds it; {way}"))
+        NotRun::Unfit(format!("{why}, and nothing else holds it; {way}"))
     }
 
     /// Checks that the loader at `path`, which `by` needs, loads the library.
-    fn loader(&self, path: &Path, by: &Path) -> Result<(), Refusal> {
-        let unfit = |reason: String| Refusal::Unfit(reason).of("its loader", path);
+    fn loader(&self, path: &Path, by: &Path) -> Result<(), NotRun> {
+        let unfit = |reason: String| NotRun::Unfit(reason).of("its loader", path);
         let canonical = path.canonicalize().map_err(|error| unfit(error.to_string()))?;
         self.may_execute(&canonical, path, by)?;
         let request = Request::canonical(canonical.as_os_str().as_bytes());
@@ -160,7 +166,7 @@ impl Judge<'_> {
     }
 
     /// Checks that the policy lets `by` execute the file at `canonical`. The denial records the spelling in `path`.
-    fn may_execute(&self, canonical: &Path, path: &Path, by: &Path) -> Result<(), Refusal> {
+    fn may_execute(&self, canonical: &Path, path: &Path, by: &Path) -> Result<(), NotRun> {
         let route: PathBuf = path.components().collect();
         let canonical = canonical.as_os_str().as_bytes();
         let request = Request::canonical(canonical);
@@ -169,7 +175,7 @@ impl Judge<'_> {
         if denied.ask && self.typed_by_person && by == own_path() {
             return Ok(());
         }
-        Err(Refusal::Denied(Box::new(Denial {
+        Err(NotRun::Denied(Box::new(Denial {
             rule: denied.rule.map(RuleId::index),
             missing: denied.missing,
             question: denied.ask,
@@ -203,8 +209,8 @@ mod tests {
         )
         .expect("a fifo");
         for path in [folder.path(), &fifo, Path::new("/dev/null")] {
-            assert!(matches!(kind(path), Err(Refusal::Unfit(_))), "{}", path.display());
+            assert!(matches!(kind(path), Err(NotRun::Unfit(_))), "{}", path.display());
         }
-        assert!(matches!(kind(Path::new("/proc/self/exe")), Ok(Kind::Dynamic(_))));
+        assert!(matches!(kind(Path::new("/proc/self/exe")), Ok(ExecutableKind::Dynamic(_))));
     }
 }

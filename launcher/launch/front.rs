@@ -16,12 +16,12 @@ use crate::host::machine::Need;
 use crate::launch::host_process::HostProcess;
 use crate::launch::job_control;
 use crate::launch::spawn::Confined;
-use crate::launch::start::Obstacle;
+use crate::launch::start::StartObstacle;
 use crate::launch::supervise::{Report, Supervision, WITHDRAW};
 use crate::output;
 use crate::prompt::during_run::Before;
 use crate::prompt::turns::PromptQueue;
-use crate::sys::child::Kernel;
+use crate::sys::child::KernelConfinement;
 use crate::sys::exit_status::End;
 use crate::sys::proc::descendants::{self, Descendant};
 use crate::sys::signals::{Arrival, ENDING, Inherited, Signals};
@@ -108,7 +108,7 @@ impl Ready {
     pub(crate) fn start(
         &self,
         confined: &Confined<'_>,
-        kernel: &Kernel<'_>,
+        kernel: &KernelConfinement<'_>,
     ) -> Result<Running, Failure> {
         let mut stopped = |child, signal| {
             job_control::stop_with(child, signal);
@@ -122,7 +122,7 @@ impl Ready {
     }
 
     /// Starts a supervisor, which starts the program.
-    pub(crate) fn supervise(&self, supervision: Supervision<'_>) -> Result<Running, Obstacle> {
+    pub(crate) fn supervise(&self, supervision: Supervision<'_>) -> Result<Running, StartObstacle> {
         let confined = supervision.confined;
         let killed = supervision.kill_leftovers;
         let terminal = Before::now();
@@ -146,7 +146,7 @@ impl Ready {
                 let front = rustix::process::getpid();
                 Ok(Running::new(front, child, self, Some(supervised)))
             }
-            Some(Report::Failed(libc::EBUSY)) => Err(Obstacle::Busy),
+            Some(Report::Failed(libc::EBUSY)) => Err(StartObstacle::Busy),
             Some(Report::Failed(number)) => {
                 Err(confined.failed(io::Error::from_raw_os_error(number).into()).into())
             }

@@ -21,7 +21,7 @@ use crate::host::context::{Context, HANDLES};
 use crate::host::machine::Machine;
 use crate::plan::Plan;
 use crate::sys::child;
-use crate::sys::landlock_bounds::Rule;
+use crate::sys::landlock_bounds::LandlockRule;
 use crate::sys::memfd::SharedPage;
 
 /// The runs around this one.
@@ -101,8 +101,8 @@ impl Outer {
     }
 
     /// The rights that the outer runs' library needs inside this run: to write their records of denials.
-    pub(crate) fn needs(&self) -> Vec<Rule> {
-        self.texts(Text::EventsPath).map(|record| Rule::writing(&record)).collect()
+    pub(crate) fn needs(&self) -> Vec<LandlockRule> {
+        self.texts(Text::EventsPath).map(|record| LandlockRule::writing(&record)).collect()
     }
 
     /// The preload library of the outermost run, which alone chooses it.

@@ -10,12 +10,12 @@ use std::path::Path;
 use rustix::process::Pid;
 
 use crate::config::environment::Environment;
-use crate::error::{Failure, Refusal};
+use crate::error::{Failure, NotRun};
 use crate::host::context::{Context, HANDLES};
 use crate::launch::outer_run::Outer;
 use crate::launch::preload_library;
 use crate::network::proxy;
-use crate::sys::child::{self, Kernel, NotStarted};
+use crate::sys::child::{self, KernelConfinement, NotStarted};
 use crate::sys::signals::Inherited;
 
 /// Other variables for the temporary directory, for programs that ignore `TMPDIR`: zsh keeps here-documents there
@@ -56,7 +56,7 @@ impl Confined<'_> {
     pub(crate) fn start(
         &self,
         inherited: Inherited,
-        kernel: &Kernel<'_>,
+        kernel: &KernelConfinement<'_>,
         stopped: &mut dyn FnMut(Pid, i32),
     ) -> Result<Pid, NotStarted> {
         let file = c_string(self.file.as_os_str())?;
@@ -128,7 +128,7 @@ impl Confined<'_> {
         if error.kind() == io::ErrorKind::NotFound {
             return Failure::NotFound { program: self.name.into() };
         }
-        let reason = Refusal::Unfit(error.to_string());
+        let reason = NotRun::Unfit(error.to_string());
         Failure::NotExecutable { path: self.file.to_owned(), reason }
     }
 }

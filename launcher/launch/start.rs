@@ -23,16 +23,16 @@ use crate::launch::preload_library;
 use crate::launch::run_resources::RunResources;
 use crate::launch::spawn::Confined;
 use crate::launch::supervise::Supervision;
-use crate::network::access::Judged;
+use crate::network::access::ConnectionRules;
 use crate::plan::Plan;
 use crate::plan::filter::{self, Sockets, Traps};
 use crate::plan::unsupervised::Unsupervised;
-use crate::prompt::during_run::About;
+use crate::prompt::during_run::PromptContext;
 use crate::prompt::terminal::Terminal;
 use crate::prompt::turns::PromptQueue;
 use crate::record::usage::Recorder;
-use crate::sys::child::Kernel;
-use crate::sys::landlock_bounds::{Bounds, Rule};
+use crate::sys::child::KernelConfinement;
+use crate::sys::landlock_bounds::{Bounds, LandlockRule};
 use crate::sys::{landlock, memfd};
 
 /// A program, and everything that its run needs apart from the policy.
@@ -66,7 +66,7 @@ impl Start<'_> {
         announce(prepared, &plan);
         match self.attempt(&ready, prepared, &plan, &mut made) {
             // Another supervisor already answers the calls of this process, and would answer those of the program.
-            Err(Obstacle::Busy) => {
+            Err(StartObstacle::Busy) => {
                 let plan = self.plan(prepared, machine.without_listener())?;
                 announce(prepared, &plan);
                 self.attempt(&ready, prepared, &plan, &mut made)
@@ -74,8 +74,10 @@ impl Start<'_> {
             outcome => outcome,
         }
         .map_err(|obstacle| match obstacle {
-            Obstacle::Busy => Failure::own("nothing was run: its system calls cannot be filtered"),
-            Obstacle::Other(failure) => failure,
+            StartObstacle::Busy => {
+                Failure::own("nothing was run: its system calls cannot be filtered")
+            }
+            StartObstacle::Other(failure) => failure,
         })
     }
 
@@ -93,10 +95,10 @@ impl Start<'_> {
             outer.require(self.enforce())?;
         }
         prepared.network.require(self.options, machine)?;
-        let mut own = vec![Rule::reading(&self.premises.shim)];
+        let mut own = vec![LandlockRule::reading(&self.premises.shim)];
         if !machine.supervises() {
             // With a supervisor the library reports denials to it, and needs no file.
-            own.push(Rule::writing(self.premises.scratch.denials()));
+            own.push(LandlockRule::writing(self.premises.scratch.denials()));
         }
         own.extend(self.premises.outer.iter().flat_map(Outer::needs));
         let mut plan = prepared.plan(self.context, machine, self.enforce(), &own)?;
@@ -161,7 +163,7 @@ impl Start<'_> {
         prepared: &Prepared,
         plan: &Plan,
         made: &mut Option<Made>,
-    ) -> Result<Running, Obstacle> {
+    ) -> Result<Running, StartObstacle> {
         let image = image::parse_image(&prepared.image)?;
         let turns = PromptQueue::of_run(self.context, self.options);
         let judge = Judge {
@@ -190,19 +192,19 @@ impl Start<'_> {
             outer: self.premises.outer.as_ref(),
             temp: &self.premises.temp,
             context: self.context,
-            proxy: judged.as_ref().and_then(Judged::proxy),
+            proxy: judged.as_ref().and_then(ConnectionRules::proxy),
             variables: &prepared.environment,
         };
         let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose()?;
         if self.lesson.is_some() && plan.traps.is_none() {
-            return Err(Obstacle::Other(unobserved(self.premises.outer.is_some())));
+            return Err(StartObstacle::Other(unobserved(self.premises.outer.is_some())));
         }
         let sockets = prepared.network.sockets();
         let Some(traps) = plan.traps else {
             refuse_borrowed_identity()?;
             let filtered = bounds.is_some() || sockets == Sockets::Local;
             let refusals = filtered.then(|| filter::refusals(sockets));
-            let kernel = Kernel {
+            let kernel = KernelConfinement {
                 bounds: bounds.as_ref().map(OwnedFd::as_fd),
                 filter: refusals.as_deref(),
                 announce: None,
@@ -231,7 +233,7 @@ impl Start<'_> {
             network: judged,
             record: self.premises.scratch.open_record()?,
             page: &self.premises.page.file,
-            about: About {
+            about: PromptContext {
                 interactive: !self.options.non_interactive,
                 workspace: prepared.root.as_path().to_owned(),
                 tiers: prepared.tiers.clone(),
@@ -282,20 +284,20 @@ fn unobserved(inside: bool) -> Failure {
 
 /// Why a program was not started.
 #[derive(Debug)]
-pub(crate) enum Obstacle {
+pub(crate) enum StartObstacle {
     /// Another process already answers system calls (`EBUSY`, `seccomp(2)`).
     Busy,
     /// Anything else.
     Other(Failure),
 }
 
-impl From<io::Error> for Obstacle {
+impl From<io::Error> for StartObstacle {
     fn from(error: io::Error) -> Self {
         Self::Other(error.into())
     }
 }
 
-impl From<Failure> for Obstacle {
+impl From<Failure> for StartObstacle {
     fn from(failure: Failure) -> Self {
         Self::Other(failure)
     }

@@ -20,13 +20,13 @@ use rustix::thread::CapabilitySet;
 
 use crate::host::machine::Machine;
 use crate::launch::spawn::Confined;
-use crate::network::access::Judged;
-use crate::prompt::during_run::{About, Consent};
+use crate::network::access::ConnectionRules;
+use crate::prompt::during_run::{Consent, PromptContext};
 use crate::record::usage::Recorder;
 use crate::supervisor::call_counts::Count;
 use crate::supervisor::waiting::STACK;
 use crate::supervisor::{Proc, Supervisor};
-use crate::sys::child::{self, Kernel, NotStarted};
+use crate::sys::child::{self, KernelConfinement, NotStarted};
 use crate::sys::exit_status::End;
 use crate::sys::landlock_bounds::StartPlace;
 use crate::sys::mount_table::KernelMount;
@@ -109,11 +109,11 @@ pub(crate) struct Supervision<'a> {
     /// each other of moved directories).
     pub(crate) image: &'a [u8],
     /// The rules that connections are judged by, if they are.
-    pub(crate) network: Option<Judged>,
+    pub(crate) network: Option<ConnectionRules>,
     pub(crate) record: File,
     pub(crate) page: &'a OwnedFd,
     /// The data for prompts.
-    pub(crate) about: About,
+    pub(crate) about: PromptContext,
     /// Whether trapped calls are counted, and reported at the end.
     pub(crate) counting: bool,
     /// The kernel's own file systems at unusual places.
@@ -178,7 +178,7 @@ impl Supervision<'_> {
             server.serve(child::adopt(i32::from_ne_bytes(number))?)
         };
         thread::Builder::new().name("answers".into()).stack_size(STACK).spawn(answer)?;
-        let kernel = Kernel {
+        let kernel = KernelConfinement {
             bounds: self.bounds.map(OwnedFd::as_fd),
             filter: Some(self.filter),
             announce: Some(announce.as_fd()),

@@ -3,7 +3,7 @@
 use jp_confine_policy::Capabilities;
 
 use super::exclusions;
-use super::tree::{self, Purpose, Rule, is_below};
+use super::tree::{self, LearnedRule, RulePurpose, is_below};
 use super::usage_counts::{self, Tally};
 use crate::learn::learned::Learned;
 use crate::learn::text::shown;
@@ -18,7 +18,7 @@ const TOLD: &str =
     "in vain: that something is there already, or is not there, is told without a grant";
 
 /// The lines above `rule`, without comment signs.
-pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<String> {
+pub(super) fn lines(learned: &Learned<'_>, rule: &LearnedRule, tally: &Tally) -> Vec<String> {
     if let Some(unnamed) = learned.shut.get(&rule.path) {
         return vec![shut(unnamed.as_deref())];
     }
@@ -39,7 +39,7 @@ pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<St
         lines.push(format!("{} {TOLD}", usage_counts::listed(&tally.told)));
     }
     lines.extend(unused(learned, rule, tally));
-    if rule.purpose == Purpose::Opened {
+    if rule.purpose == RulePurpose::Opened {
         lines.push("it was opened and not listed: opening takes read".to_owned());
     }
     lines.extend(learned.crowds.get(&rule.path).map(|others| crowd(*others)));
@@ -67,10 +67,10 @@ fn crowd(others: usize) -> String {
 }
 
 /// Why a rule takes back what the one above it grants, although nothing there was used.
-fn taken_out(learned: &Learned<'_>, rule: &Rule) -> &'static str {
+fn taken_out(learned: &Learned<'_>, rule: &LearnedRule) -> &'static str {
     match rule.purpose {
         _ if rule.path.is_empty() => "nothing in the workspace was used",
-        Purpose::Denies => "kept out: it was denied",
+        RulePurpose::Denies => "kept out: it was denied",
         _ if rule.caps.is_empty() && learned.leads_on(rule) => {
             "kept out, but for what has its own rule: that alone was used"
         }
@@ -81,7 +81,7 @@ fn taken_out(learned: &Learned<'_>, rule: &Rule) -> &'static str {
 }
 
 /// Why `rule` grants unused rights.
-fn unused(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Option<String> {
+fn unused(learned: &Learned<'_>, rule: &LearnedRule, tally: &Tally) -> Option<String> {
     let unused = rule.caps.difference(tally.uses());
     if unused.is_empty() {
         return None;
@@ -105,14 +105,14 @@ fn unused(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Option<String> {
 }
 
 /// The rights that the rule above `rule` grants.
-fn around(learned: &Learned<'_>, rule: &Rule) -> Capabilities {
+fn around(learned: &Learned<'_>, rule: &LearnedRule) -> Capabilities {
     let above = tree::nearest(&learned.rules, usage::directory(&rule.path));
     let above = above.and_then(|place| learned.rules.get(place)).filter(|above| *above != rule);
     above.map_or(Capabilities::NONE, |above| above.caps)
 }
 
 /// The rights that were used at places below `rule` that have their own rules.
-fn below(learned: &Learned<'_>, rule: &Rule) -> Capabilities {
+fn below(learned: &Learned<'_>, rule: &LearnedRule) -> Capabilities {
     let all = learned.rules.iter().zip(&learned.tallies);
     let uses = all.filter(|(other, _)| is_below(&other.path, &rule.path));
     uses.fold(Capabilities::NONE, |caps, (_, tally)| caps.union(tally.uses()))

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use jp_confine_policy::Capabilities;
 
 use super::moves::Moves;
-use super::replay::Stage;
+use super::replay::ReplayStage;
 use super::sensitive_names;
-use super::tree::{Purpose, Rule, can_be_written, is_below, join, nearest};
-use super::tree_before::{self, Found, LIMIT};
+use super::tree::{LearnedRule, RulePurpose, can_be_written, is_below, join, nearest};
+use super::tree_before::{self, DirectoryEntry, LIMIT};
 use crate::learn::text::readable;
 use crate::record::generated_names;
-use crate::record::usage::{How, Part, Use, Uses, name};
+use crate::record::usage::{Use, UseKind, UsePart, Uses, name};
 
 /// A directory with more entries than this gets no rules for each of them.
 pub(crate) const FEW: usize = 12;
@@ -23,10 +23,10 @@ pub(crate) type Shut = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 /// Adds rules to `rules` that take such files of the workspace out of them again. Returns the granted directories that
 /// could not be searched for them.
 pub(crate) fn protect(
-    stage: &Stage<'_>,
+    stage: &ReplayStage<'_>,
     uses: &Uses,
     shut: &Shut,
-    rules: &mut Vec<Rule>,
+    rules: &mut Vec<LearnedRule>,
 ) -> BTreeSet<Vec<u8>> {
     let granting = rules.iter().filter(|rule| !rule.caps.is_empty());
     let anchors: Vec<Vec<u8>> = granting.map(|rule| rule.path.clone()).collect();
@@ -56,15 +56,15 @@ pub(crate) fn protect(
 
 /// Directories that are not granted and were not searched: a symlink in one may turn a granted file into a secret. None
 /// if the rules open no directory.
-pub(crate) fn unseen(stage: &Stage<'_>, rules: &[Rule]) -> BTreeSet<Vec<u8>> {
-    let opens = |rule: &Rule| !rule.caps.is_empty() && stage.place(&rule.path).is_dir();
+pub(crate) fn unseen(stage: &ReplayStage<'_>, rules: &[LearnedRule]) -> BTreeSet<Vec<u8>> {
+    let opens = |rule: &LearnedRule| !rule.caps.is_empty() && stage.place(&rule.path).is_dir();
     let left = stage.left().filter(|path| !is_granted_in(rules, path));
     left.filter(|_| rules.iter().any(opens)).map(<[u8]>::to_vec).collect()
 }
 
 /// Directories that must stay shut. Some cannot be listed, and could not be before, so their unused entries are
 /// unknown. Others contain an unused path that may hold a secret and that no rule can name. Each comes with that path.
-pub(crate) fn shut(stage: &Stage<'_>, uses: &Uses) -> Shut {
+pub(crate) fn shut(stage: &ReplayStage<'_>, uses: &Uses) -> Shut {
     let moves = Moves::of(stage, uses);
     let is_unknown = |path: &&[u8]| names_in(stage, &moves, path).is_none();
     let unknown = stage.now.closed().chain(stage.before.closed()).filter(is_unknown);
@@ -79,21 +79,21 @@ pub(crate) fn shut(stage: &Stage<'_>, uses: &Uses) -> Shut {
 
 /// Keeps rules from opening the directories at `shut`, for which `rules` has none. Files used in them are granted by
 /// name.
-pub(crate) fn keep_shut(rules: &mut Vec<Rule>, shut: &Shut) {
+pub(crate) fn keep_shut(rules: &mut Vec<LearnedRule>, shut: &Shut) {
     let kept = |path: &Vec<u8>| {
         let (path, caps) = (path.clone(), Capabilities::NONE);
-        Rule { path, caps, purpose: Purpose::Withholds }
+        LearnedRule { path, caps, purpose: RulePurpose::Withholds }
     };
     rules.extend(shut.keys().map(kept));
 }
 
 /// Takes paths that options and files denied during learning out of the rules around them: the next run has neither.
-pub(crate) fn keep_denied(stage: &Stage<'_>, rules: &mut Vec<Rule>) {
+pub(crate) fn keep_denied(stage: &ReplayStage<'_>, rules: &mut Vec<LearnedRule>) {
     for path in stage.denied() {
         let rule = nearest(rules, path).and_then(|place| rules.get(place));
         if rule.is_some_and(|rule| rule.path != path && !rule.caps.is_empty()) {
             let (path, caps) = (path.to_vec(), Capabilities::NONE);
-            rules.push(Rule { path, caps, purpose: Purpose::Denies });
+            rules.push(LearnedRule { path, caps, purpose: RulePurpose::Denies });
         }
     }
 }
@@ -104,13 +104,13 @@ pub(crate) fn keep_denied(stage: &Stage<'_>, rules: &mut Vec<Rule>) {
 /// and at the top of the workspace if the rule allows changes. Runs before [`protect`], which has to know how little is
 /// granted there. Returns the directories with too many entries, and their number.
 pub(crate) fn keep_what_was_there(
-    stage: &Stage<'_>,
+    stage: &ReplayStage<'_>,
     uses: &Uses,
-    rules: &mut Vec<Rule>,
+    rules: &mut Vec<LearnedRule>,
 ) -> BTreeMap<Vec<u8>, usize> {
-    let passing: Vec<Rule> = rules
+    let passing: Vec<LearnedRule> = rules
         .iter()
-        .filter(|rule| matches!(rule.purpose, Purpose::Passing(_) | Purpose::Opened))
+        .filter(|rule| matches!(rule.purpose, RulePurpose::Passing(_) | RulePurpose::Opened))
         .filter(|rule| !is_moved(stage, uses, &rule.path))
         .cloned()
         .collect();
@@ -120,9 +120,10 @@ pub(crate) fn keep_what_was_there(
     for rule in passing {
         let found = names_in(stage, &moves, &rule.path).unwrap_or_default();
         let kept = kept_in(stage, uses, rules, &rule, found);
-        let leads = |kept: &Rule| rules.iter().any(|rule| is_below(&rule.path, &kept.path));
-        let is_certain = |kept: &Rule| leads(kept) || is_closed(stage, uses, &kept.path);
-        let (certain, unused): (Vec<Rule>, Vec<Rule>) = kept.into_iter().partition(is_certain);
+        let leads = |kept: &LearnedRule| rules.iter().any(|rule| is_below(&rule.path, &kept.path));
+        let is_certain = |kept: &LearnedRule| leads(kept) || is_closed(stage, uses, &kept.path);
+        let (certain, unused): (Vec<LearnedRule>, Vec<LearnedRule>) =
+            kept.into_iter().partition(is_certain);
         rules.extend(certain);
         let may_be_all = !rule.path.is_empty() || changes_nothing.contains(rule.caps);
         if unused.len() <= FEW || !may_be_all {
@@ -136,7 +137,7 @@ pub(crate) fn keep_what_was_there(
 
 /// Whether the directory, or one around it, was moved or deleted: rules for its entries would not let it go (spec §5.2,
 /// R5).
-fn is_moved(stage: &Stage<'_>, uses: &Uses, directory: &[u8]) -> bool {
+fn is_moved(stage: &ReplayStage<'_>, uses: &Uses, directory: &[u8]) -> bool {
     uses.counts.keys().flat_map(Use::parts).any(|part| {
         let goes = part.caps.contains(Capabilities::DELETE);
         goes && stage.inside(part.path).is_some_and(|path| is_below(directory, path))
@@ -145,15 +146,15 @@ fn is_moved(stage: &Stage<'_>, uses: &Uses, directory: &[u8]) -> bool {
 
 /// Rules for the entries `found` in the directory of `rule` that were there before and have no rule.
 fn kept_in(
-    stage: &Stage<'_>,
+    stage: &ReplayStage<'_>,
     uses: &Uses,
-    rules: &[Rule],
-    rule: &Rule,
-    found: Vec<Found>,
-) -> Vec<Rule> {
+    rules: &[LearnedRule],
+    rule: &LearnedRule,
+    found: Vec<DirectoryEntry>,
+) -> Vec<LearnedRule> {
     let directory = rule.path.as_slice();
     let parts = || uses.counts.keys().flat_map(Use::parts);
-    let linked = uses.counts.keys().filter(|one| one.how == How::Linked);
+    let linked = uses.counts.keys().filter(|one| one.how == UseKind::Linked);
     // A file that got a hard link there must have the rights of its other name.
     let stays = parts().filter(|part| part.made).map(|part| part.path);
     let stays: Vec<&[u8]> = stays
@@ -161,11 +162,11 @@ fn kept_in(
         .chain(uses.links.iter().map(Vec::as_slice))
         .filter_map(|path| stage.inside(path))
         .collect();
-    let lists = |part: &Part<'_>| !part.opened && stage.inside(part.path) == Some(directory);
+    let lists = |part: &UsePart<'_>| !part.opened && stage.inside(part.path) == Some(directory);
     let caps = parts().filter(lists).fold(Capabilities::NONE, |caps, part| caps.union(part.caps));
     let listed = caps.intersection(Capabilities::READ);
     let is_passing = |path: &[u8]| match &rule.purpose {
-        Purpose::Passing(kinds) => {
+        RulePurpose::Passing(kinds) => {
             generated_names::kind(name(path)).is_some_and(|it| kinds.contains(&it))
         }
         _ => false,
@@ -177,20 +178,20 @@ fn kept_in(
         .filter(|path| !rules.iter().any(|rule| rule.path == *path))
         .map(|path| {
             let caps = if is_closed(stage, uses, &path) { Capabilities::NONE } else { listed };
-            Rule { path, caps, purpose: Purpose::Withholds }
+            LearnedRule { path, caps, purpose: RulePurpose::Withholds }
         })
         .collect()
 }
 
 /// Whether the entry at `path` must not even be readable for programs that list its directory.
-fn is_closed(stage: &Stage<'_>, uses: &Uses, path: &[u8]) -> bool {
+fn is_closed(stage: &ReplayStage<'_>, uses: &Uses, path: &[u8]) -> bool {
     stage.is_secret(path) || sensitive_names::is_history(name(path)) && is_unused(stage, uses, path)
 }
 
 /// The search for files to exclude.
 #[derive(Debug)]
 struct Search<'a> {
-    stage: &'a Stage<'a>,
+    stage: &'a ReplayStage<'a>,
     uses: &'a Uses,
     moves: Moves<'a>,
     /// Directories to search, relative to the workspace, from the top down.
@@ -203,7 +204,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Searches the directory at `path`, without following symlinks.
-    fn look(&mut self, path: Vec<u8>, rules: &mut Vec<Rule>) {
+    fn look(&mut self, path: Vec<u8>, rules: &mut Vec<LearnedRule>) {
         let found = (self.seen < LIMIT).then(|| names_in(self.stage, &self.moves, &path));
         let Some(mut found) = found.flatten() else {
             if !granted(rules, &path).is_empty() {
@@ -220,7 +221,12 @@ impl Search<'_> {
 
     /// Entries that decide what runs, and that could be created in the directory at `path` in addition to those
     /// `found`. Not for a moved directory: a rule on a missing entry would not let it go (spec §5.2, R5).
-    fn missing(&self, path: &[u8], found: &[Found], rules: &[Rule]) -> Vec<Found> {
+    fn missing(
+        &self,
+        path: &[u8],
+        found: &[DirectoryEntry],
+        rules: &[LearnedRule],
+    ) -> Vec<DirectoryEntry> {
         let is_there = |name: &[u8]| found.iter().any(|entry| entry.name == name);
         let is_repository = if sensitive_names::is_history(name(path)) {
             !found.is_empty()
@@ -234,16 +240,16 @@ impl Search<'_> {
             return Vec::new();
         }
         let missing = sensitive_names::deciders(path).iter().filter(|name| !is_there(name));
-        missing.map(|name| Found::unknown(name)).collect()
+        missing.map(|name| DirectoryEntry::unknown(name)).collect()
     }
 
-    fn look_at(&mut self, path: Vec<u8>, may_be_directory: bool, rules: &mut Vec<Rule>) {
+    fn look_at(&mut self, path: Vec<u8>, may_be_directory: bool, rules: &mut Vec<LearnedRule>) {
         if can_be_written(&path) {
             if self.may_be_withheld(&path) {
                 self.withhold_where_it_stood(&path, rules);
             }
             if let Some(caps) = self.less(rules, &path) {
-                rules.push(Rule { path, caps, purpose: Purpose::Withholds });
+                rules.push(LearnedRule { path, caps, purpose: RulePurpose::Withholds });
                 return;
             }
         }
@@ -257,7 +263,7 @@ impl Search<'_> {
     }
 
     /// Restricts the final `path` also at the places where it was before, unless it was used at one of them.
-    fn withhold_where_it_stood(&self, path: &[u8], rules: &mut Vec<Rule>) {
+    fn withhold_where_it_stood(&self, path: &[u8], rules: &mut Vec<LearnedRule>) {
         let places = self.moves.places(path);
         let is_used = |place: &Vec<u8>| {
             rules.iter().any(|rule| rule.path == *place)
@@ -268,13 +274,13 @@ impl Search<'_> {
         }
         for place in places.into_iter().skip(1) {
             if let Some(caps) = self.less(rules, &place) {
-                rules.push(Rule { path: place, caps, purpose: Purpose::Withholds });
+                rules.push(LearnedRule { path: place, caps, purpose: RulePurpose::Withholds });
             }
         }
     }
 
     /// The rights to grant at `path`, if these are fewer than the rules for other paths grant there.
-    fn less(&self, rules: &[Rule], path: &[u8]) -> Option<Capabilities> {
+    fn less(&self, rules: &[LearnedRule], path: &[u8]) -> Option<Capabilities> {
         if !self.may_be_withheld(path) {
             return None;
         }
@@ -292,7 +298,7 @@ impl Search<'_> {
     /// Whether git finds the repository of a submodule or linked working tree by the file at `path`
     /// (`gitrepository-layout(5)`), and nobody changed or moved it. Then it decides what runs, too.
     fn leads_git_unchanged(&self, path: &[u8]) -> bool {
-        let is_it = |part: &Part<'_>| self.stage.inside(part.path) == Some(path);
+        let is_it = |part: &UsePart<'_>| self.stage.inside(part.path) == Some(path);
         let parts = || self.uses.counts.keys().flat_map(Use::parts).filter(is_it);
         name(path) == b".git"
             && self.stage.place(path).is_file()
@@ -317,7 +323,11 @@ impl Search<'_> {
 /// The entries of the directory at `path`, or its former entries if it can no longer be listed. `None` if neither is
 /// known. Symlinks are left out: a rule on one counts for its target. The target has its own rule, or is outside, where
 /// no such rule is valid.
-fn names_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Found>> {
+fn names_in(
+    stage: &ReplayStage<'_>,
+    moves: &Moves<'_>,
+    path: &[u8],
+) -> Option<Vec<DirectoryEntry>> {
     let listed = tree_before::list(&stage.place(path)).ok();
     let mut found = listed.or_else(|| were_in(stage, moves, path))?;
     found.retain(|entry| !entry.is_link());
@@ -325,8 +335,8 @@ fn names_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Fou
 }
 
 /// The former entries of the directory at `path`, wherever it was, and those that were moved there.
-fn were_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Found>> {
-    let mut found: Vec<Found> = moves.arrived(path).map(Found::unknown).collect();
+fn were_in(stage: &ReplayStage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<DirectoryEntry>> {
+    let mut found: Vec<DirectoryEntry> = moves.arrived(path).map(DirectoryEntry::unknown).collect();
     for place in moves.places_of_directory(path) {
         found.extend_from_slice(stage.before.entries(&place)?);
     }
@@ -336,20 +346,20 @@ fn were_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Foun
 }
 
 /// The rights that `rules` grant at `path`.
-fn granted(rules: &[Rule], path: &[u8]) -> Capabilities {
+fn granted(rules: &[LearnedRule], path: &[u8]) -> Capabilities {
     let rule = nearest(rules, path).and_then(|place| rules.get(place));
     rule.map_or(Capabilities::NONE, |rule| rule.caps)
 }
 
 /// Whether `rules` grant anything at `path` or below.
-fn is_granted_in(rules: &[Rule], path: &[u8]) -> bool {
-    let grants = |rule: &Rule| !rule.caps.is_empty() && is_below(&rule.path, path);
+fn is_granted_in(rules: &[LearnedRule], path: &[u8]) -> bool {
+    let grants = |rule: &LearnedRule| !rule.caps.is_empty() && is_below(&rule.path, path);
     !granted(rules, path).is_empty() || rules.iter().any(grants)
 }
 
 /// Whether no request was about `path` or anything below it, apart from failed deletions.
-fn is_unused(stage: &Stage<'_>, uses: &Uses, path: &[u8]) -> bool {
+fn is_unused(stage: &ReplayStage<'_>, uses: &Uses, path: &[u8]) -> bool {
     let is_in = |used: &[u8]| stage.inside(used).is_some_and(|used| is_below(used, path));
-    let mut uses = uses.counts.keys().filter(|one| one.how != How::Kept);
+    let mut uses = uses.counts.keys().filter(|one| one.how != UseKind::Kept);
     !uses.any(|one| is_in(&one.path) || is_in(&one.other))
 }

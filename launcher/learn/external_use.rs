@@ -6,7 +6,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{GrantKind, Origin};
 use jp_confine_policy::decide::{self, Request};
 
-use super::replay::Stage;
+use super::replay::ReplayStage;
 use crate::compile::image;
 use crate::error::Failure;
 use crate::launch::outcome::Ran;
@@ -23,7 +23,7 @@ pub(crate) struct Outside {
 
 impl Outside {
     /// Collects them from the uses of a run.
-    pub(crate) fn of(ran: &Ran, stage: &Stage<'_>, uses: &Uses) -> Result<Self, Failure> {
+    pub(crate) fn of(ran: &Ran, stage: &ReplayStage<'_>, uses: &Uses) -> Result<Self, Failure> {
         let image = image::parse_image(&ran.prepared.image)?;
         let mut outside = Self::default();
         for (one, count) in &uses.counts {

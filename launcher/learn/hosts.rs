@@ -7,10 +7,10 @@ use jp_confine_policy::net::NetRule;
 
 use super::usage_counts;
 use crate::cli::host;
-use crate::config::edit::rule_text::Rule;
+use crate::config::edit::rule_text::RuleText;
 use crate::learn::text::short;
 use crate::network::access::NetworkAccess;
-use crate::record::usage::{How, Uses};
+use crate::record::usage::{UseKind, Uses};
 use crate::text::quote;
 
 /// At most this many hosts are named in the summary.
@@ -48,12 +48,12 @@ impl Hosts {
         for (one, count) in &uses.counts {
             let target = || String::from_utf8_lossy(&one.path).into_owned();
             match one.how {
-                How::Connected => {
+                UseKind::Connected => {
                     let visits = targets.entry(target()).or_default();
                     visits.times += count;
                     *visits.programs.entry(short(&one.program)).or_default() += count;
                 }
-                How::Unruled => {
+                UseKind::Unruled => {
                     unruled.insert(target());
                 }
                 _ => {}
@@ -125,7 +125,7 @@ fn rule(tool: &[&str], (target, visits): (&String, &Visits)) -> String {
     let Visits { times, programs } = visits;
     // The recorder wrote the target in this format.
     let rule: Option<NetRule> = host::rule(target).ok();
-    let rule = rule.map(|rule| Rule::Host(rule).text(tool)).unwrap_or_default();
+    let rule = rule.map(|rule| RuleText::Host(rule).text(tool)).unwrap_or_default();
     format!("# connected {times}× by {}\n{rule}", usage_counts::named(programs))
 }
 

@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 
 use jp_confine_policy::Capability;
 
-use super::replay::Stage;
+use super::replay::ReplayStage;
 use super::{policy_file, usage_counts};
 use crate::advice::advisor::{Advice, Advisor};
 use crate::config::edit::rule_text;
 use crate::learn::learned::Learned;
 use crate::learn::text::{short, shown};
 use crate::record::denial::Denial;
-use crate::record::usage::{How, Use};
+use crate::record::usage::{Use, UseKind};
 use crate::report::summary;
 use crate::text::quote;
 
@@ -43,13 +43,13 @@ struct Place {
 }
 
 /// The page about what was learned.
-pub(crate) fn page(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
+pub(crate) fn page(learned: &Learned<'_>, stage: &ReplayStage<'_>) -> String {
     let (mut inside, mut outside) = (Place::default(), Place::default());
     for (one, count) in &learned.uses.counts {
         for part in one.parts() {
             let place = pick(&mut inside, &mut outside, stage, part.path);
             place.programs.insert(short(&one.program));
-            place.found |= one.how != How::Absent;
+            place.found |= one.how != UseKind::Absent;
             for capability in part.caps.iter() {
                 *place.times.entry(capability).or_default() += count;
             }
@@ -86,7 +86,7 @@ pub(crate) fn page(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
     text
 }
 
-fn facts(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
+fn facts(learned: &Learned<'_>, stage: &ReplayStage<'_>) -> String {
     let mut paths = BTreeSet::new();
     let parts = learned.uses.counts.keys().flat_map(Use::parts);
     for part in parts.filter(|part| stage.inside(part.path).is_some()) {
@@ -105,7 +105,7 @@ fn facts(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
 fn pick<'t>(
     inside: &'t mut Place,
     outside: &'t mut Place,
-    stage: &Stage<'_>,
+    stage: &ReplayStage<'_>,
     path: &[u8],
 ) -> &'t mut Place {
     let (tree, path) = match stage.inside(path) {

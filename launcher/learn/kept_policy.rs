@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 
 use crate::compile::prepared::Prepared;
-use crate::config::document::{self, Entry, Node, Notation, Value};
+use crate::config::document::{self, Notation, TableEntry, Value, ValueNode};
 use crate::config::edit::rule_text;
 use crate::error::Failure;
 use crate::error::diagnostic::Diagnostic;
@@ -13,7 +13,7 @@ use crate::error::source::Source;
 
 /// Properties of the policy that is written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target<'a> {
+pub(crate) struct WrittenPolicy<'a> {
     /// The tool whose rules are learned, if they are a tool's.
     pub(crate) tool: Option<&'a str>,
     /// Rules about hosts are learned, too.
@@ -42,7 +42,7 @@ enum Fate {
     Left(&'static str),
 }
 
-impl Target<'_> {
+impl WrittenPolicy<'_> {
     fn fate(&self, keys: &[&str]) -> Fate {
         let learned = match (self.tool, keys) {
             (None, ["access", part]) => Some(*part),
@@ -76,12 +76,12 @@ impl Carried {
     ///
     /// # Errors
     /// It is not TOML.
-    pub(crate) fn of_workspace(ran: &Prepared, target: Target<'_>) -> Result<Self, Failure> {
+    pub(crate) fn of_workspace(ran: &Prepared, target: WrittenPolicy<'_>) -> Result<Self, Failure> {
         let file = ran.workspace_file.as_ref().map(|source| Self::of(source, target));
         file.transpose().map(Option::unwrap_or_default).map_err(Failure::Configuration)
     }
 
-    fn of(source: &Rc<Source>, target: Target<'_>) -> Result<Self, Box<Diagnostic>> {
+    fn of(source: &Rc<Source>, target: WrittenPolicy<'_>) -> Result<Self, Box<Diagnostic>> {
         let root = document::parse(source, Notation::Toml)?;
         let is_spelled_as_jp =
             target.tool.is_some_and(|tool| root.find(&["conversation", "tools", tool]).is_some());
@@ -106,13 +106,13 @@ impl Carried {
 /// Writes tables as headers with keys below them, without comments.
 struct Writer<'a> {
     source: &'a str,
-    target: Target<'a>,
+    target: WrittenPolicy<'a>,
 }
 
 impl<'a> Writer<'a> {
-    fn table(&self, carried: &mut Carried, keys: &mut Vec<&'a str>, entries: &'a [Entry<'a>]) {
+    fn table(&self, carried: &mut Carried, keys: &mut Vec<&'a str>, entries: &'a [TableEntry<'a>]) {
         let kept = self.kept(carried, keys, entries);
-        let (below, plain): (Vec<&'a Entry<'a>>, Vec<&'a Entry<'a>>) =
+        let (below, plain): (Vec<&'a TableEntry<'a>>, Vec<&'a TableEntry<'a>>) =
             kept.into_iter().partition(|entry| sections(&entry.value).is_some());
         if entries.is_empty() && !keys.is_empty() {
             carried.note(keys);
@@ -145,9 +145,9 @@ impl<'a> Writer<'a> {
         &self,
         carried: &mut Carried,
         keys: &[&str],
-        entries: &'a [Entry<'a>],
-    ) -> Vec<&'a Entry<'a>> {
-        let stays = |entry: &&Entry<'_>| {
+        entries: &'a [TableEntry<'a>],
+    ) -> Vec<&'a TableEntry<'a>> {
+        let stays = |entry: &&TableEntry<'_>| {
             let keys = [keys, &[&*entry.key]].concat();
             match self.target.fate(&keys) {
                 Fate::Stays => return true,
@@ -160,12 +160,12 @@ impl<'a> Writer<'a> {
     }
 
     /// One table of a list.
-    fn item(&self, keys: &[&str], entries: &[Entry<'_>]) -> String {
+    fn item(&self, keys: &[&str], entries: &[TableEntry<'_>]) -> String {
         let lines: String = entries.iter().map(|entry| self.line(entry)).collect();
         format!("\n[[{}]]\n{lines}", named(keys))
     }
 
-    fn line(&self, entry: &Entry<'_>) -> String {
+    fn line(&self, entry: &TableEntry<'_>) -> String {
         match &entry.value.value {
             Value::Array(items) => {
                 let items = items.iter().map(|item| self.inline(item)).collect();
@@ -175,7 +175,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn inline(&self, node: &Node<'_>) -> String {
+    fn inline(&self, node: &ValueNode<'_>) -> String {
         let listed = |items: Vec<String>| items.join(", ");
         match &node.value {
             Value::String(text) => rule_text::string(text),
@@ -183,7 +183,7 @@ impl<'a> Writer<'a> {
                 format!("[{}]", listed(items.iter().map(|item| self.inline(item)).collect()))
             }
             Value::Table(entries) => {
-                let pair = |entry: &Entry<'_>| {
+                let pair = |entry: &TableEntry<'_>| {
                     format!("{} = {}", rule_text::key(&entry.key), self.inline(&entry.value))
                 };
                 format!("{{ {} }}", listed(entries.iter().map(pair).collect()))
@@ -196,12 +196,12 @@ impl<'a> Writer<'a> {
 
 /// A value with headers of its own.
 enum Sections<'n> {
-    One(&'n [Entry<'n>]),
-    Many(Vec<&'n [Entry<'n>]>),
+    One(&'n [TableEntry<'n>]),
+    Many(Vec<&'n [TableEntry<'n>]>),
 }
 
-fn sections<'n>(node: &'n Node<'n>) -> Option<Sections<'n>> {
-    let table = |node: &'n Node<'n>| match &node.value {
+fn sections<'n>(node: &'n ValueNode<'n>) -> Option<Sections<'n>> {
+    let table = |node: &'n ValueNode<'n>| match &node.value {
         Value::Table(entries) => Some(entries.as_slice()),
         _ => None,
     };
@@ -224,7 +224,7 @@ mod tests {
 
     fn carried(text: &str, tool: Option<&str>, has_hosts: bool, is_inside: bool) -> Carried {
         let source = Rc::new(Source::new("policy", text.to_owned()));
-        Carried::of(&source, Target { tool, has_hosts, is_inside }).expect("TOML")
+        Carried::of(&source, WrittenPolicy { tool, has_hosts, is_inside }).expect("TOML")
     }
 
     const FILE: &str = "access.sensitive_paths = ['**/a\"b']\n\
@@ -238,10 +238,11 @@ mod tests {
 
     /// The meaning of a text, without order and format.
     fn said(text: &str) -> String {
-        fn words(node: &Node<'_>) -> String {
+        fn words(node: &ValueNode<'_>) -> String {
             match &node.value {
                 Value::Table(entries) => {
-                    let one = |entry: &Entry<'_>| format!("{}={}", entry.key, words(&entry.value));
+                    let one =
+                        |entry: &TableEntry<'_>| format!("{}={}", entry.key, words(&entry.value));
                     let mut all: Vec<String> = entries.iter().map(one).collect();
                     all.sort();
                     format!("{{{}}}", all.join(" "))

@@ -10,7 +10,7 @@ use crate::learn::exclusions::Shut;
 use crate::learn::external_use::Outside;
 use crate::learn::hosts::Hosts;
 use crate::learn::kept_policy::Carried;
-use crate::learn::tree::Rule;
+use crate::learn::tree::LearnedRule;
 use crate::learn::usage_counts::Tally;
 use crate::record::usage::{Use, Uses};
 
@@ -22,7 +22,7 @@ pub(crate) struct Learned<'a> {
     pub(crate) ran: &'a Ran,
     pub(crate) uses: &'a Uses,
     /// The policy, sorted by path.
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) rules: Vec<LearnedRule>,
     /// The uses of each rule.
     pub(crate) tallies: Vec<Tally>,
     /// The uses outside of the workspace that not every program is granted.

@@ -27,12 +27,12 @@ use std::collections::{BTreeMap, HashSet};
 use jp_confine_policy::Capabilities;
 
 use self::exclusions::Shut;
-use self::replay::Stage;
-use self::tree::{Node, Purpose, Rule, is_below};
+use self::replay::ReplayStage;
+use self::tree::{LearnedRule, RulePurpose, UsedPath, is_below};
 use crate::error::Failure;
 use crate::learn::learned::Learned;
 use crate::learn::text::readable;
-use crate::record::usage::{How, Use};
+use crate::record::usage::{Use, UseKind};
 
 /// The default file for the policy.
 pub(crate) const FILE: &str = "jp-confine.learned.toml";
@@ -43,11 +43,11 @@ const ROUNDS: usize = 8;
 /// The rules for these uses, and for files that got hard links. There is none on a symlink that leads outside or
 /// dangles: a policy with such a rule could not be read again, unless the run created the symlink.
 fn rules_for(
-    stage: &Stage<'_>,
+    stage: &ReplayStage<'_>,
     uses: &[&Use],
     links: &HashSet<Vec<u8>>,
     shut: &Shut,
-) -> Result<Vec<Rule>, Failure> {
+) -> Result<Vec<LearnedRule>, Failure> {
     let mut opened = workshops::workshops(stage, uses);
     let rules = |opened: &BTreeMap<_, _>| {
         let mut tree = tree_of(stage, uses, links, opened);
@@ -58,7 +58,7 @@ fn rules_for(
         rules.into_iter().filter(|rule| stage.can_stand(&rule.path)).collect()
     };
     for _ in 0..ROUNDS {
-        let rules: Vec<Rule> = rules(&opened);
+        let rules: Vec<LearnedRule> = rules(&opened);
         let lacking = stage.lacking_for_links(&rules, uses)?;
         if lacking.is_empty() {
             return Ok(rules);
@@ -73,12 +73,12 @@ fn rules_for(
 
 /// The tree of uses, with symlinks marked, and with directories opened for their entries.
 fn tree_of(
-    stage: &Stage<'_>,
+    stage: &ReplayStage<'_>,
     uses: &[&Use],
     links: &HashSet<Vec<u8>>,
     opened: &BTreeMap<Vec<u8>, Capabilities>,
-) -> Node {
-    let mut tree = Node::default();
+) -> UsedPath {
+    let mut tree = UsedPath::default();
     for part in uses.iter().flat_map(|one| one.parts()) {
         if let Some(path) = stage.inside(part.path) {
             tree.add(path, part, |path| stage.is_secret(path));
@@ -96,19 +96,20 @@ fn tree_of(
 
 /// Removes rules that repeat the one above them. Keeps a rule for a path that was used for less and has to be named,
 /// since it may hold a secret.
-fn prune(rules: &mut Vec<Rule>, is_named: impl Fn(&[u8]) -> bool) {
+fn prune(rules: &mut Vec<LearnedRule>, is_named: impl Fn(&[u8]) -> bool) {
     let mut place = 0;
     rules.sort_by_key(|rule| std::cmp::Reverse(rule.path.len()));
     while let Some(rule) = rules.get(place).cloned() {
         rules.remove(place);
         let above = tree::nearest(rules, &rule.path).and_then(|place| rules.get(place));
         let says_it = above.is_some_and(|above| match rule.purpose {
-            Purpose::Narrows if is_named(&rule.path) => false,
-            Purpose::Drawn => false,
-            Purpose::Opened | Purpose::Narrows | Purpose::Withholds | Purpose::Denies => {
-                above.caps == rule.caps
-            }
-            Purpose::Used | Purpose::Gathered | Purpose::Passing(_) => {
+            RulePurpose::Narrows if is_named(&rule.path) => false,
+            RulePurpose::Drawn => false,
+            RulePurpose::Opened
+            | RulePurpose::Narrows
+            | RulePurpose::Withholds
+            | RulePurpose::Denies => above.caps == rule.caps,
+            RulePurpose::Used | RulePurpose::Gathered | RulePurpose::Passing(_) => {
                 above.caps.contains(rule.caps)
             }
         });
@@ -121,12 +122,12 @@ fn prune(rules: &mut Vec<Rule>, is_named: impl Fn(&[u8]) -> bool) {
 
 impl Learned<'_> {
     /// Finds the rules.
-    pub(crate) fn distil(&mut self, stage: &Stage<'_>) -> Result<(), Failure> {
+    pub(crate) fn distil(&mut self, stage: &ReplayStage<'_>) -> Result<(), Failure> {
         let inside = |one: &&Use| one.parts().any(|part| stage.inside(part.path).is_some());
         let all: Vec<&Use> = self.uses.counts.keys().filter(inside).collect();
         let all = self.leave_out_autorun(stage, all).into_iter();
         let (mut looks, mut uses): (Vec<&Use>, Vec<&Use>) =
-            all.partition(|one| matches!(one.how, How::Absent | How::Existed));
+            all.partition(|one| matches!(one.how, UseKind::Absent | UseKind::Existed));
         for _ in 0..ROUNDS {
             self.rules = rules_for(stage, &uses, &self.uses.links, &self.shut)?;
             exclusions::keep_shut(&mut self.rules, &self.shut);
@@ -146,7 +147,7 @@ impl Learned<'_> {
         self.unsearched = exclusions::protect(stage, self.uses, &self.shut, &mut self.rules);
         prune(&mut self.rules, |path| stage.is_secret(path));
         self.refused = stage.widen(&mut self.rules, &uses)?;
-        self.rules.retain(|rule| rule.purpose != Purpose::Drawn);
+        self.rules.retain(|rule| rule.purpose != RulePurpose::Drawn);
         self.leave_out_shut(stage);
         self.leave_to_vetting(stage);
         self.unseen = exclusions::unseen(stage, &self.rules);
@@ -154,7 +155,11 @@ impl Learned<'_> {
         if self.rules.is_empty() {
             // Without any rule nothing would be declared, and everything inside would be granted.
             let nothing = Capabilities::NONE;
-            self.rules.push(Rule { path: Vec::new(), caps: nothing, purpose: Purpose::Withholds });
+            self.rules.push(LearnedRule {
+                path: Vec::new(),
+                caps: nothing,
+                purpose: RulePurpose::Withholds,
+            });
         }
         self.rules.sort_by(|a, b| a.path.cmp(&b.path));
         self.tallies = usage_counts::by_rule(&self.rules, stage, self.uses);
@@ -170,8 +175,9 @@ impl Learned<'_> {
     }
 
     /// Whether something below `rule` has a rule that grants anything.
-    pub(crate) fn leads_on(&self, rule: &Rule) -> bool {
-        let is_on = |other: &&Rule| other.path != rule.path && is_below(&other.path, &rule.path);
+    pub(crate) fn leads_on(&self, rule: &LearnedRule) -> bool {
+        let is_on =
+            |other: &&LearnedRule| other.path != rule.path && is_below(&other.path, &rule.path);
         self.rules.iter().filter(is_on).any(|other| !other.caps.is_empty())
     }
 }
@@ -180,21 +186,21 @@ impl Learned<'_> {
 mod tests {
     use super::*;
 
-    fn rule(path: &str, caps: Capabilities, purpose: Purpose) -> Rule {
-        Rule { path: path.into(), caps, purpose }
+    fn rule(path: &str, caps: Capabilities, purpose: RulePurpose) -> LearnedRule {
+        LearnedRule { path: path.into(), caps, purpose }
     }
 
     #[test]
     fn what_the_rule_above_says_is_left_out() {
         let (read, all) = (Capabilities::READ, Capabilities::ALL);
         let mut rules = vec![
-            rule("", all, Purpose::Gathered),
-            rule("target", all, Purpose::Gathered),
-            rule("target/a", read, Purpose::Used),
-            rule("src", read, Purpose::Narrows),
-            rule("src/a", read, Purpose::Used),
-            rule("b", all, Purpose::Narrows),
-            rule("src/.env", read, Purpose::Narrows),
+            rule("", all, RulePurpose::Gathered),
+            rule("target", all, RulePurpose::Gathered),
+            rule("target/a", read, RulePurpose::Used),
+            rule("src", read, RulePurpose::Narrows),
+            rule("src/a", read, RulePurpose::Used),
+            rule("b", all, RulePurpose::Narrows),
+            rule("src/.env", read, RulePurpose::Narrows),
         ];
         prune(&mut rules, sensitive_names::is_secret);
         let mut left: Vec<&[u8]> = rules.iter().map(|rule| rule.path.as_slice()).collect();

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::replay::Stage;
+use super::replay::ReplayStage;
 use super::tree::{is_below, join};
 use crate::record::generated_names;
-use crate::record::usage::{How, Part, Use, Uses, directory, name};
+use crate::record::usage::{Use, UseKind, UsePart, Uses, directory, name};
 
 /// Limit on the former places of one file.
 const MOST: usize = 8;
@@ -21,11 +21,12 @@ pub(crate) struct Moves<'u> {
 
 impl<'u> Moves<'u> {
     /// All moves among `uses`.
-    pub(crate) fn of(stage: &Stage<'_>, uses: &'u Uses) -> Self {
-        let moved = |one: &&Use| matches!(one.how, How::Moved | How::Replaced | How::Exchanged);
+    pub(crate) fn of(stage: &ReplayStage<'_>, uses: &'u Uses) -> Self {
+        let moved =
+            |one: &&Use| matches!(one.how, UseKind::Moved | UseKind::Replaced | UseKind::Exchanged);
         let pair = |one: &'u Use| Some((stage.inside(&one.path)?, stage.inside(&one.other)?));
         let drawn = uses.counts.keys().flat_map(Use::parts).filter(|part| part.drawn);
-        let inside = |part: Part<'u>| stage.inside(part.path);
+        let inside = |part: UsePart<'u>| stage.inside(part.path);
         Self {
             pairs: uses.counts.keys().filter(moved).filter_map(pair).collect(),
             drawn: drawn.filter_map(inside).collect(),

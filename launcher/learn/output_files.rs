@@ -11,7 +11,7 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::stdio::{dup2_stdout, stderr, stdout};
 
 use crate::error::Failure;
-use crate::files::Place;
+use crate::files::WritePlace;
 use crate::host::context::Context;
 use crate::output;
 use crate::sys::{signals, streams};
@@ -105,14 +105,14 @@ impl Output {
 
     /// The place that `path` leads to, except for a symlink at its end. The launcher is not confined, so it follows no
     /// symlink on the way that a run could have created.
-    fn place(&self, path: &Path) -> Result<Place, Failure> {
-        Place::of(Path::new("/"), path).map_err(|why| why.failure(self.option, path))
+    fn place(&self, path: &Path) -> Result<WritePlace, Failure> {
+        WritePlace::of(Path::new("/"), path).map_err(|why| why.failure(self.option, path))
     }
 
     /// Opens the stream at `place`, if that is neither a regular file nor a path for a new one. Follows no link, since
     /// a run may have created it, except those by which the system names this process's own files. Pins the file while
     /// it is examined: its name may lead elsewhere by the time it is opened.
-    fn stream(&self, place: &Place) -> Result<Option<File>, Failure> {
+    fn stream(&self, place: &WritePlace) -> Result<Option<File>, Failure> {
         let is_given = is_given(place.path());
         let links = if is_given { OFlags::empty() } else { OFlags::NOFOLLOW };
         let (directory, name) = place.held();
@@ -137,7 +137,7 @@ impl Output {
 
     /// The [`Self::place`] of a file, if it can be written. A symlink at its end is replaced, never followed. Problems
     /// are found before the run, so that they do not cost the results.
-    fn check(&self, path: &Path) -> Result<Place, Failure> {
+    fn check(&self, path: &Path) -> Result<WritePlace, Failure> {
         let place = self.place(path)?;
         let failure = |error: io::Error| self.failure(&error.to_string());
         let standing = place.standing().map_err(failure)?;

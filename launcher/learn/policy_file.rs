@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use super::kept_policy::Carried;
 use super::output_files::Output;
-use super::tree::Rule;
+use super::tree::LearnedRule;
 use super::{comments, usage_counts};
 use crate::config::edit::rule_text;
 use crate::host::workspace::FILE;
 use crate::learn::learned::Learned;
 use crate::learn::text::shown;
 use crate::output;
-use crate::record::usage::{How, Use};
+use crate::record::usage::{Use, UseKind};
 use crate::text::quote;
 
 /// At most this many rules are listed in the summary.
@@ -34,11 +34,11 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
         let comment = comment.iter().fold(String::new(), |text, line| text + "# " + line + "\n");
         let path = String::from_utf8_lossy(&rule.path);
         let path = if path.is_empty() { "." } else { &path };
-        let rule = rule_text::Rule::File(path.to_owned(), rule.caps).text(&learned.table());
+        let rule = rule_text::RuleText::File(path.to_owned(), rule.caps).text(&learned.table());
         let _ = write!(text, "\n{comment}{rule}");
     }
     for (path, (caps, times)) in &learned.outside.external {
-        let rule = rule_text::Rule::External(path.to_owned(), *caps).text(&learned.table());
+        let rule = rule_text::RuleText::External(path.to_owned(), *caps).text(&learned.table());
         let _ = write!(text, "\n# outside of the workspace: used {times}×\n{rule}");
     }
     text.push_str(&learned.hosts.policy(&learned.table()));
@@ -118,7 +118,7 @@ pub(crate) fn summary(
         table.insert(LISTED, format!("  and {}", usage_counts::counted(more as u64, "more rule")));
     }
     lines.extend(table);
-    let narrows = |rule: &&Rule| {
+    let narrows = |rule: &&LearnedRule| {
         let is_shut = learned.shut.contains_key(&rule.path);
         rule.is_kept_out() && !rule.path.is_empty() && !is_shut && !learned.leads_on(rule)
     };
@@ -168,7 +168,7 @@ pub(crate) fn summary(
 
 /// The directories whose unused entries are granted, too, since there are too many for rules of their own.
 fn crowds(learned: &Learned<'_>) -> Option<String> {
-    let counted = |rule: &Rule| {
+    let counted = |rule: &LearnedRule| {
         let others = learned.crowds.get(&rule.path)?;
         Some(format!("{others} in {}", shown(&rule.path)))
     };
@@ -194,7 +194,7 @@ fn unsearched(learned: &Learned<'_>) -> impl Iterator<Item = String> {
 
 /// The directories that no rule opens, since that would open a path that may hold a secret.
 fn shut(learned: &Learned<'_>) -> Vec<String> {
-    let kept = |rule: &Rule| {
+    let kept = |rule: &LearnedRule| {
         let directory = shown(&rule.path);
         Some(match learned.shut.get(&rule.path)? {
             Some(path) => format!(
@@ -215,9 +215,9 @@ fn refused(learned: &Learned<'_>) -> Option<String> {
     let what = |one: &&Use| {
         let (path, other) = (end(&one.path), end(&one.other));
         match one.how {
-            How::Moved | How::Replaced => format!("moving {path} to {other}"),
-            How::Exchanged => format!("exchanging {path} and {other}"),
-            How::Linked => format!("linking {path} as {other}"),
+            UseKind::Moved | UseKind::Replaced => format!("moving {path} to {other}"),
+            UseKind::Exchanged => format!("exchanging {path} and {other}"),
+            UseKind::Linked => format!("linking {path} as {other}"),
             _ => format!("{} {path}", one.caps()),
         }
     };

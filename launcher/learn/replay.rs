@@ -14,13 +14,13 @@ use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, existing};
 
 use super::sensitive_names;
-use super::tree::{Purpose, Rule, can_be_written, nearest};
+use super::tree::{LearnedRule, RulePurpose, can_be_written, nearest};
 use super::tree_before::Listing;
 use crate::advice::request::{Asked, Step, lacking};
 use crate::compile::image;
 use crate::compile::prepared::Prepared;
 use crate::error::Failure;
-use crate::record::usage::{How, Use, Uses, directory};
+use crate::record::usage::{Use, UseKind, Uses, directory};
 use crate::sys::path::path_of;
 
 /// Limit on widening rules. Uses that are denied after that stay denied.
@@ -28,7 +28,7 @@ const ROUNDS: usize = 32;
 
 /// The environment in which rules are tried.
 #[derive(Debug)]
-pub(crate) struct Stage<'a> {
+pub(crate) struct ReplayStage<'a> {
     /// The canonical workspace.
     pub(crate) root: &'a Path,
     /// The grants beside the rules: by the baseline, profiles and options.
@@ -47,7 +47,7 @@ pub(crate) struct Stage<'a> {
     led_to: BTreeSet<PathBuf>,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> ReplayStage<'a> {
     /// For a run in the workspace `root` under this policy. The learned rules replace its grants inside, but not its
     /// denials.
     pub(crate) fn new(root: &'a Path, before: Listing, policy: &'a Prepared, uses: &Uses) -> Self {
@@ -161,7 +161,7 @@ impl<'a> Stage<'a> {
     }
 
     /// The grants of a run under `rules`.
-    fn grants(&self, rules: &[Rule]) -> Vec<Grant> {
+    fn grants(&self, rules: &[LearnedRule]) -> Vec<Grant> {
         let origin = || Origin::Product { why: String::new() };
         let nothing =
             Grant::new(self.root.to_owned(), Capabilities::NONE, GrantKind::Sentinel, origin());
@@ -175,7 +175,7 @@ impl<'a> Stage<'a> {
     /// The uses that only looked for something, and that `rules` would deny.
     pub(crate) fn refused_looks<'u>(
         &self,
-        rules: &[Rule],
+        rules: &[LearnedRule],
         uses: &[&'u Use],
     ) -> Result<Vec<&'u Use>, Failure> {
         let image = self.image(&self.grants(rules))?;
@@ -193,10 +193,11 @@ impl<'a> Stage<'a> {
     /// The first name needs all rights of the second (spec §5.2, R5), but nothing else around it does.
     pub(crate) fn lacking_for_links(
         &self,
-        rules: &[Rule],
+        rules: &[LearnedRule],
         uses: &[&Use],
     ) -> Result<Vec<(Vec<u8>, Capabilities)>, Failure> {
-        let links: Vec<&Use> = uses.iter().filter(|one| one.how == How::Linked).copied().collect();
+        let links: Vec<&Use> =
+            uses.iter().filter(|one| one.how == UseKind::Linked).copied().collect();
         if links.is_empty() {
             return Ok(Vec::new());
         }
@@ -209,7 +210,7 @@ impl<'a> Stage<'a> {
             let path = self.inside(step.place.as_os_str().as_bytes())?;
             let rule = rules.get(nearest(rules, path)?)?;
             let directory = directory(path);
-            let is_among_others = rule.purpose == Purpose::Gathered && !directory.is_empty();
+            let is_among_others = rule.purpose == RulePurpose::Gathered && !directory.is_empty();
             (is_among_others && !self.is_apart(directory) && !self.is_apart(path))
                 .then(|| (directory.to_owned(), step.missing))
         };
@@ -217,19 +218,23 @@ impl<'a> Stage<'a> {
     }
 
     /// Paths of entries that were to be deleted or moved but stayed, if `rules` would deny the attempt itself.
-    pub(crate) fn kept(&self, rules: &[Rule], uses: &Uses) -> Result<BTreeSet<Vec<u8>>, Failure> {
+    pub(crate) fn kept(
+        &self,
+        rules: &[LearnedRule],
+        uses: &Uses,
+    ) -> Result<BTreeSet<Vec<u8>>, Failure> {
         let image = self.image(&self.grants(rules))?;
         let image = image::parse_image(&image)?;
         let is_denied =
             |one: &&Use| requests(one).iter().any(|asked| asked.judge(&image) != Verdict::Allow);
-        let kept = uses.counts.keys().filter(|one| one.how == How::Kept).filter(is_denied);
+        let kept = uses.counts.keys().filter(|one| one.how == UseKind::Kept).filter(is_denied);
         Ok(kept.filter_map(|one| self.inside(&one.path)).map(<[u8]>::to_vec).collect())
     }
 
     /// Widens `rules` until they allow the `uses`. Returns the uses that they still deny.
     pub(crate) fn widen<'u>(
         &self,
-        rules: &mut Vec<Rule>,
+        rules: &mut Vec<LearnedRule>,
         uses: &[&'u Use],
     ) -> Result<Vec<&'u Use>, Failure> {
         let asked: Vec<(&'u Use, Vec<Asked<'u>>)> =
@@ -254,7 +259,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Adds the missing rights to the rules. Returns whether that changed them.
-    fn add(&self, rules: &mut Vec<Rule>, step: &Step) -> bool {
+    fn add(&self, rules: &mut Vec<LearnedRule>, step: &Step) -> bool {
         let Some(path) = self.inside(step.place.as_os_str().as_bytes()) else { return false };
         let place = nearest(rules, path);
         match place.and_then(|place| rules.get_mut(place)) {
@@ -267,11 +272,11 @@ impl<'a> Stage<'a> {
                 }
                 changes
             }
-            Some(rule) if rule.purpose == Purpose::Drawn => false,
+            Some(rule) if rule.purpose == RulePurpose::Drawn => false,
             _ if !self.can_stand(path) => false,
             _ => {
                 let caps = step.held.union(step.missing);
-                rules.push(Rule { path: path.to_vec(), caps, purpose: Purpose::Used });
+                rules.push(LearnedRule { path: path.to_vec(), caps, purpose: RulePurpose::Used });
                 true
             }
         }
@@ -301,7 +306,7 @@ fn lacks(image: &Image<'_>, grants: &[Grant], asked: Asked<'_>) -> Option<Vec<St
 fn is_no_secret(image: &Image<'_>, one: &Use, denial: Denial) -> bool {
     let visible = one.path.get(..denial.visible).unwrap_or(&one.path);
     match one.how {
-        How::Existed => existing::is_told(image, &Request::canonical(&one.path), &denial),
+        UseKind::Existed => existing::is_told(image, &Request::canonical(&one.path), &denial),
         _ => denial.visible > 0 && path_of(visible).symlink_metadata().is_err(),
     }
 }
@@ -311,15 +316,15 @@ fn requests(one: &Use) -> Vec<Asked<'_>> {
     let (from, to) = (Request::canonical(&one.path), Request::canonical(&one.other));
     let rename = |destination| Asked::Rename { from, to, destination };
     match one.how {
-        How::Moved => vec![rename(Destination::Missing), rename(Destination::Exists)],
-        How::Exchanged => vec![rename(Destination::Exchange)],
-        How::Linked => vec![Asked::Link { old: from, new: to }],
-        How::Kept if one.other.is_empty() => vec![Asked::Removal(from)],
-        How::Kept | How::Replaced => vec![rename(Destination::Exists)],
-        How::Used if one.caps() == Capabilities::DELETE => vec![Asked::Removal(from)],
-        How::Used | How::Opened | How::Made | How::Existed | How::Absent => {
+        UseKind::Moved => vec![rename(Destination::Missing), rename(Destination::Exists)],
+        UseKind::Exchanged => vec![rename(Destination::Exchange)],
+        UseKind::Linked => vec![Asked::Link { old: from, new: to }],
+        UseKind::Kept if one.other.is_empty() => vec![Asked::Removal(from)],
+        UseKind::Kept | UseKind::Replaced => vec![rename(Destination::Exists)],
+        UseKind::Used if one.caps() == Capabilities::DELETE => vec![Asked::Removal(from)],
+        UseKind::Used | UseKind::Opened | UseKind::Made | UseKind::Existed | UseKind::Absent => {
             vec![Asked::Access(from, one.caps())]
         }
-        How::Connected | How::Unruled | How::Link | How::Listed => Vec::new(),
+        UseKind::Connected | UseKind::Unruled | UseKind::Link | UseKind::Listed => Vec::new(),
     }
 }

@@ -7,7 +7,7 @@ use jp_confine_policy::Capabilities;
 
 use super::sensitive_names;
 use crate::record::generated_names;
-use crate::record::usage::{Part, name};
+use crate::record::usage::{UsePart, name};
 
 /// This many names in one directory make a rule on the directory.
 const MANY: usize = 3;
@@ -19,24 +19,24 @@ const ENTRIES: Capabilities = Capabilities::CREATE.union(Capabilities::DELETE);
 
 /// A rule under construction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rule {
+pub(crate) struct LearnedRule {
     /// Relative to the workspace, components joined by slashes. The root is empty.
     pub(crate) path: Vec<u8>,
     pub(crate) caps: Capabilities,
-    pub(crate) purpose: Purpose,
+    pub(crate) purpose: RulePurpose,
 }
 
-impl Rule {
+impl LearnedRule {
     /// Whether it excludes an unused path from everything but moving along with its directory.
     pub(crate) fn is_kept_out(&self) -> bool {
         let reading = Capabilities::READ.union(Capabilities::EXECUTE);
-        self.purpose == Purpose::Withholds && !self.caps.intersects(reading)
+        self.purpose == RulePurpose::Withholds && !self.caps.intersects(reading)
     }
 }
 
 /// The purpose of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum RulePurpose {
     /// Exactly this path was used.
     Used,
     /// For all entries of the directory.
@@ -57,7 +57,7 @@ pub(crate) enum Purpose {
     Drawn,
 }
 
-impl Purpose {
+impl RulePurpose {
     /// Whether such a rule is also for the directory's entries.
     pub(crate) const fn is_for_others(&self) -> bool {
         matches!(self, Self::Gathered | Self::Passing(_))
@@ -72,8 +72,8 @@ impl Purpose {
 /// A path that was used, or that leads to a used one.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
-pub(crate) struct Node {
-    children: BTreeMap<Vec<u8>, Node>,
+pub(crate) struct UsedPath {
+    children: BTreeMap<Vec<u8>, UsedPath>,
     needs: Capabilities,
     /// It is a directory that was opened, and maybe not listed.
     opened: bool,
@@ -103,10 +103,15 @@ pub(crate) struct Node {
     link: bool,
 }
 
-impl Node {
+impl UsedPath {
     /// Adds the rights that a use takes on `path`, relative to the workspace. `is_secret` tells whether such a path may
     /// hold a secret.
-    pub(crate) fn add(&mut self, path: &[u8], part: Part<'_>, is_secret: impl Fn(&[u8]) -> bool) {
+    pub(crate) fn add(
+        &mut self,
+        path: &[u8],
+        part: UsePart<'_>,
+        is_secret: impl Fn(&[u8]) -> bool,
+    ) {
         let node = self.at(path, is_secret);
         if part.opened {
             node.opened = true;
@@ -154,15 +159,15 @@ impl Node {
     }
 
     /// The rules that grant all uses, the root's first. `is_there` tells whether a path exists now.
-    pub(crate) fn rules(mut self, is_there: impl Fn(&[u8]) -> bool) -> Vec<Rule> {
+    pub(crate) fn rules(mut self, is_there: impl Fn(&[u8]) -> bool) -> Vec<LearnedRule> {
         self.gather_below(&[], &is_there);
         // The root never stands for other entries.
         self.stand_for_passing(&[]);
         let held = self.granted();
         let purpose = match () {
-            () if self.passing => Purpose::Passing(self.kinds.clone()),
-            () if self.is_opened_alone() => Purpose::Opened,
-            () => Purpose::Used,
+            () if self.passing => RulePurpose::Passing(self.kinds.clone()),
+            () if self.is_opened_alone() => RulePurpose::Opened,
+            () => RulePurpose::Used,
         };
         let mut rules = Vec::new();
         if !held.is_empty() {
@@ -341,7 +346,7 @@ impl Node {
     /// its older entries.
     ///
     /// [`keep_what_was_there`]: super::exclusions::keep_what_was_there
-    fn emit(&self, path: &[u8], held: Capabilities, narrow: bool, rules: &mut Vec<Rule>) {
+    fn emit(&self, path: &[u8], held: Capabilities, narrow: bool, rules: &mut Vec<LearnedRule>) {
         if self.is_drawn_secret(name(path)) {
             rules.push(drawn(path.to_vec()));
             return;
@@ -360,11 +365,11 @@ impl Node {
         let held = if stands || narrow { wanted } else { held };
         if stands {
             let purpose = match self.children.is_empty() {
-                _ if self.passing => Purpose::Passing(self.kinds.clone()),
-                _ if self.is_opened_alone() => Purpose::Opened,
-                _ if narrow => Purpose::Narrows,
-                true => Purpose::Used,
-                false => Purpose::Gathered,
+                _ if self.passing => RulePurpose::Passing(self.kinds.clone()),
+                _ if self.is_opened_alone() => RulePurpose::Opened,
+                _ if narrow => RulePurpose::Narrows,
+                true => RulePurpose::Used,
+                false => RulePurpose::Gathered,
             };
             grant(rules, path, wanted, purpose);
         }
@@ -376,12 +381,12 @@ impl Node {
         let mut programs = Vec::new();
         self.programs(path, path, &mut programs);
         for path in programs {
-            grant(rules, &path, held.union(Capabilities::EXECUTE), Purpose::Gathered);
+            grant(rules, &path, held.union(Capabilities::EXECUTE), RulePurpose::Gathered);
         }
     }
 
     /// Adds the rules for its entries, except for names that it stands for. `path` is its own path.
-    fn emit_lasting(&self, path: &[u8], held: Capabilities, rules: &mut Vec<Rule>) {
+    fn emit_lasting(&self, path: &[u8], held: Capabilities, rules: &mut Vec<LearnedRule>) {
         let lasts = |child: &Self| !self.passing || !child.made_up;
         for (name, child) in self.children.iter().filter(|(_, child)| lasts(child)) {
             let path = join(path, name);
@@ -395,7 +400,7 @@ impl Node {
     }
 
     /// Adds rules for paths that are kept apart from their directory.
-    fn emit_apart(&self, path: &[u8], held: Capabilities, rules: &mut Vec<Rule>) {
+    fn emit_apart(&self, path: &[u8], held: Capabilities, rules: &mut Vec<LearnedRule>) {
         for (name, child) in &self.children {
             let path = join(path, name);
             if child.is_kept_apart(&path) {
@@ -423,15 +428,15 @@ impl Node {
 }
 
 /// A rule that grants nothing at `path`, whose name is generated.
-fn drawn(path: Vec<u8>) -> Rule {
-    Rule { path, caps: Capabilities::NONE, purpose: Purpose::Drawn }
+fn drawn(path: Vec<u8>) -> LearnedRule {
+    LearnedRule { path, caps: Capabilities::NONE, purpose: RulePurpose::Drawn }
 }
 
 /// Adds a rule, or adds rights to the rule on the same path.
-fn grant(rules: &mut Vec<Rule>, path: &[u8], caps: Capabilities, purpose: Purpose) {
+fn grant(rules: &mut Vec<LearnedRule>, path: &[u8], caps: Capabilities, purpose: RulePurpose) {
     match rules.iter_mut().find(|rule| rule.path == path) {
         Some(rule) => rule.caps = rule.caps.union(caps),
-        None => rules.push(Rule { path: path.to_vec(), caps, purpose }),
+        None => rules.push(LearnedRule { path: path.to_vec(), caps, purpose }),
     }
 }
 
@@ -452,8 +457,8 @@ pub(crate) fn is_below(path: &[u8], dir: &[u8]) -> bool {
 }
 
 /// The rule that decides about `path`: the one on the longest path above it.
-pub(crate) fn nearest(rules: &[Rule], path: &[u8]) -> Option<usize> {
-    let covers = |(_, rule): &(usize, &Rule)| is_below(path, &rule.path);
+pub(crate) fn nearest(rules: &[LearnedRule], path: &[u8]) -> Option<usize> {
+    let covers = |(_, rule): &(usize, &LearnedRule)| is_below(path, &rule.path);
     let all = rules.iter().enumerate().filter(covers);
     all.max_by_key(|(_, rule)| rule.path.len()).map(|(place, _)| place)
 }

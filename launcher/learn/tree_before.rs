@@ -20,7 +20,7 @@ pub(crate) const LIMIT: usize = 100_000;
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     /// The entries of each directory.
-    directories: HashMap<Vec<u8>, Vec<Found>>,
+    directories: HashMap<Vec<u8>, Vec<DirectoryEntry>>,
     /// The symlinks, each with its canonical target if that is known.
     links: HashMap<Vec<u8>, Option<PathBuf>>,
     /// Directories that cannot be listed.
@@ -31,13 +31,13 @@ pub(crate) struct Listing {
 
 /// An entry of a directory.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct DirectoryEntry {
     pub(crate) name: Vec<u8>,
     /// The kind of the entry, if it is known.
     pub(crate) kind: Option<FileType>,
 }
 
-impl Found {
+impl DirectoryEntry {
     /// An entry with this name, of unknown kind.
     pub(crate) fn unknown(name: &[u8]) -> Self {
         Self { name: name.to_vec(), kind: None }
@@ -57,11 +57,14 @@ impl Found {
 ///
 /// # Errors
 /// It cannot be listed.
-pub(crate) fn list(place: &Path) -> io::Result<Vec<Found>> {
+pub(crate) fn list(place: &Path) -> io::Result<Vec<DirectoryEntry>> {
     use io::ErrorKind::{NotADirectory, NotFound};
     let found = |entry: io::Result<fs::DirEntry>| {
         let entry = entry?;
-        Ok(Found { name: entry.file_name().as_bytes().to_vec(), kind: entry.file_type().ok() })
+        Ok(DirectoryEntry {
+            name: entry.file_name().as_bytes().to_vec(),
+            kind: entry.file_type().ok(),
+        })
     };
     match fs::read_dir(place) {
         Ok(entries) => entries.map(found).collect(),
@@ -100,7 +103,7 @@ impl Listing {
         listing
     }
 
-    fn add(&mut self, root: &Path, path: Vec<u8>, found: Vec<Found>) {
+    fn add(&mut self, root: &Path, path: Vec<u8>, found: Vec<DirectoryEntry>) {
         for link in found.iter().filter(|entry| entry.is_link()) {
             let led = canonical::resolve(
                 &place(root, &path),
@@ -124,7 +127,7 @@ impl Listing {
     }
 
     /// The entries of the directory at `path`, empty if there was none. `None` if that is unknown.
-    pub(crate) fn entries(&self, path: &[u8]) -> Option<&[Found]> {
+    pub(crate) fn entries(&self, path: &[u8]) -> Option<&[DirectoryEntry]> {
         let unseen = || self.closed.iter().chain(&self.left);
         let is_seen = || !unseen().any(|unseen| is_below(path, unseen));
         self.directories.get(path).map(Vec::as_slice).or_else(|| is_seen().then_some(&[][..]))
@@ -132,7 +135,7 @@ impl Listing {
 
     /// Whether there was an entry at `path` that is no symlink.
     pub(crate) fn holds(&self, path: &[u8]) -> bool {
-        let is_it = |entry: &Found| entry.name == name(path) && !entry.is_link();
+        let is_it = |entry: &DirectoryEntry| entry.name == name(path) && !entry.is_link();
         self.directories.get(directory(path)).is_some_and(|found| found.iter().any(is_it))
     }
 

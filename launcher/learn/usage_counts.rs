@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jp_confine_policy::{Capabilities, Capability};
 
-use super::replay::Stage;
-use super::tree::{self, Rule, is_below};
+use super::replay::ReplayStage;
+use super::tree::{self, LearnedRule, is_below};
 use crate::learn::text::short;
-use crate::record::usage::{How, Part, Use, Uses};
+use crate::record::usage::{Use, UseKind, UsePart, Uses};
 use crate::sys::path::path_of;
 
 /// At most this many names are shown.
@@ -30,10 +30,10 @@ pub(crate) struct Tally {
 }
 
 /// A tally for each of `rules`.
-pub(crate) fn by_rule(rules: &[Rule], stage: &Stage<'_>, uses: &Uses) -> Vec<Tally> {
+pub(crate) fn by_rule(rules: &[LearnedRule], stage: &ReplayStage<'_>, uses: &Uses) -> Vec<Tally> {
     let mut tallies = vec![Tally::default(); rules.len()];
     for (one, count) in &uses.counts {
-        if one.how == How::Linked
+        if one.how == UseKind::Linked
             && let Some(path) = stage.inside(&one.path)
             && let Some(tally) = tree::nearest(rules, path).and_then(|at| tallies.get_mut(at))
         {
@@ -58,9 +58,9 @@ pub(crate) fn by_rule(rules: &[Rule], stage: &Stage<'_>, uses: &Uses) -> Vec<Tal
 }
 
 /// The rules about a path that is moved or deleted, and about paths below it.
-fn taken_along(rules: &[Rule], stage: &Stage<'_>, one: &Use) -> BTreeSet<usize> {
-    let is_move = matches!(one.how, How::Moved | How::Replaced | How::Exchanged);
-    let is_removal = one.how == How::Used && one.caps() == Capabilities::DELETE;
+fn taken_along(rules: &[LearnedRule], stage: &ReplayStage<'_>, one: &Use) -> BTreeSet<usize> {
+    let is_move = matches!(one.how, UseKind::Moved | UseKind::Replaced | UseKind::Exchanged);
+    let is_removal = one.how == UseKind::Used && one.caps() == Capabilities::DELETE;
     let ends = [&one.path, &one.other].into_iter().filter(|_| is_move || is_removal);
     let about = |path: &[u8]| {
         let below = rules.iter().enumerate().filter(|(_, rule)| is_below(&rule.path, path));
@@ -112,11 +112,11 @@ pub(crate) fn listed(times: &BTreeMap<Capability, u64>) -> String {
 
 impl Tally {
     /// Counts the rights that a use takes on `path`, about which `rule` decides.
-    fn add(&mut self, rule: &Rule, one: &Use, part: Part<'_>, path: &[u8], count: u64) {
+    fn add(&mut self, rule: &LearnedRule, one: &Use, part: UsePart<'_>, path: &[u8], count: u64) {
         let counts = |capability| rule.purpose.takes_out() || rule.caps.contains(capability);
         let (counted, other): (Vec<Capability>, Vec<Capability>) =
             part.caps.iter().partition(|&capability| counts(capability.into()));
-        let is_told = matches!(one.how, How::Existed | How::Absent);
+        let is_told = matches!(one.how, UseKind::Existed | UseKind::Absent);
         for capability in other.into_iter().filter(|_| is_told) {
             *self.told.entry(capability).or_default() += count;
         }
@@ -174,7 +174,7 @@ mod tests {
         let one = |path: &str, program: PathBuf| Use {
             path: path.into(),
             other: Vec::new(),
-            how: How::Used,
+            how: UseKind::Used,
             bits: 1,
             drawn: false,
             program: program.into_os_string().into_encoded_bytes(),

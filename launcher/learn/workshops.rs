@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use jp_confine_policy::Capabilities;
 
-use super::replay::Stage;
+use super::replay::ReplayStage;
 use crate::record::usage::{self, Use};
 
 /// The directories of the workspace that have to be readable, so that the next run can start such programs. The
 /// workspace itself is left out: a rule on it would open everything.
-pub(super) fn workshops(stage: &Stage<'_>, uses: &[&Use]) -> BTreeMap<Vec<u8>, Capabilities> {
+pub(super) fn workshops(stage: &ReplayStage<'_>, uses: &[&Use]) -> BTreeMap<Vec<u8>, Capabilities> {
     let parts = uses.iter().flat_map(|one| one.parts());
     let started = parts.filter(|part| part.caps.contains(Capabilities::EXECUTE));
     let started = started.filter_map(|part| stage.inside(part.path));
@@ -20,7 +20,7 @@ pub(super) fn workshops(stage: &Stage<'_>, uses: &[&Use]) -> BTreeMap<Vec<u8>, C
 }
 
 /// The closest directory above that is older than the run.
-fn standing_around<'p>(stage: &Stage<'_>, path: &'p [u8]) -> &'p [u8] {
+fn standing_around<'p>(stage: &ReplayStage<'_>, path: &'p [u8]) -> &'p [u8] {
     let around = usage::directory(path);
     if around.is_empty() || stage.before.holds(around) {
         return around;

@@ -8,7 +8,7 @@ use jp_confine_policy::net::{Divided, Net, NetRule};
 
 use super::names::Names;
 use super::{Network, proxy};
-use crate::cli::host::Resolution;
+use crate::cli::host::HostAddress;
 use crate::cli::{Enforce, Options};
 use crate::error::Failure;
 use crate::host::machine::{Feature, Machine};
@@ -22,7 +22,7 @@ pub(crate) enum NetworkAccess {
     /// Local sockets only.
     Nothing(DisabledBy),
     /// As rules allow.
-    Judged(Judged),
+    Judged(ConnectionRules),
 }
 
 /// Why a run has no network.
@@ -73,9 +73,9 @@ impl DisabledBy {
 
 /// The rules for connections.
 #[derive(Clone, Debug)]
-pub(crate) struct Judged {
+pub(crate) struct ConnectionRules {
     rules: Net,
-    typed: Vec<Resolution>,
+    typed: Vec<HostAddress>,
     has_proxy: bool,
     proxy: Option<Arc<TcpListener>>,
 }
@@ -101,7 +101,7 @@ impl NetworkAccess {
         if !rules.is_declared() {
             return Self::Free;
         }
-        Self::Judged(Judged {
+        Self::Judged(ConnectionRules {
             rules: rules.clone(),
             typed: options.hosts.resolve.clone(),
             has_proxy: options.hosts.net_proxy,
@@ -112,7 +112,7 @@ impl NetworkAccess {
     /// The access of a learning run, which observes connections even without rules.
     pub(crate) fn watched(self, options: &Options) -> Self {
         match self {
-            Self::Free => Self::Judged(Judged {
+            Self::Free => Self::Judged(ConnectionRules {
                 rules: Net::default(),
                 typed: options.hosts.resolve.clone(),
                 has_proxy: false,
@@ -128,7 +128,7 @@ impl NetworkAccess {
     /// Names the obstacle: rules about paths, which connections do not show, `--resolve` without any lookup for the
     /// run, or a missing supervisor.
     pub(crate) fn require(&self, options: &Options, machine: Machine) -> Result<(), Failure> {
-        let Self::Judged(Judged { rules, has_proxy, .. }) = self else {
+        let Self::Judged(ConnectionRules { rules, has_proxy, .. }) = self else {
             return useless(options);
         };
         if !rules.is_declared() {
@@ -176,21 +176,21 @@ impl NetworkAccess {
 
     /// Whether programs may use a proxy.
     pub(crate) fn has_proxy(&self) -> bool {
-        matches!(self, Self::Judged(Judged { has_proxy: true, .. }))
+        matches!(self, Self::Judged(ConnectionRules { has_proxy: true, .. }))
     }
 
     /// The rules for the supervisor, if any, with the proxy's socket.
     ///
     /// # Errors
     /// Fails if a proxy is wanted and cannot be opened.
-    pub(crate) fn judged(&self) -> io::Result<Option<Judged>> {
+    pub(crate) fn judged(&self) -> io::Result<Option<ConnectionRules>> {
         let Self::Judged(judged) = self else { return Ok(None) };
         let proxy = judged.has_proxy.then(proxy::open).transpose()?;
-        Ok(Some(Judged { proxy, ..judged.clone() }))
+        Ok(Some(ConnectionRules { proxy, ..judged.clone() }))
     }
 }
 
-impl Judged {
+impl ConnectionRules {
     /// Opens the sockets. Called by the process that judges.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ const MOST: usize = 1 << 16;
 
 /// The facts known about a program that asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Asker {
+pub(crate) struct NetworkClient {
     pub(crate) pid: u32,
     pub(crate) program: Vec<u8>,
 }
@@ -18,20 +18,20 @@ pub(crate) struct Asker {
 #[derive(Debug, Default)]
 pub(crate) struct Askers {
     /// By source address.
-    programs: Mutex<HashMap<SocketAddr, Asker>>,
+    programs: Mutex<HashMap<SocketAddr, NetworkClient>>,
     /// The name servers that sockets were meant for, by socket cookie (`SO_COOKIE`).
     servers: Mutex<HashMap<u64, SocketAddr>>,
 }
 
 impl Askers {
     /// Notes which program asks from an address on loopback. No other socket has that address meanwhile.
-    pub(crate) fn expect(&self, from: SocketAddr, asker: Asker) {
+    pub(crate) fn expect(&self, from: SocketAddr, asker: NetworkClient) {
         let from = SocketAddr::new(from.ip().to_canonical(), from.port());
         lock(&self.programs).insert(from, asker);
     }
 
     /// The program that asks from an address.
-    pub(crate) fn find(&self, from: SocketAddr) -> Option<Asker> {
+    pub(crate) fn find(&self, from: SocketAddr) -> Option<NetworkClient> {
         lock(&self.programs).get(&SocketAddr::new(from.ip(), from.port())).cloned()
     }
 

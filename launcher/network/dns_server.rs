@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-use super::clients::Asker;
+use super::clients::NetworkClient;
 use super::dns_query::{Finding, Query};
 use crate::record::denial::Reason;
 
@@ -33,13 +33,13 @@ const REMEMBERED: usize = 1024;
 /// Resolves names, and receives reports of denied ones.
 pub(crate) trait Book: Send + Sync {
     /// The program that asks from an address, if it belongs to the run.
-    fn asker(&self, from: SocketAddr) -> Option<Asker>;
+    fn asker(&self, from: SocketAddr) -> Option<NetworkClient>;
     /// The result for a name.
     fn look_up(&self, name: &str) -> Finding;
     /// Whether the name may be queried.
     fn admits(&self, name: &str) -> bool;
     /// Reports that a query about a name was denied.
-    fn refused(&self, name: &[u8], reason: Reason, asker: &Asker);
+    fn refused(&self, name: &[u8], reason: Reason, asker: &NetworkClient);
 }
 
 /// The sockets of a name server.
@@ -176,7 +176,7 @@ impl Responder {
         }
     }
 
-    fn answer(&self, question: &[u8], asker: &Asker, book: &impl Book) -> Option<Vec<u8>> {
+    fn answer(&self, question: &[u8], asker: &NetworkClient, book: &impl Book) -> Option<Vec<u8>> {
         let query = Query::parse(question)?;
         let shown = query.shown();
         let is_first = self.remember(&shown);
@@ -212,7 +212,7 @@ impl Responder {
     }
 
     /// Whether a query is the first of a lookup. A resolver asks for each kind of address.
-    fn begins(&self, asker: &Asker, name: &[u8], kind: u16) -> bool {
+    fn begins(&self, asker: &NetworkClient, name: &[u8], kind: u16) -> bool {
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (asker.pid, name.to_owned());
         if kinds.len() >= REMEMBERED && !kinds.contains_key(&key) {

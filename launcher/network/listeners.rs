@@ -16,7 +16,7 @@ const MOST: usize = 1 << 16;
 
 /// A listening socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Listener {
+pub(crate) struct ListeningSocket {
     /// Its address.
     pub(crate) place: SocketAddr,
     /// The process that made it listen, and its descriptor there.
@@ -35,7 +35,7 @@ pub(crate) struct Listeners(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     /// By address and port.
-    places: HashMap<SocketAddr, Listener>,
+    places: HashMap<SocketAddr, ListeningSocket>,
     /// Sockets that others may share, or share an address with.
     shared: HashSet<u64>,
     /// Pending connections by target socket.
@@ -68,7 +68,7 @@ impl Listeners {
         state.turns += 1;
         let turn = state.turns;
         if state.places.len() < MOST {
-            state.places.insert(key(name), Listener { place, process, fd, cookie, turn });
+            state.places.insert(key(name), ListeningSocket { place, process, fd, cookie, turn });
         }
     }
 
@@ -78,7 +78,7 @@ impl Listeners {
     }
 
     /// The last socket that began to listen at `place`, unless it may share that address.
-    pub(crate) fn find(&self, place: SocketAddr) -> Option<Listener> {
+    pub(crate) fn find(&self, place: SocketAddr) -> Option<ListeningSocket> {
         let state = self.state();
         let listener = state.places.get(&key(place))?;
         let is_alone = state.shared.len() < MOST && !state.shared.contains(&listener.cookie);
@@ -86,7 +86,7 @@ impl Listeners {
     }
 
     /// Forgets a listener that is gone.
-    pub(crate) fn forget(&self, place: SocketAddr, listener: Listener) {
+    pub(crate) fn forget(&self, place: SocketAddr, listener: ListeningSocket) {
         let mut state = self.state();
         if state.places.get(&key(place)) == Some(&listener) {
             state.places.remove(&key(place));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use jp_confine_policy::net::{is_own, may_stand_for};
 
-use crate::cli::host::Resolution;
+use crate::cli::host::HostAddress;
 
 /// Sockets of services that look up any name for others. Without them the C library asks a name server.
 const SERVICES: [&str; 2] = ["/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve"];
@@ -31,7 +31,7 @@ const MOST: usize = 4096;
 /// The names of a run, in ASCII and lower case, without a final dot.
 #[derive(Debug)]
 pub(crate) struct Names {
-    typed: Vec<Resolution>,
+    typed: Vec<HostAddress>,
     known: Mutex<HashMap<String, Known>>,
 }
 
@@ -46,7 +46,7 @@ struct Known {
 
 impl Names {
     /// `typed` takes precedence over the system.
-    pub(crate) fn new(typed: Vec<Resolution>) -> Self {
+    pub(crate) fn new(typed: Vec<HostAddress>) -> Self {
         Self { typed, known: Mutex::default() }
     }
 
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn names_do_not_lead_to_this_machine_unless_that_is_typed() {
-        let names = Names::new(vec![Resolution {
+        let names = Names::new(vec![HostAddress {
             name: "a.test".to_owned(),
             address: [127, 0, 0, 1].into(),
         }]);

@@ -10,9 +10,9 @@ use jp_confine_vfs::person::{Answer, Question};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
-use crate::files::{self, Place};
+use crate::files::{self, WritePlace};
 use crate::output;
-use crate::record::service_refusals::{Refusal, without_passwords};
+use crate::record::service_refusals::{ServiceDenial, without_passwords};
 use crate::sys::streams;
 use crate::text::quote;
 
@@ -44,8 +44,8 @@ impl Log {
                 lost: Mutex::default(),
             });
         }
-        let opened =
-            Place::of(cwd, path).and_then(|place| Ok((place.append()?, place.path().to_owned())));
+        let opened = WritePlace::of(cwd, path)
+            .and_then(|place| Ok((place.append()?, place.path().to_owned())));
         let (file, path) = opened.map_err(|why| why.failure("--events", path))?;
         Ok(Self { file, path, named: true, lost: Mutex::default() })
     }
@@ -67,7 +67,7 @@ impl Log {
     }
 
     /// A request of `tool` that the file service denied.
-    pub(crate) fn refusal(&self, tool: &str, refusal: &Refusal) {
+    pub(crate) fn refusal(&self, tool: &str, refusal: &ServiceDenial) {
         self.write(&json!({
             "event": "denial",
             "tool": tool,

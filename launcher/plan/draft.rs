@@ -9,15 +9,15 @@ use landlock::{ABI, AccessFs};
 use rustix::thread::CapabilitySet;
 
 use super::held_rights::{self, Standing};
-use super::holder::{Holder, Kernel};
-use super::landlock_rules::{Cover, Excess, Obstacle, PROCESSES};
+use super::holder::{Holder, LandlockPart};
+use super::landlock_rules::{Cover, CoverObstacle, Excess, PROCESSES};
 use super::opened::Opening;
 use super::{Plan, PlanInput};
 use crate::cli::Enforce;
 use crate::host::machine::{Feature, LOST_BY_HOLDING, Machine};
 use crate::plan::filter::Traps;
 use crate::sys::child;
-use crate::sys::landlock_bounds::{self, Bounds, Rule};
+use crate::sys::landlock_bounds::{self, Bounds, LandlockRule};
 
 /// Exclusions of the baseline in `/proc` that other layers hold. Landlock keeps programs from looking into processes
 /// outside the run. The program has no capability for the kernel's memory.
@@ -163,7 +163,7 @@ impl Draft {
         path: &Path,
         why: &str,
         version: ABI,
-    ) -> Option<Rule> {
+    ) -> Option<LandlockRule> {
         if !order.machine.supervises() {
             return None;
         }
@@ -187,7 +187,7 @@ impl Draft {
             there.display(),
             path.display()
         ));
-        Some(Rule { path: there.to_owned(), rights })
+        Some(LandlockRule { path: there.to_owned(), rights })
     }
 
     /// Notes that programs may be moved away together with Landlock's right to start them.
@@ -202,7 +202,7 @@ impl Draft {
     }
 
     /// Rules for paths that tiers open without a grant.
-    fn opened(&mut self, order: &PlanInput<'_>, version: ABI) -> Vec<Rule> {
+    fn opened(&mut self, order: &PlanInput<'_>, version: ABI) -> Vec<LandlockRule> {
         let mut rules = Vec::new();
         for opening in Opening::of(order.tiers).filter(|opening| opening.counts(order.image)) {
             let caps = match opening.tier {
@@ -230,11 +230,11 @@ impl Draft {
     fn exceed(&mut self, excess: &Excess, supervised: bool) {
         self.inexact = self.inexact.union(excess.caps);
         let why = match excess.obstacle {
-            Obstacle::Creates => "names that are denied may appear in it",
-            Obstacle::Large => "it has too many entries to name those that are not denied",
-            Obstacle::Unlisted => "its entries cannot be listed",
-            Obstacle::ByRoute => "two links lead there with a rule for each",
-            Obstacle::Unsupervised => "without a supervisor nobody could list it otherwise",
+            CoverObstacle::Creates => "names that are denied may appear in it",
+            CoverObstacle::Large => "it has too many entries to name those that are not denied",
+            CoverObstacle::Unlisted => "its entries cannot be listed",
+            CoverObstacle::ByRoute => "two links lead there with a rule for each",
+            CoverObstacle::Unsupervised => "without a supervisor nobody could list it otherwise",
         };
         let (at, caps) = (excess.at.display(), excess.caps);
         self.notes
@@ -275,9 +275,9 @@ impl Draft {
             capability,
             library: order.enforce != Enforce::Strict,
             landlock: match (bounded, inexact.contains(capability.into())) {
-                (false, _) => Kernel::Absent,
-                (true, true) => Kernel::Bound,
-                (true, false) => Kernel::Exact,
+                (false, _) => LandlockPart::Absent,
+                (true, true) => LandlockPart::Bound,
+                (true, false) => LandlockPart::Exact,
             },
             supervisor: traps.is_some_and(|traps| is_trapped(traps, capability)),
         });

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Landlock's part in holding a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kernel {
+pub(crate) enum LandlockPart {
     /// It takes no part.
     Absent,
     /// It limits access, but allows more or less than the policy.
@@ -21,7 +21,7 @@ pub(crate) struct Holder {
     pub(crate) capability: Capability,
     /// The preload library decides in the process.
     pub(crate) library: bool,
-    pub(crate) landlock: Kernel,
+    pub(crate) landlock: LandlockPart,
     /// The supervisor judges calls that the library did not make.
     pub(crate) supervisor: bool,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Holder {
 impl Holder {
     /// Held by the preload library alone.
     pub(crate) const fn library(capability: Capability) -> Self {
-        Self { capability, library: true, landlock: Kernel::Absent, supervisor: false }
+        Self { capability, library: true, landlock: LandlockPart::Absent, supervisor: false }
     }
 
     /// The names of the layers, in the order in which a call meets them.
@@ -37,11 +37,12 @@ impl Holder {
         let names = [
             (self.library, "shim"),
             (self.supervisor, "supervisor"),
-            (self.landlock == Kernel::Exact, "landlock"),
+            (self.landlock == LandlockPart::Exact, "landlock"),
         ];
         let names: Vec<&str> =
             names.into_iter().filter_map(|(held, name)| held.then_some(name)).collect();
-        let within = if self.landlock == Kernel::Bound { ", within landlock's bounds" } else { "" };
+        let within =
+            if self.landlock == LandlockPart::Bound { ", within landlock's bounds" } else { "" };
         let alone = self.library && names.len() == 1 && within.is_empty();
         format!("{}{within}{}", names.join(" + "), if alone { " (cooperative)" } else { "" })
     }

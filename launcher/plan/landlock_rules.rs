@@ -16,7 +16,7 @@ use rustix::process::Uid;
 
 use super::PlanInput;
 use super::held_rights::{self, Standing};
-use crate::sys::landlock_bounds::{self, Rule};
+use crate::sys::landlock_bounds::{self, LandlockRule};
 
 /// Entries here come and go with processes, so naming them would hold nothing.
 pub(super) const PROCESSES: &str = "/proc";
@@ -30,7 +30,7 @@ const HELD_BY_NAMING: Capabilities = Capabilities::READ.union(Capabilities::EXEC
 
 /// Why a directory gets its rights as a whole although something below it is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Obstacle {
+pub(super) enum CoverObstacle {
     /// Names that are denied may appear in it.
     Creates,
     /// It has too many entries.
@@ -49,13 +49,13 @@ pub(super) enum Obstacle {
 pub(super) struct Excess {
     pub(super) at: PathBuf,
     pub(super) caps: Capabilities,
-    pub(super) obstacle: Obstacle,
+    pub(super) obstacle: CoverObstacle,
 }
 
 /// The rules of a directory whose entries get their rights one by one.
 #[derive(Debug)]
 struct Parts {
-    rules: Vec<Rule>,
+    rules: Vec<LandlockRule>,
     /// A directory below must not be listed, so Landlock must not allow listing this one either: the right would extend
     /// downwards.
     unlisted: bool,
@@ -76,7 +76,7 @@ pub(super) struct Cover<'a> {
     pub(super) split: Vec<(PathBuf, usize)>,
     /// Whether Landlock must deny listing some directories that the policy allows to list.
     pub(super) unlisted: bool,
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<LandlockRule>,
 }
 
 impl<'a> Cover<'a> {
@@ -143,11 +143,11 @@ impl<'a> Cover<'a> {
         }
         let excess = |obstacle| Excess { at: directory.to_owned(), caps: denied, obstacle };
         if caps.contains(Capabilities::CREATE) {
-            return Err(excess(Obstacle::Creates));
+            return Err(excess(CoverObstacle::Creates));
         }
         let standing = held_rights::at(self.standings, directory);
         if standing.is_some_and(|standing| standing.by_route.intersects(wanted)) {
-            return Err(excess(Obstacle::ByRoute));
+            return Err(excess(CoverObstacle::ByRoute));
         }
         let entries = match fs::read_dir(directory) {
             Ok(entries) => entries,
@@ -157,23 +157,23 @@ impl<'a> Cover<'a> {
         // A denied path that does not exist yet may become a directory.
         let mut parts = Parts { rules: Vec::new(), unlisted: found };
         for entry in entries {
-            let entry = entry.map_err(|_| excess(Obstacle::Unlisted))?;
-            let kind = entry.file_type().map_err(|_| excess(Obstacle::Unlisted))?;
+            let entry = entry.map_err(|_| excess(CoverObstacle::Unlisted))?;
+            let kind = entry.file_type().map_err(|_| excess(CoverObstacle::Unlisted))?;
             if !kind.is_symlink() {
                 found |= self.entry(&mut parts, &entry.path(), kind.is_dir(), caps)?;
             }
             if self.rules.len() + parts.rules.len() > LIMIT {
-                return Err(excess(Obstacle::Large));
+                return Err(excess(CoverObstacle::Large));
             }
         }
         if parts.unlisted && !self.supervised {
-            return Err(excess(Obstacle::Unsupervised));
+            return Err(excess(CoverObstacle::Unsupervised));
         }
         let mut own = landlock_bounds::without_files(landlock_bounds::rights(caps, self.version));
         if parts.unlisted {
             own.remove(AccessFs::ReadDir);
         }
-        parts.rules.push(Rule { path: directory.to_owned(), rights: own });
+        parts.rules.push(LandlockRule { path: directory.to_owned(), rights: own });
         parts.rules.retain(|rule| !rule.rights.is_empty());
         Ok(found.then_some(parts))
     }
@@ -226,13 +226,13 @@ impl<'a> Cover<'a> {
         &self,
         directory: &Path,
         error: &io::Error,
-        excess: impl Fn(Obstacle) -> Excess,
+        excess: impl Fn(CoverObstacle) -> Excess,
     ) -> Result<Option<T>, Excess> {
         let absent = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
         if absent || !self.user.is_root() && access(directory, Access::EXEC_OK).is_err() {
             return Ok(None);
         }
-        Err(excess(Obstacle::Unlisted))
+        Err(excess(CoverObstacle::Unlisted))
     }
 
     /// Whether the user lacks the denied access there anyway, whatever the policy says, and cannot change that.
@@ -253,7 +253,7 @@ impl<'a> Cover<'a> {
         decide::lookup(self.image, &Request::canonical(path.as_os_str().as_bytes()))
     }
 
-    fn rule(&self, path: &Path, caps: Capabilities) -> Rule {
-        Rule { path: path.to_owned(), rights: landlock_bounds::rights(caps, self.version) }
+    fn rule(&self, path: &Path, caps: Capabilities) -> LandlockRule {
+        LandlockRule { path: path.to_owned(), rights: landlock_bounds::rights(caps, self.version) }
     }
 }

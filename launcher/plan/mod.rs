@@ -30,7 +30,7 @@ use crate::cli::Enforce;
 use crate::error::Failure;
 use crate::host::machine::Machine;
 use crate::plan::filter::Traps;
-use crate::sys::landlock_bounds::{Bounds, Rule};
+use crate::sys::landlock_bounds::{Bounds, LandlockRule};
 use crate::sys::mount_table::KernelMount;
 
 /// The input for a plan.
@@ -44,7 +44,7 @@ pub(crate) struct PlanInput<'a> {
     /// The workspace, the base of relative routes.
     pub(crate) workspace: &'a Path,
     /// The rules that the product itself needs inside the run.
-    pub(crate) own: &'a [Rule],
+    pub(crate) own: &'a [LandlockRule],
     /// The user who runs the program.
     pub(crate) user: Uid,
     pub(crate) machine: Machine,

@@ -11,7 +11,7 @@ use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
 use landlock::{ABI, AccessFs};
 
-use crate::sys::landlock_bounds::{self, Rule};
+use crate::sys::landlock_bounds::{self, LandlockRule};
 
 /// The most entries that one pattern looks at. The supervisor serves the rest.
 const LIMIT: usize = 2000;
@@ -53,7 +53,7 @@ impl<'a> Opening<'a> {
 
     /// Rules for the paths on the disk that it matches. If they are too many to name, there are none: the supervisor
     /// serves those paths, and nothing starts there.
-    pub(super) fn rules(&self, image: &Image<'_>, version: ABI) -> Vec<Rule> {
+    pub(super) fn rules(&self, image: &Image<'_>, version: ABI) -> Vec<LandlockRule> {
         // Consent is for one call, which the supervisor makes.
         if self.tier == Tier::Prompt {
             return Vec::new();
@@ -67,7 +67,13 @@ impl<'a> Opening<'a> {
     }
 
     /// The rule for a path that may match. The evaluator decides whether it does.
-    fn rule(&self, image: &Image<'_>, version: ABI, path: PathBuf, is_tree: bool) -> Option<Rule> {
+    fn rule(
+        &self,
+        image: &Image<'_>,
+        version: ABI,
+        path: PathBuf,
+        is_tree: bool,
+    ) -> Option<LandlockRule> {
         let is_directory = path.symlink_metadata().ok()?.is_dir();
         let found = if is_tree { lookup(image, &path.join(ANY)) } else { lookup(image, &path) };
         if !found.is_beyond_rules(image) || is_tree && !is_directory {
@@ -82,7 +88,7 @@ impl<'a> Opening<'a> {
             // The content of the directory is not opened by that.
             rights &= AccessFs::ReadDir;
         }
-        (!rights.is_empty()).then_some(Rule { path, rights })
+        (!rights.is_empty()).then_some(LandlockRule { path, rights })
     }
 }
 

@@ -16,7 +16,7 @@ use jp_confine_policy::{Capabilities, Capability};
 use landlock::{AccessFs, BitFlags, make_bitflags};
 use rustix::process::Uid;
 
-use super::holder::Kernel;
+use super::holder::LandlockPart;
 use super::tests::NEW;
 use super::*;
 use crate::compile::image;
@@ -234,7 +234,7 @@ fn tiers(root: &Path, numbers: &mut Numbers) -> Tiers {
 struct Both<'a> {
     world: &'a World,
     image: &'a Image<'a>,
-    rules: &'a [Rule],
+    rules: &'a [LandlockRule],
     paths: &'a [PathBuf],
 }
 
@@ -332,7 +332,7 @@ impl Both<'_> {
             _ => AccessFs::WriteFile.into(),
         };
         let capabilities = [Capability::Read, Capability::Update, Capability::Execute];
-        let exact = plan.holders.iter().filter(|holder| holder.landlock == Kernel::Exact);
+        let exact = plan.holders.iter().filter(|holder| holder.landlock == LandlockPart::Exact);
         let exact = exact.map(|holder| holder.capability).filter(|it| capabilities.contains(it));
         let is_of_files = |it: &Capability| *it == Capability::Read || !path.is_dir();
         exact.filter(is_of_files).find(|&capability| {

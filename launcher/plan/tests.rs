@@ -14,7 +14,7 @@ use jp_confine_policy::tier::Tier;
 use landlock::AccessFs;
 use tempfile::TempDir;
 
-use super::holder::Kernel;
+use super::holder::LandlockPart;
 use super::*;
 use crate::compile::image;
 use crate::sys::landlock as kernel;
@@ -198,7 +198,7 @@ fn what_landlock_can_say_is_not_trapped() {
     let scene = Scene::new(&["a/file"]).grant("", RUN, &[]).grant("a", READ.union(RUN), &[]);
     let plan = scene.plan();
     assert_eq!(traps(&plan), Traps::default());
-    assert!(plan.holders.iter().all(|holder| holder.landlock == Kernel::Exact), "{plan:?}");
+    assert!(plan.holders.iter().all(|holder| holder.landlock == LandlockPart::Exact), "{plan:?}");
     assert!(plan.notes.is_empty(), "{:?}", plan.notes);
     assert_eq!(scene.rights(&plan, "a"), None, "it says nothing new");
 }
@@ -225,7 +225,7 @@ fn where_landlock_is_exact_it_answers_as_the_policy_does() {
     ];
     for scene in scenes {
         let plan = scene.plan();
-        assert_eq!(plan.holders[0].landlock, Kernel::Exact, "{:?}", scene.grants);
+        assert_eq!(plan.holders[0].landlock, LandlockPart::Exact, "{:?}", scene.grants);
         let directories = ["", "a", "a/keys", "a/d", "a/d/e", "b", "b/c"];
         let answers = scene.answers(&plan, &files);
         assert!(answers.iter().any(|(policy, _)| *policy));
@@ -259,7 +259,7 @@ fn reads_are_left_to_landlock_where_nobody_is_asked() {
     let places = Places::without_home(&root);
     scene.tiers = Tiers::new(&FilePolicy::default(), Some(&[]), places).expect("patterns");
     let plan = scene.plan();
-    assert_eq!(plan.holders[0].landlock, Kernel::Exact);
+    assert_eq!(plan.holders[0].landlock, LandlockPart::Exact);
     assert!(!plan.leaves_reads);
 }
 
@@ -270,7 +270,7 @@ fn a_denial_is_left_out_of_what_is_named() {
     symlink("shadow", scene.root().join("etc/link")).expect("a link");
     let plan = scene.plan();
     assert_eq!(traps(&plan), Traps::default());
-    assert_eq!(plan.holders[0].landlock, Kernel::Exact);
+    assert_eq!(plan.holders[0].landlock, LandlockPart::Exact);
     let has = |path: &str, right: AccessFs| {
         scene.rights(&plan, path).is_some_and(|rights| rights.contains(right))
     };
@@ -297,7 +297,7 @@ fn a_denied_directory_may_not_be_listed_either() {
     assert_eq!(scene.rights(&plan, "a"), None);
     assert!(scene.rights(&plan, "a/b").is_some_and(|rights| rights.contains(AccessFs::ReadDir)));
     let alone = scene.plan_on(NEW.without_listener(), Enforce::Layered).expect("a plan");
-    assert!(!alone.leaves_reads && alone.holders[0].landlock == Kernel::Bound, "{alone:?}");
+    assert!(!alone.leaves_reads && alone.holders[0].landlock == LandlockPart::Bound, "{alone:?}");
     assert!(scene.rights(&alone, "a").is_some_and(|rights| rights.contains(AccessFs::ReadDir)));
 }
 
@@ -360,7 +360,7 @@ fn a_pattern_opens_nothing_beside_what_it_matches() {
         let policy = FilePolicy { read_paths, ..FilePolicy::default() };
         scene.tiers = Tiers::new(&policy, None, Places::without_home(&root)).expect("a pattern");
         let rules = scene.plan().bounds.expect("bounds").rules;
-        let name = |rule: Rule| {
+        let name = |rule: LandlockRule| {
             let name = rule.path.strip_prefix(&root).map(Path::to_owned).unwrap_or(rule.path);
             name.display().to_string()
         };

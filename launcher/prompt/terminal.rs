@@ -17,7 +17,7 @@ use crate::prompt::reader::Typing;
 use crate::prompt::reply::Reply;
 use crate::prompt::turns::{PromptLock, PromptQueue};
 use crate::prompt::visibility::{ScreenVisibility, Size, size_of};
-use crate::sys::signals::{ENDING, Held, Signals, stop_by};
+use crate::sys::signals::{BlockedSignals, ENDING, Signals, stop_by};
 
 /// How often to check whether a prompt is over.
 const TICK: Duration = Duration::from_millis(100);
@@ -44,7 +44,7 @@ struct OwnTurn {
     _turn: PromptLock,
     /// Without this, a stopped process would keep the turn, and nobody would notice that the prompt must be shown
     /// again.
-    stops: Held,
+    stops: BlockedSignals,
 }
 
 /// The text of a prompt.
@@ -68,7 +68,7 @@ struct Standing {
     typing: Typing,
     lines: Lines,
     /// Dropped last: otherwise a key that ends this process would leave the terminal in this state.
-    _ending: Held,
+    _ending: BlockedSignals,
 }
 
 /// The line typed as an answer.

@@ -16,7 +16,7 @@ const MOST_ARGUMENTS: usize = 48;
 
 /// A request that was denied.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Refusal {
+pub(crate) struct ServiceDenial {
     pub(crate) method: String,
     /// Its object as the tool wrote it: one or more paths, a URL or a program.
     pub(crate) about: String,
@@ -26,7 +26,7 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
 }
 
-impl Refusal {
+impl ServiceDenial {
     /// The denial of `request`, which ended with `fault`.
     pub(crate) fn of(request: &Request, fault: &Fault) -> Self {
         let params: Value = serde_json::from_str(request.params.get()).unwrap_or_default();
@@ -81,14 +81,14 @@ fn cut(text: &str) -> String {
 /// All denied requests with their counts, in the order in which they first occurred.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
-    places: HashMap<Refusal, usize>,
-    distinct: Vec<(Refusal, u64)>,
+    places: HashMap<ServiceDenial, usize>,
+    distinct: Vec<(ServiceDenial, u64)>,
     total: u64,
 }
 
 impl Refusals {
     /// Counts one denied request.
-    pub(crate) fn add(&mut self, refusal: Refusal) {
+    pub(crate) fn add(&mut self, refusal: ServiceDenial) {
         self.total += 1;
         let next = self.distinct.len();
         let place = self.places.get(&refusal).copied();
@@ -103,7 +103,7 @@ impl Refusals {
     }
 
     /// The different requests, each with its count.
-    pub(crate) fn distinct(&self) -> &[(Refusal, u64)] {
+    pub(crate) fn distinct(&self) -> &[(ServiceDenial, u64)] {
         &self.distinct
     }
 
@@ -119,10 +119,10 @@ mod tests {
 
     use super::*;
 
-    fn refused(method: &str, params: &str) -> Refusal {
+    fn refused(method: &str, params: &str) -> ServiceDenial {
         let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
         let Ok(Incoming::Request(request)) = parse(line.as_bytes()) else { panic!("{line}") };
-        Refusal::of(&request, &Fault::denied("no"))
+        ServiceDenial::of(&request, &Fault::denied("no"))
     }
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
             "params":{"program":"git","args":["clone","http://me:HUSH@h/x"]}}"#;
         let Ok(Incoming::Request(request)) = parse(line.as_bytes()) else { panic!("{line}") };
         let advice = r#"add args = [["clone", "http://me:HUSH@h/x"]]"#;
-        let kept = Refusal::of(&request, &Fault::denied(advice));
+        let kept = ServiceDenial::of(&request, &Fault::denied(advice));
         assert!(!format!("{kept:?}").contains("HUSH"), "{kept:?}");
         assert_eq!(kept.message, r#"add args = [["clone", "http://me@h/x"]]"#);
         for (text, kept) in [

@@ -18,7 +18,7 @@ const MOST: usize = 500_000;
 
 /// How an allowed call used the path that it named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum How {
+pub(crate) enum UseKind {
     /// It used an existing object, or would have needed the right to.
     Used,
     /// It opened a directory, which was not listed.
@@ -49,7 +49,7 @@ pub(crate) enum How {
     Listed,
 }
 
-impl How {
+impl UseKind {
     const ALL: [Self; 14] = [
         Self::Used,
         Self::Opened,
@@ -75,8 +75,8 @@ pub(crate) struct Use {
     pub(crate) path: Vec<u8>,
     /// The second path of a move or hard link. Otherwise empty.
     pub(crate) other: Vec<u8>,
-    pub(crate) how: How,
-    /// The bits of the capabilities that it needs. For a move or hard link they follow from [`How`].
+    pub(crate) how: UseKind,
+    /// The bits of the capabilities that it needs. For a move or hard link they follow from [`UseKind`].
     pub(crate) bits: u8,
     /// The created object will have another name next time. Its name has the number of the process, or of one that
     /// started it, or it was generated. Objects that are created for their owner alone often have such names.
@@ -87,7 +87,7 @@ pub(crate) struct Use {
 
 /// The capabilities that a use needs on one of its paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part<'u> {
+pub(crate) struct UsePart<'u> {
     pub(crate) path: &'u [u8],
     pub(crate) caps: Capabilities,
     /// Nothing was there before.
@@ -100,28 +100,34 @@ pub(crate) struct Part<'u> {
 
 impl Use {
     /// The parts of this use, one for each path that needs a capability.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = UsePart<'_>> {
         let (create, update, delete) =
             (Capabilities::CREATE, Capabilities::UPDATE, Capabilities::DELETE);
         let (first, second) = match self.how {
-            How::Used | How::Opened | How::Existed | How::Absent | How::Made => (self.caps(), None),
+            UseKind::Used
+            | UseKind::Opened
+            | UseKind::Existed
+            | UseKind::Absent
+            | UseKind::Made => (self.caps(), None),
             // Next time an object will be there.
-            How::Moved => (delete, Some(create.union(update))),
-            How::Replaced => (delete, Some(update)),
-            How::Exchanged => (delete.union(update), Some(delete.union(update))),
-            How::Linked => (Capabilities::NONE, Some(create)),
-            How::Kept | How::Connected | How::Unruled | How::Link | How::Listed => {
-                (Capabilities::NONE, None)
-            }
+            UseKind::Moved => (delete, Some(create.union(update))),
+            UseKind::Replaced => (delete, Some(update)),
+            UseKind::Exchanged => (delete.union(update), Some(delete.union(update))),
+            UseKind::Linked => (Capabilities::NONE, Some(create)),
+            UseKind::Kept
+            | UseKind::Connected
+            | UseKind::Unruled
+            | UseKind::Link
+            | UseKind::Listed => (Capabilities::NONE, None),
         };
-        let made = matches!(self.how, How::Moved | How::Linked);
+        let made = matches!(self.how, UseKind::Moved | UseKind::Linked);
         let drawn = made && self.drawn;
         let second =
-            second.map(|caps| Part { path: &self.other, caps, made, drawn, opened: false });
-        let made = self.how == How::Made;
+            second.map(|caps| UsePart { path: &self.other, caps, made, drawn, opened: false });
+        let made = self.how == UseKind::Made;
         let drawn = made && (self.drawn || generated_names::draws_names(&self.program));
-        let opened = self.how == How::Opened;
-        let first = Part { path: &self.path, caps: first, made, drawn, opened };
+        let opened = self.how == UseKind::Opened;
+        let first = UsePart { path: &self.path, caps: first, made, drawn, opened };
         std::iter::once(first).chain(second).filter(|part| !part.caps.is_empty())
     }
 
@@ -221,8 +227,8 @@ impl Uses {
         while let Some((one, count, after)) = decode(rest) {
             self.read += (rest.len() - after.len()) as u64;
             match one.how {
-                How::Link => drop(self.links.insert(one.path)),
-                How::Listed => drop(self.listed.insert(one.path)),
+                UseKind::Link => drop(self.links.insert(one.path)),
+                UseKind::Listed => drop(self.listed.insert(one.path)),
                 _ => drop(self.counts.insert(one, count)),
             }
             rest = after;
@@ -234,16 +240,16 @@ impl Uses {
     /// directory before it lists it.
     pub(crate) fn settle(&mut self) {
         let listed = std::mem::take(&mut self.listed);
-        let is_listed = |one: &Use| one.how == How::Opened && listed.contains(&one.path);
+        let is_listed = |one: &Use| one.how == UseKind::Opened && listed.contains(&one.path);
         let opened: Vec<(Use, u64)> = self.counts.extract_if(|one, _| is_listed(one)).collect();
         for (one, count) in opened {
-            *self.counts.entry(Use { how: How::Used, ..one }).or_default() += count;
+            *self.counts.entry(Use { how: UseKind::Used, ..one }).or_default() += count;
         }
     }
 }
 
 fn encode(one: &Use, count: u64) -> Vec<u8> {
-    let how = How::ALL.iter().position(|how| *how == one.how).unwrap_or_default();
+    let how = UseKind::ALL.iter().position(|how| *how == one.how).unwrap_or_default();
     let texts = [&one.path, &one.other, &one.program];
     let mut bytes = vec![one.bits, u8::from(one.drawn), u8::try_from(how).unwrap_or_default()];
     bytes.extend(count.to_le_bytes());
@@ -268,7 +274,7 @@ fn decode(bytes: &[u8]) -> Option<(Use, u64, &[u8])> {
         rest = after;
     }
     let [path, other, program] = texts;
-    let how = *How::ALL.get(usize::from(*how))?;
+    let how = *UseKind::ALL.get(usize::from(*how))?;
     let (bits, drawn) = (*bits, *drawn != 0);
     let one = Use { path, other, how, bits, drawn, program };
     Some((one, u64::from_le_bytes(*count), rest))
@@ -288,10 +294,10 @@ pub(crate) fn directory(path: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
 
-    fn one(path: &[u8], how: How) -> Use {
-        let other = if how == How::Moved { b"/w/\xff".to_vec() } else { Vec::new() };
+    fn one(path: &[u8], how: UseKind) -> Use {
+        let other = if how == UseKind::Moved { b"/w/\xff".to_vec() } else { Vec::new() };
         let program = b"/bin/sh".to_vec();
-        let (bits, drawn) = (Capabilities::READ.bits(), how == How::Moved);
+        let (bits, drawn) = (Capabilities::READ.bits(), how == UseKind::Moved);
         Use { path: path.to_vec(), other, how, bits, drawn, program }
     }
 
@@ -301,15 +307,15 @@ mod tests {
         let mut uses = Uses::new(file.try_clone().expect("cloned"));
         let nothing = crate::compile::image::image_over(&[], None, &[], std::path::Path::new("/w"));
         let recorder = Recorder::new(file, nothing.expect("an image")).expect("sound");
-        recorder.add(one(b"/w/a", How::Used));
+        recorder.add(one(b"/w/a", UseKind::Used));
         uses.read().expect("read");
-        assert_eq!(uses.counts[&one(b"/w/a", How::Used)], 1);
-        recorder.add(one(b"/w/a", How::Used));
-        recorder.add(one(b"/w/\n", How::Moved));
+        assert_eq!(uses.counts[&one(b"/w/a", UseKind::Used)], 1);
+        recorder.add(one(b"/w/a", UseKind::Used));
+        recorder.add(one(b"/w/\n", UseKind::Moved));
         recorder.conclude();
         uses.read().expect("read");
-        assert_eq!(uses.counts[&one(b"/w/a", How::Used)], 2);
-        assert_eq!(uses.counts[&one(b"/w/\n", How::Moved)], 1);
+        assert_eq!(uses.counts[&one(b"/w/a", UseKind::Used)], 2);
+        assert_eq!(uses.counts[&one(b"/w/\n", UseKind::Moved)], 1);
         assert_eq!(uses.counts.len(), 2);
     }
 
@@ -317,7 +323,7 @@ mod tests {
     fn where_links_stand_is_no_use() {
         let file = file().expect("memory");
         let mut uses = Uses::new(file.try_clone().expect("cloned"));
-        (&file).write_all(&encode(&one(b"/w/a", How::Link), 1)).expect("written");
+        (&file).write_all(&encode(&one(b"/w/a", UseKind::Link), 1)).expect("written");
         uses.read().expect("read");
         assert!(uses.counts.is_empty() && uses.links.contains(&b"/w/a"[..]));
     }
@@ -328,26 +334,26 @@ mod tests {
         let file = file().expect("memory");
         let mut uses = Uses::new(file.try_clone().expect("cloned"));
         for (path, how) in [
-            (&b"/w/a"[..], How::Opened),
-            (b"/w/a", How::Used),
-            (b"/w/a", How::Listed),
-            (b"/w/b", How::Opened),
+            (&b"/w/a"[..], UseKind::Opened),
+            (b"/w/a", UseKind::Used),
+            (b"/w/a", UseKind::Listed),
+            (b"/w/b", UseKind::Opened),
         ] {
             (&file).write_all(&encode(&one(path, how), 1)).expect("written");
         }
         uses.read().expect("read");
         uses.settle();
-        assert_eq!(uses.counts[&one(b"/w/a", How::Used)], 2);
-        assert_eq!(uses.counts[&one(b"/w/b", How::Opened)], 1);
+        assert_eq!(uses.counts[&one(b"/w/a", UseKind::Used)], 2);
+        assert_eq!(uses.counts[&one(b"/w/b", UseKind::Opened)], 1);
         assert_eq!(uses.counts.len(), 2);
     }
 
     #[test]
     fn what_is_cut_is_awaited() {
-        let bytes = encode(&one(b"/w/a", How::Made), 7);
+        let bytes = encode(&one(b"/w/a", UseKind::Made), 7);
         for length in 0..bytes.len() {
             assert_eq!(decode(&bytes[..length]), None);
         }
-        assert_eq!(decode(&bytes), Some((one(b"/w/a", How::Made), 7, &[][..])));
+        assert_eq!(decode(&bytes), Some((one(b"/w/a", UseKind::Made), 7, &[][..])));
     }
 }

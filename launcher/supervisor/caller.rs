@@ -16,7 +16,7 @@ use rustix::thread::Pid;
 
 use crate::sys::identity::look_into;
 use crate::sys::memory;
-use crate::sys::notification::{Listener, Notification};
+use crate::sys::notification::{Notification, NotificationListener};
 use crate::sys::proc::status::Status;
 use crate::sys::proc::{Proc, unreadable};
 
@@ -32,7 +32,7 @@ const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::PIDFD_THREAD);
 /// is reported as such (`EMFILE`, `ENFILE`, `ENOMEM`).
 #[derive(Clone, Copy)]
 pub(crate) struct Caller<'a> {
-    listener: &'a Listener,
+    listener: &'a NotificationListener,
     proc: &'a Proc,
     id: u64,
     tid: i32,
@@ -40,7 +40,11 @@ pub(crate) struct Caller<'a> {
 }
 
 impl<'a> Caller<'a> {
-    pub(crate) fn new(listener: &'a Listener, proc: &'a Proc, from: &Notification) -> Self {
+    pub(crate) fn new(
+        listener: &'a NotificationListener,
+        proc: &'a Proc,
+        from: &Notification,
+    ) -> Self {
         Self { listener, proc, id: from.id, tid: from.tid, instruction: from.instruction }
     }
 

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::calls::attributes::{self, Unit};
 use super::calls::exec::{self, Given};
-use super::calls::open::{self, How};
+use super::calls::open::{self, OpenArguments};
 use super::calls::xattrs::{self, At};
 use super::calls::{
     directories, entries, inotify, library_reports, links, listening, loopback, network, openat2,
@@ -14,8 +14,8 @@ use super::calls::{
 };
 use super::task::Task;
 use crate::plan::filter;
-use crate::sys::notification::{Answer, Notification};
-use crate::syscalls::{self, About, RefusedCall};
+use crate::sys::notification::{CallResult, Notification};
+use crate::syscalls::{self, CallSubject, RefusedCall};
 
 /// The arguments of a call. Each is as wide as in the kernel.
 #[derive(Clone, Copy)]
@@ -56,7 +56,7 @@ macro_rules! table {
         }
 
         pub(super) fn call($task: &super::Task<'_>, number: i64, $a: super::Arguments)
-            -> Option<Result<super::Answer, super::Errno>> {
+            -> Option<Result<super::CallResult, super::Errno>> {
             match number {
                 $($number => Some($answer),)*
                 _ => None,
@@ -78,13 +78,14 @@ mod recent {
 mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
-        AT_FDCWD, At, Errno, Given, How, Unit, attributes, directories, entries, exec, filter,
-        inotify, library_reports, links, listening, loopback, network, open, openat2, processes,
-        queues, receive, refused, renames, report_protocol, send, sockets, terminals, xattrs,
+        AT_FDCWD, At, Errno, Given, OpenArguments, Unit, attributes, directories, entries, exec,
+        filter, inotify, library_reports, links, listening, loopback, network, open, openat2,
+        processes, queues, receive, refused, renames, report_protocol, send, sockets, terminals,
+        xattrs,
     };
 
     table! { task, a:
-        libc::SYS_openat => "openat", open::open(task, a.int(0), a.word(1), How::new(a.int(2), a.unsigned(3)));
+        libc::SYS_openat => "openat", open::open(task, a.int(0), a.word(1), OpenArguments::new(a.int(2), a.unsigned(3)));
         libc::SYS_openat2 => "openat2", openat2::open(task, a.int(0), a.word(1), a.word(2), a.word(3));
         libc::SYS_execve => "execve", exec::execute(
             task, AT_FDCWD, a.word(0), Given { argv: a.word(1), envp: a.word(2) }, 0,
@@ -223,13 +224,15 @@ mod common {
 /// The older forms, which only some architectures have.
 #[cfg(target_arch = "x86_64")]
 mod legacy {
-    use super::{AT_FDCWD, How, Unit, attributes, directories, entries, links, open, renames};
+    use super::{
+        AT_FDCWD, OpenArguments, Unit, attributes, directories, entries, links, open, renames,
+    };
 
     const CREAT: i32 = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
 
     table! { task, a:
-        libc::SYS_open => "open", open::open(task, AT_FDCWD, a.word(0), How::new(a.int(1), a.unsigned(2)));
-        libc::SYS_creat => "creat", open::open(task, AT_FDCWD, a.word(0), How::new(CREAT, a.unsigned(1)));
+        libc::SYS_open => "open", open::open(task, AT_FDCWD, a.word(0), OpenArguments::new(a.int(1), a.unsigned(2)));
+        libc::SYS_creat => "creat", open::open(task, AT_FDCWD, a.word(0), OpenArguments::new(CREAT, a.unsigned(1)));
 
         libc::SYS_getdents => "getdents", directories::list(task, a.int(0));
 
@@ -292,7 +295,7 @@ pub(super) fn name(number: i64) -> Option<&'static str> {
 ///
 /// # Errors
 /// The caller's errno. `EACCES` for a call that should not be trapped.
-pub(super) fn answer(task: &Task<'_>, from: &Notification) -> Result<Answer, Errno> {
+pub(super) fn answer(task: &Task<'_>, from: &Notification) -> Result<CallResult, Errno> {
     let arguments = Arguments(from.arguments);
     task.settle_start(matches!(from.number, libc::SYS_execve | libc::SYS_execveat));
     let refused = || syscalls::of_number(from.number).map(|call| refuse(task, call, arguments));
@@ -303,11 +306,11 @@ pub(super) fn answer(task: &Task<'_>, from: &Notification) -> Result<Answer, Err
 }
 
 /// Denies a call that no program may make.
-fn refuse(task: &Task<'_>, call: &RefusedCall, a: Arguments) -> Result<Answer, Errno> {
+fn refuse(task: &Task<'_>, call: &RefusedCall, a: Arguments) -> Result<CallResult, Errno> {
     match call.about {
-        About::Path(path) => refused::at(task, AT_FDCWD, a.word(path)),
-        About::PathAt { dirfd, path } => refused::at(task, a.int(dirfd), a.word(path)),
-        About::Descriptor(fd) => refused::on(task, a.int(fd)),
-        About::Everything => refused::anywhere(task),
+        CallSubject::Path(path) => refused::at(task, AT_FDCWD, a.word(path)),
+        CallSubject::PathAt { dirfd, path } => refused::at(task, a.int(dirfd), a.word(path)),
+        CallSubject::Descriptor(fd) => refused::on(task, a.int(fd)),
+        CallSubject::Everything => refused::anywhere(task),
     }
 }

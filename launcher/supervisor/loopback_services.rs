@@ -9,7 +9,7 @@ use jp_confine_policy::net::{Host, Reach};
 use url::Url;
 
 use super::policy::Policy;
-use crate::network::clients::Asker;
+use crate::network::clients::NetworkClient;
 use crate::network::dns_query::Finding;
 use crate::network::dns_server::Book;
 use crate::network::proxy::{self, Gate};
@@ -29,7 +29,7 @@ pub(super) fn serve(policy: &Arc<Policy>) -> io::Result<()> {
 }
 
 impl Book for Policy {
-    fn asker(&self, from: SocketAddr) -> Option<Asker> {
+    fn asker(&self, from: SocketAddr) -> Option<NetworkClient> {
         self.network.as_ref()?.askers.find(from)
     }
 
@@ -41,13 +41,13 @@ impl Book for Policy {
         self.network.as_ref().is_some_and(|network| network.admits(name))
     }
 
-    fn refused(&self, name: &[u8], reason: Reason, asker: &Asker) {
+    fn refused(&self, name: &[u8], reason: Reason, asker: &NetworkClient) {
         self.record(&denial(reason, name, b"resolve", asker));
     }
 }
 
 impl Gate for Policy {
-    fn asker(&self, from: SocketAddr) -> Option<Asker> {
+    fn asker(&self, from: SocketAddr) -> Option<NetworkClient> {
         Book::asker(self, from)
     }
 
@@ -69,11 +69,11 @@ impl Gate for Policy {
         self.network.as_ref().map(|network| network.places(host, port)).unwrap_or_default()
     }
 
-    fn refused(&self, target: &str, asker: &Asker) {
+    fn refused(&self, target: &str, asker: &NetworkClient) {
         self.record(&denial(Reason::Connect, target.as_bytes(), b"proxy", asker));
     }
 }
 
-fn denial(reason: Reason, target: &[u8], call: &[u8], asker: &Asker) -> Denial {
+fn denial(reason: Reason, target: &[u8], call: &[u8], asker: &NetworkClient) -> Denial {
     Denial::by_supervisor(reason, target, (asker.pid, asker.program.clone()), call)
 }

@@ -43,12 +43,12 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use crate::network::access::Judged;
+use crate::network::access::ConnectionRules;
 use crate::prompt::during_run::Consent;
 use crate::record::usage::Recorder;
 use crate::sys::interruption;
 use crate::sys::landlock_bounds::StartPlace;
-use crate::sys::notification::Listener;
+use crate::sys::notification::NotificationListener;
 pub(crate) use crate::sys::proc::Proc;
 use call_counts::{Count, Counts};
 use descriptor_budget::Shares;
@@ -90,10 +90,10 @@ impl Supervisor {
         page: &OwnedFd,
         consent: Arc<Consent>,
         learner: Option<Recorder>,
-        (network, starts): (Option<Judged>, Option<Vec<StartPlace>>),
+        (network, starts): (Option<ConnectionRules>, Option<Vec<StartPlace>>),
         proc: Proc,
     ) -> io::Result<Self> {
-        let network = network.map(Judged::open).transpose()?;
+        let network = network.map(ConnectionRules::open).transpose()?;
         let mut policy = Policy::new(image, record, page, consent, learner, network)?;
         policy.starts = starts;
         Ok(Self { policy: Arc::new(policy), proc: Arc::new(proc), counts: None })
@@ -118,7 +118,7 @@ impl Supervisor {
     /// Fails if waiting calls could not be interrupted.
     pub(crate) fn serve(&self, listener: OwnedFd) -> io::Result<()> {
         interruption::prepare()?;
-        let listener = Arc::new(Listener::new(listener));
+        let listener = Arc::new(NotificationListener::new(listener));
         let consent = Arc::clone(&self.policy.consent);
         let workers = Workers {
             waiting: Arc::new(Waiting::new(&listener, Arc::clone(&self.proc), consent)),

@@ -16,12 +16,12 @@ use super::credentials::{Credentials, Impersonation};
 use super::descriptor_budget::Share;
 use super::policy::Policy;
 use super::resolve::Argument;
-use super::resolve::object::{Found, Judged, Object};
+use super::resolve::object::{Object, ObjectRules, ResolvedObject};
 use super::waiting::{Waiting, is_interruption};
 use crate::prompt::during_run::answer::Answer;
-use crate::prompt::during_run::identity::Asker;
+use crate::prompt::during_run::identity::PromptedCaller;
 use crate::prompt::during_run::subject::Subject;
-use crate::prompt::during_run::{Asking, Identity, Question};
+use crate::prompt::during_run::{Asking, FileIdentity, Question};
 use crate::record::denial::{self, Reason};
 use crate::sys::actions;
 use crate::sys::identity::{Brief, look_into};
@@ -193,13 +193,15 @@ impl<'a> Task<'a> {
         judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
     ) -> Result<Object, Errno> {
         let found = match argument.find(stops) {
-            Ok(Found::Object(object)) => object,
-            Ok(Found::Missing(_)) => return Err(self.nowhere(argument, judge, Errno::NOENT)),
+            Ok(ResolvedObject::Object(object)) => object,
+            Ok(ResolvedObject::Missing(_)) => {
+                return Err(self.nowhere(argument, judge, Errno::NOENT));
+            }
             Err(errno) => return Err(self.nowhere(argument, judge, errno)),
         };
         let Some(path) = self.judged_path(&found)? else { return Ok(found) };
         let route = found.route(argument);
-        let subject = Subject::by_route(path, &route).holding(Identity::from(&found.stat));
+        let subject = Subject::by_route(path, &route).holding(FileIdentity::from(&found.stat));
         self.settle(judge(self.image(), &subject.request()), subject)?;
         self.learn_judged(subject, judge);
         Ok(found)
@@ -211,9 +213,11 @@ impl<'a> Task<'a> {
     /// `EACCES` for an object of another process.
     pub(crate) fn judged_path<'o>(&self, object: &'o Object) -> Result<Option<&'o [u8]>, Errno> {
         match object.judged() {
-            Judged::ByPath(path) => Ok(Some(path)),
-            Judged::Own => Ok(None),
-            Judged::Refused(path) => Err(self.refused(Reason::OtherProcess, Subject::new(path))),
+            ObjectRules::ByPath(path) => Ok(Some(path)),
+            ObjectRules::Own => Ok(None),
+            ObjectRules::Refused(path) => {
+                Err(self.refused(Reason::OtherProcess, Subject::new(path)))
+            }
         }
     }
 
@@ -298,8 +302,11 @@ impl<'a> Task<'a> {
 
     /// Reports a denial, unless a person may lift it and does.
     fn lift(&self, denial: Denial, subject: Subject<'_>) -> Result<(), Errno> {
-        let answer =
-            if denial.ask { self.ask(Asker::Call, denial, subject)? } else { Answer::Silence };
+        let answer = if denial.ask {
+            self.ask(PromptedCaller::Call, denial, subject)?
+        } else {
+            Answer::Silence
+        };
         if answer.consents() {
             return Ok(());
         }
@@ -313,7 +320,7 @@ impl<'a> Task<'a> {
     /// The interruption of the prompt.
     pub(crate) fn ask(
         &self,
-        asker: Asker,
+        asker: PromptedCaller,
         denial: Denial,
         subject: Subject<'_>,
     ) -> Result<Answer, Errno> {
@@ -353,7 +360,7 @@ impl<'a> Task<'a> {
     pub(crate) fn begin_start(&self, image: &Object) {
         let questions = self.consented.borrow();
         if !questions.is_empty() {
-            let image = Identity::from(&image.stat);
+            let image = FileIdentity::from(&image.stat);
             self.policy.consent.begin_start(self.caller.tid(), &questions, image);
         }
     }

@@ -10,11 +10,11 @@ use jp_confine_policy::report_protocol::{PRIVATE, PRIVATE_DIRECTORY};
 use rustix::fs::{AtFlags, FileType, statat};
 use rustix::io::Errno;
 
-use super::resolve::object::Entry;
+use super::resolve::object::PinnedEntry;
 use super::task::{Task, program_of};
 use crate::prompt::during_run::subject::Subject;
 use crate::record::generated_names;
-use crate::record::usage::{self, How, Recorder, Use};
+use crate::record::usage::{self, Recorder, Use, UseKind};
 
 impl Task<'_> {
     /// Whether this is a learning run.
@@ -23,7 +23,7 @@ impl Task<'_> {
     }
 
     /// Records the rights that an allowed call used.
-    pub(crate) fn learn(&self, how: How, path: &[u8], caps: Capabilities) {
+    pub(crate) fn learn(&self, how: UseKind, path: &[u8], caps: Capabilities) {
         self.learn_pair(how, path, &[], caps);
     }
 
@@ -33,7 +33,7 @@ impl Task<'_> {
         subject: Subject<'_>,
         judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
     ) {
-        self.learn(How::Used, subject.path, self.taken(subject, judge));
+        self.learn(UseKind::Used, subject.path, self.taken(subject, judge));
     }
 
     /// As [`Self::learn_judged`], for a call to create or delete an entry, with its outcome.
@@ -46,10 +46,10 @@ impl Task<'_> {
         let caps = self.taken(subject, judge);
         let makes = caps.contains(Capabilities::CREATE);
         let how = match outcome {
-            Ok(()) if makes => How::Made,
-            Err(Errno::EXIST) if makes => How::Existed,
-            Err(errno) if !makes && is_kept(errno) => How::Kept,
-            _ => How::Used,
+            Ok(()) if makes => UseKind::Made,
+            Err(Errno::EXIST) if makes => UseKind::Existed,
+            Err(errno) if !makes && is_kept(errno) => UseKind::Kept,
+            _ => UseKind::Used,
         };
         self.learn(how, subject.path, caps);
     }
@@ -68,35 +68,35 @@ impl Task<'_> {
     }
 
     /// Records an entry where a symlink is now. A rule with its name would apply to the link's target.
-    pub(crate) fn learn_link(&self, entry: &Entry) {
+    pub(crate) fn learn_link(&self, entry: &PinnedEntry) {
         let Some(learner) = &self.policy.learner else { return };
         let follows_none = AtFlags::SYMLINK_NOFOLLOW;
         let is_link = statat(&entry.directory, &entry.name, follows_none)
             .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
         if is_link {
-            learner.add(self.bare_use(How::Link, &entry.path));
+            learner.add(self.bare_use(UseKind::Link, &entry.path));
         }
     }
 
     /// Records a directory whose entries a program read.
     pub(crate) fn learn_listing(&self, path: &[u8]) {
         let Some(learner) = &self.policy.learner else { return };
-        learner.add(self.bare_use(How::Listed, path));
+        learner.add(self.bare_use(UseKind::Listed, path));
     }
 
     /// Records a host, or something that no rule about hosts could allow.
-    pub(crate) fn learn_host(&self, how: How, host: &str) {
+    pub(crate) fn learn_host(&self, how: UseKind, host: &str) {
         let Some(learner) = &self.policy.learner else { return };
         learner.add(self.bare_use(how, host.as_bytes()));
     }
 
     /// As [`Self::learn`], for a call with two paths.
-    pub(crate) fn learn_pair(&self, how: How, path: &[u8], other: &[u8], caps: Capabilities) {
+    pub(crate) fn learn_pair(&self, how: UseKind, path: &[u8], other: &[u8], caps: Capabilities) {
         let Some(learner) = &self.policy.learner else { return };
         if !caps.is_empty() {
             let drawn = match how {
-                How::Made => self.is_of_now(path) || self.may_be_drawn(path),
-                How::Moved | How::Linked => self.is_of_now(other),
+                UseKind::Made => self.is_of_now(path) || self.may_be_drawn(path),
+                UseKind::Moved | UseKind::Linked => self.is_of_now(other),
                 _ => false,
             };
             let (other, bits) = (other.to_vec(), caps.bits());
@@ -105,7 +105,7 @@ impl Task<'_> {
     }
 
     /// A use by the caller that needs no rights.
-    fn bare_use(&self, how: How, path: &[u8]) -> Use {
+    fn bare_use(&self, how: UseKind, path: &[u8]) -> Use {
         let (path, program) = (path.to_vec(), program_of(&self.caller));
         Use { path, other: Vec::new(), how, bits: 0, drawn: false, program }
     }

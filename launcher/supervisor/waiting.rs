@@ -13,7 +13,7 @@ use rustix::thread::{Pid, gettid};
 use super::caller::Caller;
 use crate::prompt::during_run::Consent;
 use crate::sys::interruption;
-use crate::sys::notification::Listener;
+use crate::sys::notification::NotificationListener;
 use crate::sys::proc::Proc;
 use crate::sys::proc::status::Status;
 
@@ -57,14 +57,18 @@ pub(crate) struct Waiting {
     /// Whether the watching thread runs.
     watched: AtomicBool,
     /// Weak, so that nothing here keeps the listener alive: if no thread answers any more, calls must fail.
-    listener: Weak<Listener>,
+    listener: Weak<NotificationListener>,
     proc: Arc<Proc>,
     consent: Arc<Consent>,
 }
 
 impl Waiting {
     /// For the calls from `listener` and the prompts of `consent`. Nobody waits yet.
-    pub(crate) fn new(listener: &Arc<Listener>, proc: Arc<Proc>, consent: Arc<Consent>) -> Self {
+    pub(crate) fn new(
+        listener: &Arc<NotificationListener>,
+        proc: Arc<Proc>,
+        consent: Arc<Consent>,
+    ) -> Self {
         Self {
             waiters: Mutex::default(),
             changed: Condvar::new(),

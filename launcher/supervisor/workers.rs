@@ -17,7 +17,7 @@ use super::policy::Policy;
 use super::task::{Task, program_of};
 use super::waiting::Waiting;
 use crate::sys::interruption;
-use crate::sys::notification::{Answer, Listener, Notification};
+use crate::sys::notification::{CallResult, Notification, NotificationListener};
 use crate::sys::proc::Proc;
 use crate::sys::proc::status::Status;
 
@@ -29,7 +29,7 @@ const MOST: usize = 4096;
 
 /// The state that the threads share.
 pub(crate) struct Workers {
-    pub(crate) listener: Arc<Listener>,
+    pub(crate) listener: Arc<NotificationListener>,
     pub(crate) proc: Arc<Proc>,
     pub(crate) policy: Arc<Policy>,
     pub(crate) waiting: Arc<Waiting>,
@@ -97,7 +97,7 @@ impl Workers {
         let share = self.shares.take();
         let task = Task::new(caller, &self.policy, call, hands, (&self.waiting, &share));
         let outcome = dispatch::answer(&task, notification).and_then(|answer| {
-            let descriptor = matches!(answer, Answer::Descriptor { .. });
+            let descriptor = matches!(answer, CallResult::Descriptor { .. });
             match self.listener.answer(notification.id, answer) {
                 // The caller's descriptor table may be full, for instance.
                 Err(errno) if descriptor && errno != Errno::NOENT => Err(errno),

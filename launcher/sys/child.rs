@@ -13,7 +13,7 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities,
 };
 
-use super::filter::{self, Listener};
+use super::filter::{self, ListenerWanted};
 use super::landlock;
 use super::signals::Inherited;
 
@@ -59,7 +59,7 @@ pub(crate) struct Program<'a> {
     /// The signal mask and dispositions that it gets.
     pub(crate) inherited: Inherited,
     /// The confinement that the kernel enforces.
-    pub(crate) kernel: &'a Kernel<'a>,
+    pub(crate) kernel: &'a KernelConfinement<'a>,
     /// The path of the preload library. If no supervisor answers the program's calls, a program that cannot load the
     /// library is not started: the loader would go on without it (`ld.so(8)`).
     pub(crate) library: &'a CStr,
@@ -89,7 +89,7 @@ impl From<io::Error> for NotStarted {
 /// The confinement that the kernel enforces. It is set before the program's first instruction, and every process that
 /// the program starts inherits it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kernel<'a> {
+pub(crate) struct KernelConfinement<'a> {
     /// A Landlock ruleset (`landlock_restrict_self(2)`).
     pub(crate) bounds: Option<BorrowedFd<'a>>,
     /// A filter of system calls.
@@ -227,7 +227,7 @@ impl Order<'_> {
     }
 }
 
-impl Kernel<'_> {
+impl KernelConfinement<'_> {
     /// Confines the calling process. Runs between clone and exec, so it does not allocate. A descriptor that closes on
     /// exec closes in the child only.
     fn apply(&self) -> Result<(), Errno> {
@@ -241,10 +241,10 @@ impl Kernel<'_> {
         }
         match (self.filter, self.announce) {
             (Some(filter), Some(announce)) => {
-                let listener = filter::install(filter, Listener::Wanted)?;
+                let listener = filter::install(filter, ListenerWanted::Wanted)?;
                 rustix::io::write(announce, &listener.to_ne_bytes()).map(|_| ())
             }
-            (Some(filter), None) => filter::install(filter, Listener::None).map(|_| ()),
+            (Some(filter), None) => filter::install(filter, ListenerWanted::None).map(|_| ()),
             (None, _) => Ok(()),
         }
     }
@@ -343,7 +343,7 @@ mod tests {
             environment: &[],
             handles: &[],
             inherited: Signals::of(&[]).block(),
-            kernel: &Kernel {
+            kernel: &KernelConfinement {
                 bounds,
                 filter: None,
                 announce: None,

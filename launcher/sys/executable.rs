@@ -41,7 +41,7 @@ pub(crate) enum Libc {
 
 /// A kind of executable file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ExecutableKind {
     /// A `#!` line names this interpreter.
     Script(Vec<u8>),
     /// A binary of this machine that names this loader.
@@ -62,14 +62,15 @@ pub(crate) enum Kind {
 /// Those of `read`.
 pub(crate) fn inspect(
     read: impl Fn(u64, &mut [u8]) -> Result<usize, Errno>,
-) -> Result<Kind, Errno> {
+) -> Result<ExecutableKind, Errno> {
     let mut head = [0; HEAD];
     let length = read(0, &mut head)?;
     let head = head.get(..length).unwrap_or_default();
     if let Some(line) = head.strip_prefix(b"#!") {
         let room = LINE - 2;
         let line = line.get(..line.len().min(room)).unwrap_or_default();
-        return Ok(interpreter(line, room).map_or(Kind::Other, |path| Kind::Script(path.to_vec())));
+        return Ok(interpreter(line, room)
+            .map_or(ExecutableKind::Other, |path| ExecutableKind::Script(path.to_vec())));
     }
     binary(head, read)
 }
@@ -95,22 +96,22 @@ pub(crate) fn read_at(file: impl AsFd, offset: u64, to: &mut [u8]) -> Result<usi
 fn binary(
     head: &[u8],
     read: impl Fn(u64, &mut [u8]) -> Result<usize, Errno>,
-) -> Result<Kind, Errno> {
+) -> Result<ExecutableKind, Errno> {
     if !head.starts_with(b"\x7fELF") || head.len() < FILE_HEADER {
-        return Ok(Kind::Other);
+        return Ok(ExecutableKind::Other);
     }
     if head.get(4..6) != Some(CLASS_AND_ORDER) || number(head, 18, 2) != MACHINE {
-        return Ok(Kind::Foreign);
+        return Ok(ExecutableKind::Foreign);
     }
     let table = number(head, 32, 8);
     let count = usize::try_from(number(head, 56, 2)).unwrap_or(0);
     let size = count.saturating_mul(PROGRAM_HEADER);
     if number(head, 54, 2) != PROGRAM_HEADER as u64 || size > TABLE_LIMIT {
-        return Ok(Kind::Other);
+        return Ok(ExecutableKind::Other);
     }
     let mut headers = vec![0; size];
     if read(table, &mut headers)? != size {
-        return Ok(Kind::Other);
+        return Ok(ExecutableKind::Other);
     }
     let (headers, _) = headers.as_chunks::<PROGRAM_HEADER>();
     let segment = |wanted: u64| headers.iter().find(|header| number(&header[..], 0, 4) == wanted);
@@ -119,7 +120,7 @@ fn binary(
     }
     match segment(PT_DYNAMIC).filter(|_| number(head, 16, 2) == MOVABLE) {
         Some(header) => of_dynamic(number(header, 8, 8), number(header, 32, 8), read),
-        None => Ok(Kind::Static),
+        None => Ok(ExecutableKind::Static),
     }
 }
 
@@ -128,14 +129,14 @@ fn of_dynamic(
     offset: u64,
     size: u64,
     read: impl Fn(u64, &mut [u8]) -> Result<usize, Errno>,
-) -> Result<Kind, Errno> {
+) -> Result<ExecutableKind, Errno> {
     let mut section = vec![0; usize::try_from(size).unwrap_or(usize::MAX).min(DYNAMIC)];
     let length = read(offset, &mut section)?;
     section.truncate(length);
     if !is_loader(&section) {
-        return Ok(Kind::Static);
+        return Ok(ExecutableKind::Static);
     }
-    Ok(Kind::Loader(if is_glibcs(&section) { Libc::Glibc } else { Libc::Other }))
+    Ok(ExecutableKind::Loader(if is_glibcs(&section) { Libc::Glibc } else { Libc::Other }))
 }
 
 /// Reads the path of the loader, under the kernel's conditions (`load_elf_binary`).
@@ -143,20 +144,20 @@ fn loader(
     offset: u64,
     size: u64,
     read: impl Fn(u64, &mut [u8]) -> Result<usize, Errno>,
-) -> Result<Kind, Errno> {
+) -> Result<ExecutableKind, Errno> {
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     if !(2..=LONGEST).contains(&size) {
-        return Ok(Kind::Other);
+        return Ok(ExecutableKind::Other);
     }
     let mut text = vec![0; size];
     if read(offset, &mut text)? != size {
         return Err(Errno::IO);
     }
     if text.last() != Some(&0) {
-        return Ok(Kind::Other);
+        return Ok(ExecutableKind::Other);
     }
     let path = text.split(|&byte| byte == 0).next().unwrap_or_default();
-    Ok(Kind::Dynamic(path.to_vec()))
+    Ok(ExecutableKind::Dynamic(path.to_vec()))
 }
 
 /// A little-endian number of `size` bytes at `at`.
@@ -169,7 +170,7 @@ fn number(bytes: &[u8], at: usize, size: usize) -> u64 {
 mod tests {
     use super::*;
 
-    fn inspected(bytes: &[u8]) -> Result<Kind, Errno> {
+    fn inspected(bytes: &[u8]) -> Result<ExecutableKind, Errno> {
         let read = |offset: u64, to: &mut [u8]| {
             let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
             let count = to.len().min(bytes.len() - start);
@@ -179,31 +180,36 @@ mod tests {
         inspect(read)
     }
 
-    fn kind(bytes: &[u8]) -> Kind {
+    fn kind(bytes: &[u8]) -> ExecutableKind {
         inspected(bytes).expect("read")
     }
 
     #[test]
     fn scripts_name_their_interpreter() {
-        assert_eq!(kind(b"#!/bin/sh\n"), Kind::Script(b"/bin/sh".to_vec()));
-        assert_eq!(kind(b"#! \t/bin/env sh -x\nrest"), Kind::Script(b"/bin/env".to_vec()));
-        assert_eq!(kind(b"#!\n"), Kind::Other);
-        assert_eq!(kind(b"#! \t\n/bin/sh"), Kind::Other);
-        assert_eq!(kind(b"#!"), Kind::Script(Vec::new()));
-        assert_eq!(kind(b"#! \0/bin/sh\n"), Kind::Script(Vec::new()));
-        assert_eq!(kind(&[&b"#!"[..], &[b'a'; 300]].concat()), Kind::Other);
-        assert_eq!(kind(&[&b"#!"[..], &[b' '; 300]].concat()), Kind::Other);
+        assert_eq!(kind(b"#!/bin/sh\n"), ExecutableKind::Script(b"/bin/sh".to_vec()));
+        assert_eq!(
+            kind(b"#! \t/bin/env sh -x\nrest"),
+            ExecutableKind::Script(b"/bin/env".to_vec())
+        );
+        assert_eq!(kind(b"#!\n"), ExecutableKind::Other);
+        assert_eq!(kind(b"#! \t\n/bin/sh"), ExecutableKind::Other);
+        assert_eq!(kind(b"#!"), ExecutableKind::Script(Vec::new()));
+        assert_eq!(kind(b"#! \0/bin/sh\n"), ExecutableKind::Script(Vec::new()));
+        assert_eq!(kind(&[&b"#!"[..], &[b'a'; 300]].concat()), ExecutableKind::Other);
+        assert_eq!(kind(&[&b"#!"[..], &[b' '; 300]].concat()), ExecutableKind::Other);
     }
 
     #[test]
     fn binaries_are_told_apart() {
         let own = std::fs::read("/proc/self/exe").expect("read");
-        assert!(matches!(kind(&own), Kind::Dynamic(loader) if loader.starts_with(b"/lib")));
+        assert!(
+            matches!(kind(&own), ExecutableKind::Dynamic(loader) if loader.starts_with(b"/lib"))
+        );
         let mut foreign = own.clone();
         foreign[4] = 1;
-        assert_eq!(kind(&foreign), Kind::Foreign);
-        assert_eq!(kind(&own[..70]), Kind::Other);
-        assert_eq!(kind(b"data"), Kind::Other);
+        assert_eq!(kind(&foreign), ExecutableKind::Foreign);
+        assert_eq!(kind(&own[..70]), ExecutableKind::Other);
+        assert_eq!(kind(b"data"), ExecutableKind::Other);
     }
 
     /// A tool that gives a program another loader appends the longer path to the file.
@@ -219,10 +225,10 @@ mod tests {
         own[header + 32..header + 40].copy_from_slice(&5_u64.to_le_bytes());
         assert_eq!(inspected(&own), Err(Errno::IO));
         own.extend(b"/ld\0\0");
-        assert_eq!(kind(&own), Kind::Dynamic(b"/ld".to_vec()));
+        assert_eq!(kind(&own), ExecutableKind::Dynamic(b"/ld".to_vec()));
         own.extend([b'/'; 9]);
         own[header + 32..header + 40].copy_from_slice(&9_u64.to_le_bytes());
-        assert_eq!(kind(&own), Kind::Other);
+        assert_eq!(kind(&own), ExecutableKind::Other);
     }
 
     #[test]

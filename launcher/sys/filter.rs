@@ -12,14 +12,14 @@ use super::last_error;
 
 /// Whether a filter has a listener, which gets the calls that the filter hands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listener {
+pub(crate) enum ListenerWanted {
     /// No listener: the filter hands no calls on.
     None,
     /// A descriptor is the listener. Once it received a call, only a deadly signal wakes the caller.
     Wanted,
 }
 
-impl Listener {
+impl ListenerWanted {
     const fn flags(self) -> c_ulong {
         match self {
             Self::None => 0,
@@ -35,12 +35,12 @@ impl Listener {
 /// zero if none is wanted. The thread must have given up new privileges or be privileged.
 ///
 /// It makes system calls only, so it may run between `vfork` and exec.
-pub(crate) fn install(filter: &[sock_filter], listener: Listener) -> Result<RawFd, Errno> {
+pub(crate) fn install(filter: &[sock_filter], listener: ListenerWanted) -> Result<RawFd, Errno> {
     let length = u16::try_from(filter.len()).map_err(|_| Errno::INVAL)?;
     let program = sock_fprog { len: length, filter: filter.as_ptr().cast_mut() };
     match listener {
-        Listener::Wanted => set_filter(listener.flags(), &raw const program),
-        Listener::None => set_filter_without_flags(&raw const program).map(|()| 0),
+        ListenerWanted::Wanted => set_filter(listener.flags(), &raw const program),
+        ListenerWanted::None => set_filter_without_flags(&raw const program).map(|()| 0),
     }
 }
 
@@ -52,10 +52,10 @@ fn set_filter_without_flags(program: *const sock_fprog) -> Result<(), Errno> {
     if answer == 0 { Ok(()) } else { Err(last_error()) }
 }
 
-/// Whether the kernel supports [`Listener::Wanted`]. Installs nothing.
+/// Whether the kernel supports [`ListenerWanted::Wanted`]. Installs nothing.
 pub(crate) fn knows_listener() -> bool {
     // The kernel checks the flags before the program, which is missing here.
-    set_filter(Listener::Wanted.flags(), ptr::null()) == Err(Errno::FAULT)
+    set_filter(ListenerWanted::Wanted.flags(), ptr::null()) == Err(Errno::FAULT)
 }
 
 /// Installs `filter` in a child process, which then makes the system call `then` with one argument. Returns the errno
@@ -65,7 +65,7 @@ pub(crate) fn knows_listener() -> bool {
 /// If no child can be created.
 pub(crate) fn trial(
     filter: &[sock_filter],
-    listener: Listener,
+    listener: ListenerWanted,
     then: Option<(c_long, c_int)>,
 ) -> io::Result<c_int> {
     // SAFETY: the child makes system calls only, and ends without running any code of its parent's.
@@ -84,7 +84,7 @@ pub(crate) fn trial(
 
 fn attempt(
     filter: &[sock_filter],
-    listener: Listener,
+    listener: ListenerWanted,
     then: Option<(c_long, c_int)>,
 ) -> Result<(), Errno> {
     rustix::thread::set_no_new_privs(true)?;

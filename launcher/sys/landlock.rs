@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::last_error;
-use crate::sys::landlock_bounds::{Bounds, Rule};
+use crate::sys::landlock_bounds::{Bounds, LandlockRule};
 use crate::sys::open_canonical;
 
 /// `LANDLOCK_CREATE_RULESET_VERSION` (`linux/landlock.h`).
@@ -67,7 +67,7 @@ pub(crate) fn restrict(ruleset: BorrowedFd<'_>) -> Result<(), Errno> {
 }
 
 /// Pins the object of a rule. `None` if it is gone, or none of the rule's rights apply to what is there now.
-fn hold(rule: &Rule) -> io::Result<Option<PathBeneath<OwnedFd>>> {
+fn hold(rule: &LandlockRule) -> io::Result<Option<PathBeneath<OwnedFd>>> {
     let only_directories = (rule.rights & AccessFs::from_file(ABI::V7)).is_empty();
     let kind = if only_directories { OFlags::DIRECTORY } else { OFlags::empty() };
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
@@ -92,8 +92,10 @@ mod tests {
         let place = dir.path().canonicalize().expect("a folder");
         fs::create_dir_all(place.join("other/inner")).expect("a folder");
         symlink("other", place.join("link")).expect("a link");
-        let rule =
-            |path: &str| Rule { path: place.join(path), rights: AccessFs::from_all(ABI::V1) };
+        let rule = |path: &str| LandlockRule {
+            path: place.join(path),
+            rights: AccessFs::from_all(ABI::V1),
+        };
         assert!(hold(&rule("other/inner")).expect("asked").is_some());
         assert!(hold(&rule("link/inner")).expect("asked").is_none());
     }

@@ -22,7 +22,7 @@ pub(crate) struct Bounds {
     /// The version of Landlock to use.
     pub(crate) version: ABI,
     /// The rights that are allowed. All others are denied.
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) rules: Vec<LandlockRule>,
     /// Whether the supervisor judges connections, so that programs make none themselves.
     pub(crate) judges_network: bool,
 }
@@ -65,14 +65,14 @@ fn id_of(path: &Path) -> Option<(u64, u64)> {
 
 /// Rights on an object and everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rule {
+pub(crate) struct LandlockRule {
     /// The canonical path of the object.
     pub(crate) path: PathBuf,
     /// The rights that it allows. On other objects than directories, rights of directories are left out.
     pub(crate) rights: BitFlags<AccessFs>,
 }
 
-impl Rule {
+impl LandlockRule {
     /// The file may be read.
     pub(crate) fn reading(path: &Path) -> Self {
         Self { path: path.to_owned(), rights: AccessFs::ReadFile.into() }

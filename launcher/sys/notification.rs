@@ -11,7 +11,7 @@ const SYNC_WAKE_UP: u64 = 1;
 
 /// The descriptor by which a filter's trapped calls are received.
 #[derive(Debug)]
-pub(crate) struct Listener(OwnedFd);
+pub(crate) struct NotificationListener(OwnedFd);
 
 /// A trapped call. Its caller waits until the call is answered, or dies.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct Notification {
 
 /// The result of a trapped call for its caller.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum CallResult {
     /// The call succeeds with this value.
     Value(i64),
     /// The call succeeds with a copy of this descriptor.
@@ -48,7 +48,7 @@ pub(crate) enum Answer {
 /// must not wait for it.
 const VAIN: usize = 100_000;
 
-impl Listener {
+impl NotificationListener {
     /// Takes over the descriptor that `seccomp(2)` gave.
     pub(crate) fn new(listener: OwnedFd) -> Self {
         // SAFETY: the call takes a number and changes only the listener. An older kernel that does not know it answers
@@ -105,14 +105,14 @@ impl Listener {
     ///
     /// # Errors
     /// `ENOENT` if the caller is gone. For a descriptor also the errors of the caller's table (`EMFILE`).
-    pub(crate) fn answer(&self, id: u64, answer: Answer) -> Result<(), Errno> {
+    pub(crate) fn answer(&self, id: u64, answer: CallResult) -> Result<(), Errno> {
         match answer {
-            Answer::Value(value) => self.send(id, value, 0, 0),
-            Answer::Continue => {
+            CallResult::Value(value) => self.send(id, value, 0, 0),
+            CallResult::Continue => {
                 let flag = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or(1);
                 self.send(id, 0, 0, flag)
             }
-            Answer::Descriptor { file, closes } => self.send_descriptor(id, file, closes),
+            CallResult::Descriptor { file, closes } => self.send_descriptor(id, file, closes),
         }
     }
 

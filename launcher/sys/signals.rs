@@ -102,8 +102,8 @@ impl Signals {
     }
 
     /// Blocks these signals for the calling thread, until the returned value is dropped.
-    pub(crate) fn hold(&self) -> Held {
-        Held { before: self.change_mask(libc::SIG_BLOCK) }
+    pub(crate) fn hold(&self) -> BlockedSignals {
+        BlockedSignals { before: self.change_mask(libc::SIG_BLOCK) }
     }
 
     /// Unblocks these signals for the calling thread.
@@ -147,11 +147,11 @@ impl Signals {
 
 /// Blocked signals. When it is dropped, the thread gets its former mask back.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct BlockedSignals {
     before: Signals,
 }
 
-impl Drop for Held {
+impl Drop for BlockedSignals {
     fn drop(&mut self) {
         self.before.change_mask(libc::SIG_SETMASK);
     }

@@ -2,4 +2,4 @@
 
 pub(crate) mod refused;
 
-pub(crate) use self::refused::{About, REFUSED, RefusedCall, of_number};
+pub(crate) use self::refused::{CallSubject, REFUSED, RefusedCall, of_number};

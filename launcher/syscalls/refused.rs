@@ -7,7 +7,7 @@ use self::Effect::{Around, Log, Machine, Paths, Terminal};
 
 /// Which arguments name the object of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum About {
+pub(crate) enum CallSubject {
     /// A path.
     Path(usize),
     /// A path that starts at the directory of a descriptor.
@@ -30,59 +30,64 @@ pub(crate) struct RefusedCall {
     pub(crate) name: &'static str,
     /// Its effect. The report's suggestion depends on it.
     pub(super) effect: Effect,
-    pub(crate) about: About,
+    pub(crate) about: CallSubject,
 }
 
 // `libc` has no name for these, or only with some C libraries.
 const SYS_OPEN_TREE_ATTR: c_long = 467;
 const SYS_KEXEC_FILE_LOAD: c_long = if cfg!(target_arch = "aarch64") { 294 } else { 320 };
 
-const fn row(number: c_long, name: &'static str, effect: Effect, about: About) -> RefusedCall {
+const fn row(
+    number: c_long,
+    name: &'static str,
+    effect: Effect,
+    about: CallSubject,
+) -> RefusedCall {
     RefusedCall { number, name, effect, about }
 }
 
-const fn at(dirfd: usize, path: usize) -> About {
-    About::PathAt { dirfd, path }
+const fn at(dirfd: usize, path: usize) -> CallSubject {
+    CallSubject::PathAt { dirfd, path }
 }
 
 /// All denied calls.
 pub(crate) const REFUSED: &[RefusedCall] = &[
-    row(libc::SYS_mount, "mount", Paths, About::Path(1)),
-    row(libc::SYS_umount2, "umount2", Paths, About::Path(0)),
-    row(libc::SYS_pivot_root, "pivot_root", Paths, About::Path(0)),
-    row(libc::SYS_chroot, "chroot", Paths, About::Path(0)),
+    row(libc::SYS_mount, "mount", Paths, CallSubject::Path(1)),
+    row(libc::SYS_umount2, "umount2", Paths, CallSubject::Path(0)),
+    row(libc::SYS_pivot_root, "pivot_root", Paths, CallSubject::Path(0)),
+    row(libc::SYS_chroot, "chroot", Paths, CallSubject::Path(0)),
     row(libc::SYS_move_mount, "move_mount", Paths, at(2, 3)),
     row(libc::SYS_open_tree, "open_tree", Paths, at(0, 1)),
     row(SYS_OPEN_TREE_ATTR, "open_tree_attr", Paths, at(0, 1)),
-    row(libc::SYS_fsopen, "fsopen", Paths, About::Everything),
-    row(libc::SYS_fsmount, "fsmount", Paths, About::Everything),
+    row(libc::SYS_fsopen, "fsopen", Paths, CallSubject::Everything),
+    row(libc::SYS_fsmount, "fsmount", Paths, CallSubject::Everything),
     row(libc::SYS_fspick, "fspick", Paths, at(0, 1)),
-    row(libc::SYS_fsconfig, "fsconfig", Paths, About::Everything),
+    row(libc::SYS_fsconfig, "fsconfig", Paths, CallSubject::Everything),
     row(libc::SYS_mount_setattr, "mount_setattr", Paths, at(0, 1)),
-    row(libc::SYS_open_by_handle_at, "open_by_handle_at", Around, About::Everything),
-    row(libc::SYS_fanotify_init, "fanotify_init", Around, About::Everything),
-    row(libc::SYS_swapon, "swapon", Machine, About::Path(0)),
-    row(libc::SYS_swapoff, "swapoff", Machine, About::Path(0)),
-    row(libc::SYS_acct, "acct", Machine, About::Path(0)),
-    row(libc::SYS_quotactl, "quotactl", Machine, About::Path(1)),
-    row(libc::SYS_quotactl_fd, "quotactl_fd", Machine, About::Descriptor(0)),
-    row(libc::SYS_init_module, "init_module", Machine, About::Everything),
-    row(libc::SYS_finit_module, "finit_module", Machine, About::Descriptor(0)),
-    row(libc::SYS_delete_module, "delete_module", Machine, About::Everything),
-    row(libc::SYS_kexec_load, "kexec_load", Machine, About::Everything),
-    row(SYS_KEXEC_FILE_LOAD, "kexec_file_load", Machine, About::Everything),
+    row(libc::SYS_open_by_handle_at, "open_by_handle_at", Around, CallSubject::Everything),
+    row(libc::SYS_fanotify_init, "fanotify_init", Around, CallSubject::Everything),
+    row(libc::SYS_swapon, "swapon", Machine, CallSubject::Path(0)),
+    row(libc::SYS_swapoff, "swapoff", Machine, CallSubject::Path(0)),
+    row(libc::SYS_acct, "acct", Machine, CallSubject::Path(0)),
+    row(libc::SYS_quotactl, "quotactl", Machine, CallSubject::Path(1)),
+    row(libc::SYS_quotactl_fd, "quotactl_fd", Machine, CallSubject::Descriptor(0)),
+    row(libc::SYS_init_module, "init_module", Machine, CallSubject::Everything),
+    row(libc::SYS_finit_module, "finit_module", Machine, CallSubject::Descriptor(0)),
+    row(libc::SYS_delete_module, "delete_module", Machine, CallSubject::Everything),
+    row(libc::SYS_kexec_load, "kexec_load", Machine, CallSubject::Everything),
+    row(SYS_KEXEC_FILE_LOAD, "kexec_file_load", Machine, CallSubject::Everything),
     #[cfg(target_arch = "x86_64")]
-    row(libc::SYS_iopl, "iopl", Machine, About::Everything),
+    row(libc::SYS_iopl, "iopl", Machine, CallSubject::Everything),
     #[cfg(target_arch = "x86_64")]
-    row(libc::SYS_ioperm, "ioperm", Machine, About::Everything),
+    row(libc::SYS_ioperm, "ioperm", Machine, CallSubject::Everything),
     #[cfg(target_arch = "x86_64")]
-    row(libc::SYS_uselib, "uselib", Machine, About::Path(0)),
-    row(libc::SYS_vhangup, "vhangup", Terminal, About::Everything),
-    row(libc::SYS_syslog, "syslog", Log, About::Everything),
-    row(libc::SYS_bpf, "bpf", Machine, About::Everything),
-    row(libc::SYS_reboot, "reboot", Machine, About::Everything),
-    row(libc::SYS_settimeofday, "settimeofday", Machine, About::Everything),
-    row(libc::SYS_clock_settime, "clock_settime", Machine, About::Everything),
+    row(libc::SYS_uselib, "uselib", Machine, CallSubject::Path(0)),
+    row(libc::SYS_vhangup, "vhangup", Terminal, CallSubject::Everything),
+    row(libc::SYS_syslog, "syslog", Log, CallSubject::Everything),
+    row(libc::SYS_bpf, "bpf", Machine, CallSubject::Everything),
+    row(libc::SYS_reboot, "reboot", Machine, CallSubject::Everything),
+    row(libc::SYS_settimeofday, "settimeofday", Machine, CallSubject::Everything),
+    row(libc::SYS_clock_settime, "clock_settime", Machine, CallSubject::Everything),
 ];
 
 /// The denied call with this number.

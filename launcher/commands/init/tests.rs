@@ -76,7 +76,7 @@ fn every_example_stands_once_it_is_uncommented() {
 fn never_over_anything() {
     let folder = workspace("jp-confine.toml=elsewhere");
     let root = folder.path().canonicalize().expect("a folder");
-    let place = Place::of(&root, FILE.as_ref()).expect("a place");
+    let place = WritePlace::of(&root, FILE.as_ref()).expect("a place");
     assert_eq!(place.create(b"x").expect_err("a link").kind(), io::ErrorKind::AlreadyExists);
     assert_eq!(fs::read_dir(&root).expect("listed").count(), 1, "something was left");
     assert!(!folder.path().join("elsewhere").exists());

@@ -11,7 +11,7 @@ use crate::text::quote;
 
 /// The verdict on one target.
 #[derive(Debug, Serialize)]
-pub(crate) struct Answer {
+pub(crate) struct TargetVerdict {
     /// The target as given. Bytes that are not UTF-8 are replaced.
     pub(crate) target: String,
     pub(crate) capability: &'static str,
@@ -26,7 +26,7 @@ pub(crate) struct Answer {
     pub(crate) granting: Vec<String>,
 }
 
-impl Answer {
+impl TargetVerdict {
     /// The line that `check` prints.
     pub(crate) fn line(&self) -> String {
         let Self { capability, verdict, .. } = self;
@@ -57,18 +57,18 @@ pub(crate) struct Candidate {
 
 /// An answer, and how it is reached.
 #[derive(Debug, Serialize)]
-pub(crate) struct Explained {
+pub(crate) struct ExplainedVerdict {
     #[serde(flatten)]
-    pub(crate) answer: Answer,
+    pub(crate) answer: TargetVerdict,
     /// All rules about the target, in the order declared.
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) held_by: String,
 }
 
-impl Explained {
+impl ExplainedVerdict {
     /// The text that `explain` prints.
     pub(crate) fn text(&self) -> String {
-        let Answer { target, capability, verdict, resolved, rule, .. } = &self.answer;
+        let TargetVerdict { target, capability, verdict, resolved, rule, .. } = &self.answer;
         let mut text = format!("{capability} {}\n", quote::path(target));
         if let Some(resolved) = resolved {
             let _ = writeln!(text, "  resolved {}", quote::path(resolved));

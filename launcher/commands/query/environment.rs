@@ -8,8 +8,8 @@ use jp_confine_policy::coverage::Coverage;
 use jp_confine_policy::env::EnvRule;
 use jp_confine_policy::variables;
 
-use super::answer::{Answer, Candidate, Explained, place};
-use super::resources::Asked;
+use super::answer::{Candidate, ExplainedVerdict, TargetVerdict, place};
+use super::resources::QueriedPolicy;
 use crate::config::environment::beyond_rules;
 use crate::error::Failure;
 use crate::text::quote;
@@ -17,9 +17,9 @@ use crate::text::quote;
 /// The layers that enforce rules about variables.
 const HOLDERS: &str = "the start of the run; inside, what a rule denies: shim";
 
-impl Asked<'_> {
+impl QueriedPolicy<'_> {
     /// Whether a program of the run gets the variable `name`, if the user has it.
-    pub(crate) fn env(&self, name: &OsStr) -> Result<Explained, Failure> {
+    pub(crate) fn env(&self, name: &OsStr) -> Result<ExplainedVerdict, Failure> {
         let bytes = name.as_bytes();
         if bytes.is_empty() || bytes.contains(&b'=') {
             let name = quote::printable(bytes);
@@ -35,7 +35,7 @@ impl Asked<'_> {
             let says = format!("read = {}", rule.read);
             Some(Candidate { rule: described(rule), says, wins: found.wins })
         };
-        let answer = Answer {
+        let answer = TargetVerdict {
             target: name.to_string_lossy().into_owned(),
             capability: "env",
             verdict: if passes { Verdict::Allow } else { Verdict::Deny },
@@ -45,7 +45,11 @@ impl Asked<'_> {
             granting: base.into_iter().chain(granted).collect(),
         };
         let candidates = environment.rules.candidates(bytes).into_iter().filter_map(candidate);
-        Ok(Explained { answer, candidates: candidates.collect(), held_by: HOLDERS.to_owned() })
+        Ok(ExplainedVerdict {
+            answer,
+            candidates: candidates.collect(),
+            held_by: HOLDERS.to_owned(),
+        })
     }
 
     /// The rule that decides about the variable.

@@ -7,13 +7,13 @@ use jp_confine_policy::coverage::Coverage;
 use jp_confine_policy::net::{Net, NetRule};
 use url::Url;
 
-use super::answer::{Answer, Candidate, Explained};
-use super::resources::Asked;
+use super::answer::{Candidate, ExplainedVerdict, TargetVerdict};
+use super::resources::QueriedPolicy;
 use crate::error::Failure;
 
-impl Asked<'_> {
+impl QueriedPolicy<'_> {
     /// Whether a program may request the URL.
-    pub(crate) fn net(&self, target: &OsStr) -> Result<Explained, Failure> {
+    pub(crate) fn net(&self, target: &OsStr) -> Result<ExplainedVerdict, Failure> {
         let text = target.to_string_lossy().into_owned();
         let url = Url::parse(&text).ok().filter(Url::has_host);
         let Some(url) = url else {
@@ -34,7 +34,7 @@ impl Asked<'_> {
             Coverage::Uncovered => (true, Some("no rules are declared, so every host is free")),
         };
         let rule = winner.and_then(|at| rules.get(at)).map(described);
-        let answer = Answer {
+        let answer = TargetVerdict {
             target: text,
             capability: "net",
             verdict: if allowed { Verdict::Allow } else { Verdict::Deny },
@@ -50,7 +50,7 @@ impl Asked<'_> {
             wins: winner == Some(at),
         });
         let held_by = self.holder_of_hosts()?.to_owned();
-        Ok(Explained { answer, candidates: candidates.collect(), held_by })
+        Ok(ExplainedVerdict { answer, candidates: candidates.collect(), held_by })
     }
 
     /// The layer that enforces the rules about hosts.

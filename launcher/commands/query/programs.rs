@@ -13,22 +13,22 @@ use jp_confine_policy::image::{Image, RuleId};
 use jp_confine_policy::invocation::{self, Invocation};
 use jp_confine_policy::{Capabilities, build};
 
-use super::answer::{Answer, Candidate, Explained, place};
-use super::resources::Asked;
+use super::answer::{Candidate, ExplainedVerdict, TargetVerdict, place};
+use super::resources::QueriedPolicy;
 use crate::compile::prepared::Prepared;
 use crate::compile::{image, programs};
-use crate::config::edit::rule_text::{self, Rule};
+use crate::config::edit::rule_text::{self, RuleText};
 use crate::error::Failure;
 use crate::sys::path::path_of;
 use crate::text::quote;
 
-impl Asked<'_> {
+impl QueriedPolicy<'_> {
     /// Whether a program of the run may start the first of `words` with the others as arguments.
-    pub(crate) fn command(&self, words: &[OsString]) -> Result<Explained, Failure> {
+    pub(crate) fn command(&self, words: &[OsString]) -> Result<ExplainedVerdict, Failure> {
         let line: Vec<String> = words.iter().map(|word| quote::quoted(word.as_bytes())).collect();
         let file = words.first().and_then(|name| self.file_of(&name.to_string_lossy()));
         let listed = self.listed();
-        let mut answer = Answer {
+        let mut answer = TargetVerdict {
             target: line.join(" "),
             capability: "command",
             verdict: Verdict::Deny,
@@ -48,7 +48,7 @@ impl Asked<'_> {
             let about = listed.iter().filter(|listed| listed.program == *file);
             candidates.extend(about.map(|listed| candidate(listed, &invocation)));
         }
-        Ok(Explained { answer, candidates, held_by: self.holders_of_programs()? })
+        Ok(ExplainedVerdict { answer, candidates, held_by: self.holders_of_programs()? })
     }
 
     /// The file that a name means: looked up in `PATH`, or as a path from the workspace.
@@ -68,7 +68,7 @@ impl Asked<'_> {
         image: &Image<'_>,
         invocation: &Invocation<'_>,
         arguments: &[OsString],
-        answer: &mut Answer,
+        answer: &mut TargetVerdict,
     ) {
         let request = Request::canonical(invocation.program);
         let mut is =
@@ -137,7 +137,7 @@ fn rule(listed: &[Listed], invocation: &Invocation<'_>) -> Option<String> {
 }
 
 fn candidate(listed: &Listed, invocation: &Invocation<'_>) -> Candidate {
-    let text = Rule::Program(listed.key.clone(), listed.rule.clone()).text(&[]);
+    let text = RuleText::Program(listed.key.clone(), listed.rule.clone()).text(&[]);
     let any = listed.rule.args.is_none().then(|| "any arguments".to_owned());
     let mut says: Vec<String> = any.into_iter().collect();
     for line in text.lines().skip(1) {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use jp_confine_policy::Capability;
 
 use crate::cli::{Beyond, Options};
-use crate::commands::query::answer::{Answer, Explained};
+use crate::commands::query::answer::{ExplainedVerdict, TargetVerdict};
 use crate::commands::query::common::status;
 pub(super) use crate::commands::query::programs::refused_alone;
 use crate::compile::prepared::Prepared;
@@ -14,20 +14,24 @@ use crate::host::context::Context;
 use crate::output;
 
 /// The policy that questions are about.
-pub(crate) struct Asked<'a> {
+pub(crate) struct QueriedPolicy<'a> {
     pub(crate) context: &'a Context,
     pub(crate) options: &'a Options,
     pub(crate) prepared: Prepared,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> QueriedPolicy<'a> {
     fn of(context: &'a Context, options: &'a Options) -> Result<Self, Failure> {
         let prepared = crate::commands::query::common::prepared(context, options, None)?;
         Ok(Self { context, options, prepared })
     }
 
     /// The answers about the targets. A program and its arguments are one target.
-    fn answers(&self, topic: Beyond, targets: &[OsString]) -> Result<Vec<Explained>, Failure> {
+    fn answers(
+        &self,
+        topic: Beyond,
+        targets: &[OsString],
+    ) -> Result<Vec<ExplainedVerdict>, Failure> {
         match topic {
             Beyond::Net => targets.iter().map(|target| self.net(target)).collect(),
             Beyond::Env => targets.iter().map(|target| self.env(target)).collect(),
@@ -54,12 +58,13 @@ pub(crate) fn check(
     targets: &[OsString],
     json: bool,
 ) -> Result<u8, Failure> {
-    let answers = Asked::of(context, options)?.answers(topic, targets)?;
-    let answers: Vec<Answer> = answers.into_iter().map(|explained| explained.answer).collect();
+    let answers = QueriedPolicy::of(context, options)?.answers(topic, targets)?;
+    let answers: Vec<TargetVerdict> =
+        answers.into_iter().map(|explained| explained.answer).collect();
     if json {
         output::json(&answers)?;
     } else {
-        let lines: String = answers.iter().map(Answer::line).collect();
+        let lines: String = answers.iter().map(TargetVerdict::line).collect();
         output::text(&lines)?;
     }
     Ok(status(&answers.iter().map(|answer| answer.verdict).collect::<Vec<_>>()))
@@ -73,11 +78,11 @@ pub(crate) fn explain(
     targets: &[OsString],
     json: bool,
 ) -> Result<u8, Failure> {
-    let answers = Asked::of(context, options)?.answers(topic, targets)?;
+    let answers = QueriedPolicy::of(context, options)?.answers(topic, targets)?;
     if json {
         output::json(&answers)?;
     } else {
-        let text: Vec<String> = answers.iter().map(Explained::text).collect();
+        let text: Vec<String> = answers.iter().map(ExplainedVerdict::text).collect();
         output::text(&text.join("\n"))?;
     }
     Ok(0)

@@ -34,7 +34,7 @@ use crate::host::invocation::CommandHint;
 use crate::output;
 use crate::output::event_log::Log;
 use crate::prompt::turns::PromptQueue;
-use crate::record::service_refusals::{Refusal, Refusals};
+use crate::record::service_refusals::{Refusals, ServiceDenial};
 use crate::report::why::Served;
 use crate::sys::signals::Signals;
 use crate::text::quote;
@@ -91,7 +91,7 @@ pub(crate) fn serve(
     let mut person = OnTerminal::new(options.non_interactive, turns.clone(), name.clone(), log);
     let refusals = RefCell::new(Refusals::default());
     let refused = |request: &Request, fault: &Fault| {
-        let refusal = Refusal::of(request, fault);
+        let refusal = ServiceDenial::of(request, fault);
         if let Some(log) = log {
             log.refusal(name, &refusal);
         }

@@ -19,7 +19,7 @@ use crate::compile::programs;
 use crate::config::tiers::from_here;
 use crate::error::Failure;
 use crate::external::mounts;
-use crate::external::mounts::ends::Place;
+use crate::external::mounts::ends::LookupBase;
 use crate::host::context::Context;
 use crate::host::{machine, program_lookup};
 use crate::launch::outer_run::Outer;
@@ -186,7 +186,7 @@ pub(super) fn wrapper(
     words.extend(["--host".into(), std::process::id().to_string().into()]);
     // The service starts it in the workspace.
     words.extend(["-C", "."].map(OsString::from));
-    words.extend(mounts::from_root(Place { context, root }, &options.mounts)?);
+    words.extend(mounts::from_root(LookupBase { context, root }, &options.mounts)?);
     if let Some(events) = &options.events {
         words.extend(["--events".into(), context.absolute(events).into()]);
     }

@@ -9,10 +9,10 @@ use jp_confine_policy::commands::CommandRule;
 use jp_confine_policy::model::RuleSource;
 use jp_confine_policy::net::NetRule;
 
-use super::section::Part;
+use super::section::AccessSection;
 use crate::config::decode::{self, File, Trust};
-use crate::config::document::{self, Entry, Notation, Value};
-use crate::config::edit::rule_text::{self, Rule};
+use crate::config::document::{self, Notation, TableEntry, Value};
+use crate::config::edit::rule_text::{self, RuleText};
 use crate::error::source::Source;
 
 /// The form of a rule that is added to a file.
@@ -45,7 +45,7 @@ pub(crate) struct RulePlace {
     source: Rc<Source>,
     notation: Notation,
     trust: Trust,
-    part: Part,
+    part: AccessSection,
     /// The tool that the rules are for.
     tool: Option<String>,
     form: OnceCell<Form>,
@@ -53,7 +53,7 @@ pub(crate) struct RulePlace {
 
 impl RulePlace {
     /// The place in `file` for rules of `tool`, or of every run if none is named.
-    pub(crate) fn of(file: &File, part: Part, tool: Option<&str>) -> Self {
+    pub(crate) fn of(file: &File, part: AccessSection, tool: Option<&str>) -> Self {
         Self {
             source: Rc::clone(&file.source),
             notation: file.notation,
@@ -66,7 +66,7 @@ impl RulePlace {
 
     /// The place in a file with this text.
     #[cfg(test)]
-    pub(crate) fn of_text(text: &str, part: Part, tool: Option<&str>) -> Self {
+    pub(crate) fn of_text(text: &str, part: AccessSection, tool: Option<&str>) -> Self {
         Self {
             source: Rc::new(Source::new("/w/jp-confine.toml", text.to_owned())),
             notation: if text.starts_with('{') { Notation::Json } else { Notation::Toml },
@@ -109,7 +109,7 @@ impl RulePlace {
     pub(crate) fn form_of(&self, name: &str, source: &RuleSource) -> Option<Form> {
         let line = source.line.filter(|_| *source.layer == *self.file())?;
         let root = document::parse(&self.source, self.notation).ok()?;
-        let is_meant = |entry: &&Entry<'_>| {
+        let is_meant = |entry: &&TableEntry<'_>| {
             entry.key == name && self.line_of(entry.key_span.start) == line as usize
         };
         self.lists().iter().find_map(|list| {
@@ -125,7 +125,7 @@ impl RulePlace {
     }
 
     /// Whether the key is in the header of a table.
-    fn is_in_header(&self, entry: &Entry<'_>) -> bool {
+    fn is_in_header(&self, entry: &TableEntry<'_>) -> bool {
         let before = self.source.text.get(..entry.key_span.start).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
         self.notation == Notation::Toml && line.trim_start().starts_with('[')
@@ -187,14 +187,16 @@ impl RulePlace {
     }
 
     /// A rule that any file may have in addition to its own.
-    fn tried(&self) -> Rule {
+    fn tried(&self) -> RuleText {
         match self.part {
-            Part::Files => Rule::File(".".to_owned(), Capabilities::NONE),
-            Part::Hosts => {
-                Rule::Host(NetRule { host: "localhost".to_owned(), ..NetRule::default() })
+            AccessSection::Files => RuleText::File(".".to_owned(), Capabilities::NONE),
+            AccessSection::Hosts => {
+                RuleText::Host(NetRule { host: "localhost".to_owned(), ..NetRule::default() })
             }
-            Part::Variables => Rule::Variable("A".to_owned()),
-            Part::Programs => Rule::Program("\u{1}".to_owned(), CommandRule::default()),
+            AccessSection::Variables => RuleText::Variable("A".to_owned()),
+            AccessSection::Programs => {
+                RuleText::Program("\u{1}".to_owned(), CommandRule::default())
+            }
         }
     }
 
@@ -218,7 +220,7 @@ fn joined(keys: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn form_of(part: Part, text: &str, tool: Option<&str>) -> String {
+    fn form_of(part: AccessSection, text: &str, tool: Option<&str>) -> String {
         match RulePlace::of_text(text, part, tool).form() {
             Form::Header(table) => format!("[[{table}]]"),
             Form::Item { list, is_new: true, .. } => format!("new {list}"),
@@ -227,7 +229,7 @@ mod tests {
     }
 
     fn form(text: &str, tool: Option<&str>) -> String {
-        form_of(Part::Files, text, tool)
+        form_of(AccessSection::Files, text, tool)
     }
 
     /// A header if the file may have another one, else the existing list.
@@ -271,10 +273,13 @@ mod tests {
             ("{\"access\": {\"net\": []}}".to_owned(), None, "access.net"),
         ];
         for (text, tool, expected) in rows {
-            assert_eq!(form_of(Part::Hosts, &text, tool), expected, "{text}");
+            assert_eq!(form_of(AccessSection::Hosts, &text, tool), expected, "{text}");
         }
-        assert_eq!(form_of(Part::Variables, "", None), "[[access.env]]");
-        assert_eq!(form_of(Part::Variables, "access.env = [{name = 'A'}]\n", None), "access.env");
+        assert_eq!(form_of(AccessSection::Variables, "", None), "[[access.env]]");
+        assert_eq!(
+            form_of(AccessSection::Variables, "access.env = [{name = 'A'}]\n", None),
+            "access.env"
+        );
     }
 
     /// A program may have the name `value`, which is the key of the items in a merged list.
@@ -293,7 +298,7 @@ mod tests {
             ("{\"access\": {\"commands\": {}}}", None, "access.commands"),
         ];
         for (text, tool, expected) in rows {
-            assert_eq!(form_of(Part::Programs, text, tool), expected, "{text}");
+            assert_eq!(form_of(AccessSection::Programs, text, tool), expected, "{text}");
         }
     }
 
@@ -315,7 +320,7 @@ mod tests {
             ("[access.commands.sh]\n", None, 2, None),
         ];
         for (text, tool, line, expected) in rows {
-            let place = RulePlace::of_text(text, Part::Programs, tool);
+            let place = RulePlace::of_text(text, AccessSection::Programs, tool);
             let source =
                 |layer: &str| RuleSource { layer: layer.into(), index: 0, line: Some(line) };
             assert_eq!(place.form_of("sh", &source(place.file())), expected, "{text}");

@@ -7,7 +7,7 @@ use jp_confine_policy::model::FsRule;
 use jp_confine_policy::net::NetRule;
 
 use super::rule_place::RulePlace;
-use super::section::Part;
+use super::section::AccessSection;
 use crate::config::decode::File;
 use crate::config::layers::Layers;
 use crate::config::resources;
@@ -24,7 +24,7 @@ struct List {
 
 /// A rule of a list that is merged from several files.
 pub(crate) trait Listed: Clone + PartialEq {
-    const PART: Part;
+    const PART: AccessSection;
 
     /// A trial rule, which no file has.
     fn tried() -> Self;
@@ -34,7 +34,7 @@ pub(crate) trait Listed: Clone + PartialEq {
 }
 
 impl Listed for FsRule {
-    const PART: Part = Part::Files;
+    const PART: AccessSection = AccessSection::Files;
 
     fn tried() -> Self {
         Self::new(TRIED)
@@ -47,7 +47,7 @@ impl Listed for FsRule {
 }
 
 impl Listed for NetRule {
-    const PART: Part = Part::Hosts;
+    const PART: AccessSection = AccessSection::Hosts;
 
     fn tried() -> Self {
         Self { host: TRIED.to_owned(), ..Self::default() }
@@ -60,7 +60,7 @@ impl Listed for NetRule {
 }
 
 impl Listed for EnvRule {
-    const PART: Part = Part::Variables;
+    const PART: AccessSection = AccessSection::Variables;
 
     fn tried() -> Self {
         Self { name: TRIED.to_owned(), ..Self::default() }
@@ -114,13 +114,16 @@ impl RulePlaces {
     pub(crate) fn of_nobody() -> &'static Self {
         let place = |part| RulePlace::of_text("", part, None);
         Box::leak(Box::new(Self {
-            files: ListPlaces { preferred: place(Part::Files), candidates: Vec::new() },
-            hosts: Some(ListPlaces { preferred: place(Part::Hosts), candidates: Vec::new() }),
-            variables: Some(ListPlaces {
-                preferred: place(Part::Variables),
+            files: ListPlaces { preferred: place(AccessSection::Files), candidates: Vec::new() },
+            hosts: Some(ListPlaces {
+                preferred: place(AccessSection::Hosts),
                 candidates: Vec::new(),
             }),
-            programs: place(Part::Programs),
+            variables: Some(ListPlaces {
+                preferred: place(AccessSection::Variables),
+                candidates: Vec::new(),
+            }),
+            programs: place(AccessSection::Programs),
         }))
     }
 }
@@ -141,7 +144,7 @@ impl Layers {
             files: self.list_places(tool),
             hosts: with_hosts.then(|| self.list_places(tool)),
             variables: with_variables.then(|| self.list_places(tool)),
-            programs: RulePlace::of(programs, Part::Programs, tool),
+            programs: RulePlace::of(programs, AccessSection::Programs, tool),
         }
     }
 

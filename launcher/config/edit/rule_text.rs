@@ -8,7 +8,7 @@ use jp_confine_policy::{Capabilities, Capability};
 
 use crate::config::document::Notation;
 use crate::config::edit::rule_place::Form;
-use crate::config::edit::section::Part;
+use crate::config::edit::section::AccessSection;
 use crate::output;
 use crate::text::quote;
 
@@ -17,7 +17,7 @@ const WIDTH: usize = 72;
 
 /// A rule that a policy file may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum RuleText {
     /// `access.fs`: a workspace-relative path and its capabilities. No capability denies everything.
     File(String, Capabilities),
     /// `access.fs`: the same for a symlink that leads out of the workspace (RFD D43).
@@ -42,14 +42,14 @@ enum Value {
 /// The keys of a rule with their values, in order.
 type Keys = Vec<(&'static str, Value)>;
 
-impl Rule {
+impl RuleText {
     /// The part of `access` that it belongs to.
-    const fn part(&self) -> Part {
+    const fn part(&self) -> AccessSection {
         match self {
-            Self::File(..) | Self::External(..) => Part::Files,
-            Self::Host(..) => Part::Hosts,
-            Self::Variable(..) => Part::Variables,
-            Self::Program(..) => Part::Programs,
+            Self::File(..) | Self::External(..) => AccessSection::Files,
+            Self::Host(..) => AccessSection::Hosts,
+            Self::Variable(..) => AccessSection::Variables,
+            Self::Program(..) => AccessSection::Programs,
         }
     }
 
@@ -186,7 +186,7 @@ fn item(notation: Notation, keys: &Keys) -> String {
 }
 
 /// The name of a part of `access`. `tool` has the keys of a tool's table, and is empty for every run.
-fn table(part: Part, tool: &[&str]) -> String {
+fn table(part: AccessSection, tool: &[&str]) -> String {
     let keys = [tool, &["access", part.key()]].concat();
     keys.into_iter().map(key).collect::<Vec<_>>().join(".")
 }
@@ -324,7 +324,7 @@ mod tests {
         for path in [".", "a\"b\\c", "tab\tnew\nline\u{7f}", "turned\u{202e}", "日本"] {
             let item = |notation| {
                 let form = Form::Item { list: String::new(), notation, is_new: false };
-                Rule::File(path.to_owned(), Capabilities::READ).added(&form)
+                RuleText::File(path.to_owned(), Capabilities::READ).added(&form)
             };
             let text = format!("fs = [\n{}]", item(Notation::Toml));
             let table = toml::de::DeTable::parse(&text).expect("TOML");
@@ -342,18 +342,18 @@ mod tests {
         let item = |notation| Form::Item { list: String::new(), notation, is_new: false };
         let (toml, json) = (item(Notation::Toml), item(Notation::Json));
         let host = NetRule { host: "::1".to_owned(), port: Some(9), allow: true, ..<_>::default() };
-        let host = Rule::Host(host);
+        let host = RuleText::Host(host);
         assert_eq!(host.added(&toml), "{ host = \"::1\", port = 9, allow = true },\n");
         assert_eq!(host.added(&json), "{\"host\": \"::1\", \"port\": 9, \"allow\": true},\n");
         let program = |args| {
             let rule = CommandRule { args, envs: vec!["A_*".to_owned()], ..<_>::default() };
-            Rule::Program("./a".to_owned(), rule)
+            RuleText::Program("./a".to_owned(), rule)
         };
         let line = program(Some(vec![vec!["b\"".to_owned()]]));
         assert_eq!(line.added(&toml), "\"./a\" = { args = [[\"b\\\"\"]], envs = [\"A_*\"] }\n");
         assert_eq!(line.added(&json), "\"./a\": {\"args\": [[\"b\\\"\"]], \"envs\": [\"A_*\"]},\n");
         assert_eq!(program(None).written(&json), "\"./a\": {\"envs\": [\"A_*\"]}\n");
-        let any = Rule::Program("a".to_owned(), CommandRule::default());
+        let any = RuleText::Program("a".to_owned(), CommandRule::default());
         assert_eq!(any.added(&toml), "a = {}\n");
     }
 
@@ -361,7 +361,7 @@ mod tests {
     fn rules_are_read_back_as_they_were_meant() {
         for path in [".", "src/a b", "a\"b\\c", "tab\tnew\nline\u{7f}", "turned\u{202e}", "日本"]
         {
-            let text = Rule::File(path.to_owned(), Capabilities::ALL).text(&[]);
+            let text = RuleText::File(path.to_owned(), Capabilities::ALL).text(&[]);
             let table = toml::de::DeTable::parse(&text).expect("TOML");
             let read = table.get_ref()["access"].get_ref()["fs"].get_ref()[0].get_ref();
             assert_eq!(read["path"].get_ref().as_str(), Some(path), "{text}");
@@ -376,7 +376,7 @@ mod tests {
                 envs: vec!["A_*".to_owned()],
                 ..CommandRule::default()
             };
-            let text = Rule::Program(key.to_owned(), rule).text(&["tools", "t"]);
+            let text = RuleText::Program(key.to_owned(), rule).text(&["tools", "t"]);
             let table = toml::de::DeTable::parse(&text).expect("TOML");
             let tool = table.get_ref()["tools"].get_ref()["t"].get_ref();
             let read = tool["access"].get_ref()["commands"].get_ref()[key].get_ref();
@@ -385,7 +385,7 @@ mod tests {
             assert_eq!(line[1].get_ref().as_str(), Some("**"), "{text}");
             assert_eq!(read["envs"].get_ref()[0].get_ref().as_str(), Some("A_*"), "{text}");
         }
-        let ls = |rule| Rule::Program("ls".to_owned(), rule).text(&[]);
+        let ls = |rule| RuleText::Program("ls".to_owned(), rule).text(&[]);
         assert_eq!(ls(CommandRule::default()), "[access.commands.ls]\n");
         let long = CommandRule {
             args: Some(vec![vec!["a long word, with a comma".to_owned(); 9], vec!["b".to_owned()]]),

@@ -2,14 +2,14 @@
 
 /// A part of `access`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum AccessSection {
     Files,
     Hosts,
     Variables,
     Programs,
 }
 
-impl Part {
+impl AccessSection {
     /// Its key in `access`.
     pub(crate) const fn key(self) -> &'static str {
         match self {

@@ -5,8 +5,8 @@ use jp_confine_policy::approvals::Approval;
 
 use crate::config::outside_pattern::OutsidePattern;
 use crate::config::scope;
-use crate::external::approvals::question::{About, Wanted, was_and_now};
-use crate::external::approvals::store::{Kind, Store};
+use crate::external::approvals::question::{ApprovalContext, Wanted, was_and_now};
+use crate::external::approvals::store::{ApprovalKind, Store};
 use crate::prompt::terminal::Terminal;
 use crate::text::quote;
 
@@ -16,21 +16,21 @@ impl OutsidePattern {
         &self,
         store: &mut Store,
         terminal: Option<&mut Terminal>,
-        about: &About<'_>,
+        about: &ApprovalContext<'_>,
     ) -> Approval {
         // A stem that is not UTF-8 could not be shown.
         let Ok(stem) = Utf8PathBuf::from_path_buf(self.stem.clone()) else {
             return Approval::Unknown;
         };
         let name = self.name();
-        let known = store.look(Kind::Pattern, name.as_str(), &self.stem);
+        let known = store.look(ApprovalKind::Pattern, name.as_str(), &self.stem);
         let Some(terminal) = terminal.filter(|_| known != Approval::Approved) else { return known };
         let words = self.words(&known, &stem, about);
-        let wanted = Wanted { kind: Kind::Pattern, name: &name, target: &stem };
+        let wanted = Wanted { kind: ApprovalKind::Pattern, name: &name, target: &stem };
         if about.confirm(terminal, &words, wanted, store) { Approval::Approved } else { known }
     }
 
-    fn words(&self, known: &Approval, stem: &Utf8Path, about: &About<'_>) -> String {
+    fn words(&self, known: &Approval, stem: &Utf8Path, about: &ApprovalContext<'_>) -> String {
         // Shown in full, because the person consents to all that it matches.
         let (field, text) = (self.tier.field(), quote::path(&self.text));
         let pattern = format!("  {field} = [\"{text}\"]\n");
@@ -77,7 +77,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let root = Root::open(dir.path()).expect("a root");
         let context = Context::bare(dir.path());
-        let about = About { context: &context, root: &root, scopes: &[], log: None };
+        let about = ApprovalContext { context: &context, root: &root, scopes: &[], log: None };
         let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
         let wide = OutsidePattern { tier, text: "~/x/**".to_owned(), stem: "/h/x".into(), tools };
         wide.words(known, Utf8Path::new("/h/x"), &about)

@@ -10,7 +10,7 @@ use jp_confine_policy::canonical::{Lookups, Root};
 use jp_confine_policy::external::External;
 use jp_confine_policy::model::FsRule;
 
-use super::store::{Kind, Store};
+use super::store::{ApprovalKind, Store};
 use crate::config::scope::{self, Scope};
 use crate::host::context::Context;
 use crate::output::event_log::Log;
@@ -19,7 +19,7 @@ use crate::text::quote;
 
 /// An external rule with an unapproved target.
 #[derive(Debug)]
-pub(crate) struct Question {
+pub(crate) struct ApprovalQuestion {
     /// The rule's path, in normal form.
     name: Utf8PathBuf,
     /// The approved target, if another one was approved.
@@ -29,7 +29,7 @@ pub(crate) struct Question {
 }
 
 /// The questions to ask before the external ones among `rules` can hold. One for each path.
-pub(crate) fn questions(root: &Root, rules: &[FsRule], store: &Store) -> Vec<Question> {
+pub(crate) fn questions(root: &Root, rules: &[FsRule], store: &Store) -> Vec<ApprovalQuestion> {
     let mut lookups = Lookups::default();
     let names: BTreeSet<Utf8PathBuf> = rules
         .iter()
@@ -44,7 +44,7 @@ pub(crate) fn questions(root: &Root, rules: &[FsRule], store: &Store) -> Vec<Que
         };
         // A target that is not UTF-8 cannot be approved, because the wire form is JSON and could not carry it.
         let target = Utf8PathBuf::from_path_buf(target).ok()?;
-        Some(Question { name, previous, target })
+        Some(ApprovalQuestion { name, previous, target })
     };
     names.into_iter().filter_map(question).collect()
 }
@@ -55,19 +55,20 @@ pub(crate) fn questions(root: &Root, rules: &[FsRule], store: &Store) -> Vec<Que
 /// approved.
 pub(crate) fn ask(
     terminal: &mut Terminal,
-    about: &About<'_>,
-    questions: &[Question],
+    about: &ApprovalContext<'_>,
+    questions: &[ApprovalQuestion],
     store: &mut Store,
 ) {
     for question in questions {
-        let wanted = Wanted { kind: Kind::Mount, name: &question.name, target: &question.target };
+        let wanted =
+            Wanted { kind: ApprovalKind::Mount, name: &question.name, target: &question.target };
         about.confirm(terminal, &about.words(question), wanted, store);
     }
 }
 
 /// The facts that a question shows besides the target.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct About<'a> {
+pub(crate) struct ApprovalContext<'a> {
     pub(crate) context: &'a Context,
     pub(crate) root: &'a Root,
     /// The external rules of the run and of each tool.
@@ -79,12 +80,12 @@ pub(crate) struct About<'a> {
 /// The subject of a yes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ApprovalKind,
     pub(crate) name: &'a Utf8Path,
     pub(crate) target: &'a Utf8Path,
 }
 
-impl About<'_> {
+impl ApprovalContext<'_> {
     /// Asks for approval with these `words`, unless another run's question has brought it by then. Returns whether it
     /// is approved now. Notes a yes in `store`.
     pub(crate) fn confirm(
@@ -106,8 +107,8 @@ impl About<'_> {
         yes
     }
 
-    fn words(&self, question: &Question) -> String {
-        let Question { name, previous, target } = question;
+    fn words(&self, question: &ApprovalQuestion) -> String {
+        let ApprovalQuestion { name, previous, target } = question;
         let shown = |path: &Utf8Path| quote::short_name(path.as_str().as_bytes());
         let mut text = match previous {
             Some(previous) => format!(
@@ -198,8 +199,8 @@ mod tests {
             scope(Some("edit"), FsRule::new("fork").with_write(true)),
             scope(Some("other"), FsRule::new("vendor").with_write(true)),
         ];
-        let about = About { context: &context, root: &root, scopes: &scopes, log: None };
-        let question = Question {
+        let about = ApprovalContext { context: &context, root: &root, scopes: &scopes, log: None };
+        let question = ApprovalQuestion {
             name: name.into(),
             previous: previous.map(|previous| place.join(previous)),
             target: Utf8PathBuf::from_path_buf(place.join(target)).expect("UTF-8"),

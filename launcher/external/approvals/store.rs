@@ -38,7 +38,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// The kind of approval. A link may have the name of an approved pattern, so each kind has its own names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum ApprovalKind {
     /// The target of a rule's path, stored under that path in normal form.
     Mount,
     /// A pattern of one list, stored under the list's name and the pattern's text.
@@ -124,7 +124,7 @@ fn optional<T: DeserializeOwned>(
 }
 
 /// Changes of a file: the new approval for each name, or `None` if it is revoked.
-type Changes = BTreeMap<(Kind, String), Option<Binding>>;
+type Changes = BTreeMap<(ApprovalKind, String), Option<Binding>>;
 
 /// The approvals of a workspace: those in the file, and changes that are not saved yet.
 #[derive(Debug)]
@@ -167,25 +167,25 @@ impl Store {
     }
 
     /// The approvals of a kind, in the file's order.
-    pub(crate) fn entries(&self, kind: Kind) -> &[Binding] {
+    pub(crate) fn entries(&self, kind: ApprovalKind) -> &[Binding] {
         self.content.of(kind)
     }
 
     /// The approval for `name`.
-    pub(crate) fn get(&self, kind: Kind, name: &str) -> Option<&Binding> {
+    pub(crate) fn get(&self, kind: ApprovalKind, name: &str) -> Option<&Binding> {
         self.content.get(kind, name)
     }
 
     /// Approves `target`, absolute and canonical, for `name`, and replaces any earlier approval. Nothing is written
     /// before [`Self::save`].
-    pub(crate) fn approve(&mut self, kind: Kind, name: &Utf8Path, target: &Utf8Path) {
+    pub(crate) fn approve(&mut self, kind: ApprovalKind, name: &Utf8Path, target: &Utf8Path) {
         if self.look(kind, name.as_str(), target.as_std_path()) != Approval::Approved {
             self.change(kind, name.as_str(), Some(Binding::now(name, target)));
         }
     }
 
     /// Whether `name` is approved for its current `target`.
-    pub(crate) fn look(&self, kind: Kind, name: &str, target: &Path) -> Approval {
+    pub(crate) fn look(&self, kind: ApprovalKind, name: &str, target: &Path) -> Approval {
         match self.get(kind, name) {
             None => Approval::Unknown,
             Some(entry) if target.as_os_str() == entry.canonical_target.as_str() => {
@@ -198,14 +198,14 @@ impl Store {
     }
 
     /// Revokes the approval for `name`. Nothing is written before [`Self::save`].
-    pub(crate) fn revoke(&mut self, kind: Kind, name: &Utf8Path) {
+    pub(crate) fn revoke(&mut self, kind: ApprovalKind, name: &Utf8Path) {
         self.change(kind, name.as_str(), None);
     }
 
     /// Whether the file approves it by now. If so, that counts here as well.
     pub(crate) fn finds_approved(
         &mut self,
-        kind: Kind,
+        kind: ApprovalKind,
         name: &Utf8Path,
         target: &Utf8Path,
     ) -> bool {
@@ -221,26 +221,28 @@ impl Store {
 
     /// Limits a new approval of the mount `name` to this store's lifetime. It is not saved, and not left in the file.
     pub(crate) fn keep_to_this_run(&mut self, name: &Utf8Path) {
-        self.changes.insert((Kind::Mount, name.to_string()), None);
+        self.changes.insert((ApprovalKind::Mount, name.to_string()), None);
     }
 
     /// How many of the directories above the link `name` were created for it, as far as known.
     pub(crate) fn made_for(&self, name: &Utf8Path) -> usize {
-        self.get(Kind::Mount, name.as_str()).and_then(|it| it.made_directories).unwrap_or_default()
+        self.get(ApprovalKind::Mount, name.as_str())
+            .and_then(|it| it.made_directories)
+            .unwrap_or_default()
     }
 
     /// Notes how many directories were `made` for the link `name`, if its approval will be saved. Directories above
     /// them that were created for other links count as well, even if those links are gone by then.
     pub(crate) fn note_made(&mut self, name: &Utf8Path, made: usize) {
-        let change = self.changes.get(&(Kind::Mount, name.to_string()));
+        let change = self.changes.get(&(ApprovalKind::Mount, name.to_string()));
         let Some(Some(mut entry)) = change.cloned() else { return };
         let of_others = self.content.made_directories();
         let own = entry.directories().take(made).map(Utf8PathBuf::from);
         entry.share(&of_others.into_iter().chain(own).collect());
-        self.change(Kind::Mount, name.as_str(), Some(entry));
+        self.change(ApprovalKind::Mount, name.as_str(), Some(entry));
     }
 
-    fn change(&mut self, kind: Kind, name: &str, entry: Option<Binding>) {
+    fn change(&mut self, kind: ApprovalKind, name: &str, entry: Option<Binding>) {
         self.content.set(kind, name, entry.clone());
         self.changes.insert((kind, name.to_owned()), entry);
     }
@@ -305,7 +307,7 @@ impl Drop for Store {
 
 impl Approvals for Store {
     fn lookup(&self, rule_path: &str, target: &Path) -> Approval {
-        self.look(Kind::Mount, rule_path, target)
+        self.look(ApprovalKind::Mount, rule_path, target)
     }
 }
 
@@ -338,21 +340,21 @@ impl Binding {
 }
 
 impl Content {
-    fn of(&self, kind: Kind) -> &[Binding] {
+    fn of(&self, kind: ApprovalKind) -> &[Binding] {
         match kind {
-            Kind::Mount => &self.mounts,
-            Kind::Pattern => self.patterns.as_deref().unwrap_or_default(),
+            ApprovalKind::Mount => &self.mounts,
+            ApprovalKind::Pattern => self.patterns.as_deref().unwrap_or_default(),
         }
     }
 
-    fn get(&self, kind: Kind, name: &str) -> Option<&Binding> {
+    fn get(&self, kind: ApprovalKind, name: &str) -> Option<&Binding> {
         self.of(kind).iter().find(|entry| entry.rule_path == name)
     }
 
     /// Applies these changes. Returns the changes that undo them.
     fn apply(&mut self, changes: Changes) -> Changes {
         let mut made = self.made_directories();
-        let change = |((kind, name), entry): ((Kind, String), Option<Binding>)| {
+        let change = |((kind, name), entry): ((ApprovalKind, String), Option<Binding>)| {
             let before = self.get(kind, &name).cloned();
             self.set(kind, &name, entry);
             ((kind, name), before)
@@ -373,10 +375,10 @@ impl Content {
     }
 
     /// Replaces the entry for `name` with `entry`, or appends it.
-    fn set(&mut self, kind: Kind, name: &str, entry: Option<Binding>) {
+    fn set(&mut self, kind: ApprovalKind, name: &str, entry: Option<Binding>) {
         let entries = match kind {
-            Kind::Mount => &mut self.mounts,
-            Kind::Pattern => self.patterns.get_or_insert_default(),
+            ApprovalKind::Mount => &mut self.mounts,
+            ApprovalKind::Pattern => self.patterns.get_or_insert_default(),
         };
         let place = entries.iter().position(|known| known.rule_path == name);
         match (place, entry) {
@@ -410,7 +412,7 @@ fn read(dir: &Path, workspace: &str) -> Result<Content, String> {
     if let Some(other) = content.workspace.as_deref().filter(|of| *of != workspace) {
         return Err(format!("is of another workspace, {other}"));
     }
-    for kind in [Kind::Mount, Kind::Pattern] {
+    for kind in [ApprovalKind::Mount, ApprovalKind::Pattern] {
         let mut seen = BTreeSet::new();
         if let Some(twice) = content.of(kind).iter().find(|entry| !seen.insert(&entry.rule_path)) {
             return Err(format!("is malformed ({} is in it twice)", twice.rule_path));

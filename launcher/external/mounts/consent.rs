@@ -5,17 +5,17 @@
 
 use jp_confine_policy::Capabilities;
 
-use super::{Mounted, Mounts};
+use super::{Mounted, PlannedMounts};
 use crate::cli::Options;
 use crate::config::scope::{self, Scope};
 use crate::error::Failure;
-use crate::external::approvals::question::{About, Wanted, was_and_now};
-use crate::external::approvals::store::{Kind, Store};
+use crate::external::approvals::question::{ApprovalContext, Wanted, was_and_now};
+use crate::external::approvals::store::{ApprovalKind, Store};
 use crate::host::invocation::CommandHint;
 use crate::prompt::terminal::Terminal;
 use crate::text::quote;
 
-impl Mounts {
+impl PlannedMounts {
     /// The mounts to ask about: those for the run itself, and those on whose name files grant more. Approved mounts are
     /// left out.
     fn open(&self, scopes: &[Scope]) -> impl Iterator<Item = &Mounted> {
@@ -32,14 +32,14 @@ impl Mounts {
     pub(crate) fn confirm(
         &self,
         terminal: &mut Terminal,
-        about: &About<'_>,
+        about: &ApprovalContext<'_>,
         options: &Options,
         store: &mut Store,
     ) -> Result<(), Failure> {
         for mounted in self.open(about.scopes) {
             let words = mounted.question(about, options.tool.as_deref());
             let (name, target) = (&mounted.name, &mounted.target);
-            let wanted = Wanted { kind: Kind::Mount, name, target };
+            let wanted = Wanted { kind: ApprovalKind::Mount, name, target };
             if !about.confirm(terminal, &words, wanted, store) {
                 return Err(Failure::own(format!(
                     "nothing was run: no to --mount {}",
@@ -84,7 +84,7 @@ impl Mounted {
         granted.iter().any(|(_, caps)| !self.caps().contains(*caps))
     }
 
-    fn question(&self, about: &About<'_>, tool: Option<&str>) -> String {
+    fn question(&self, about: &ApprovalContext<'_>, tool: Option<&str>) -> String {
         let who = tool.map_or("this run".to_owned(), |tool| format!("tool {tool}"));
         // In this run the mount's own rule is the last one on its path.
         let heading = "What rules of files grant there in other runs:";
@@ -110,11 +110,11 @@ mod tests {
     use jp_confine_policy::model::FsRule;
 
     use super::*;
-    use crate::cli::mount::Mount;
+    use crate::cli::mount::MountOption;
 
     /// Whether this rule of the tool `edit` exceeds a mount on `fork` that was typed like this.
     fn exceeded(writable: bool, rule: FsRule) -> bool {
-        let typed = Mount {
+        let typed = MountOption {
             tool: Some("edit".to_owned()),
             name: "fork".into(),
             path: "/t".into(),

@@ -15,12 +15,12 @@ const MANAGED: &str = ".jp";
 
 /// The base for looking up names and targets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct LookupBase<'a> {
     pub(crate) context: &'a Context,
     pub(crate) root: &'a Root,
 }
 
-impl Place<'_> {
+impl LookupBase<'_> {
     /// Turns `typed`, relative to the working directory, into a rule path: relative to the workspace and in normal
     /// form. Does not resolve its parents.
     pub(crate) fn name(&self, typed: &str) -> Result<Utf8PathBuf, String> {
@@ -113,12 +113,12 @@ mod tests {
             Self { dir, top }
         }
 
-        fn with<T>(&self, cwd: &str, ask: impl Fn(&Place<'_>) -> T) -> T {
+        fn with<T>(&self, cwd: &str, ask: impl Fn(&LookupBase<'_>) -> T) -> T {
             let mut context = Context::bare(&self.top.join(cwd));
             context.homes.user = Some(self.top.join("out"));
             context.homes.data = Some(self.top.join("ws/.local/share"));
             let root = Root::open(&self.top.join("ws")).expect("a root");
-            ask(&Place { context: &context, root: &root })
+            ask(&LookupBase { context: &context, root: &root })
         }
 
         fn name(&self, cwd: &str, typed: &str) -> Result<String, String> {

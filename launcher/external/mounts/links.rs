@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 /// The kind of object at the name of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum LinkEntry {
     /// Nothing.
     Missing,
     /// A symbolic link, wherever it leads.
@@ -52,20 +52,20 @@ impl Links {
     }
 
     /// The kind of object at `name`, in normal form. Fails if a parent is no directory, or is a symlink.
-    pub(crate) fn entry(&self, name: &Utf8Path) -> io::Result<Entry> {
+    pub(crate) fn entry(&self, name: &Utf8Path) -> io::Result<LinkEntry> {
         let (parents, last) = split(name)?;
         let mut dir = self.root.try_clone()?;
         for parent in parents {
             dir = match enter(&dir, parent) {
-                Err(Errno::NOENT) => return Ok(Entry::Missing),
+                Err(Errno::NOENT) => return Ok(LinkEntry::Missing),
                 outcome => outcome?,
             };
         }
         match fs::statat(&dir, last, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => Ok(Entry::Missing),
+            Err(Errno::NOENT) => Ok(LinkEntry::Missing),
             Err(error) => Err(error.into()),
-            Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_symlink() => Ok(Entry::Link),
-            Ok(_) => Ok(Entry::Other),
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_symlink() => Ok(LinkEntry::Link),
+            Ok(_) => Ok(LinkEntry::Other),
         }
     }
 
@@ -110,8 +110,8 @@ impl Links {
         Ok(true)
     }
 
-    /// Deletes the link `name`, whose entry was [`Entry::Link`]. Also deletes this number of `directories` above it,
-    /// which were created for it, if they are otherwise empty.
+    /// Deletes the link `name`, whose entry was [`LinkEntry::Link`]. Also deletes this number of `directories` above
+    /// it, which were created for it, if they are otherwise empty.
     pub(crate) fn remove(&mut self, name: &Utf8Path, directories: usize) -> io::Result<()> {
         let (parents, last) = split(name)?;
         let mut dir = self.root.try_clone()?;
@@ -214,13 +214,13 @@ mod tests {
         let tree = Tree::new();
         let links = tree.links();
         for (name, entry) in [
-            ("new", Entry::Missing),
-            ("new/deeper/fork", Entry::Missing),
-            ("dir/fork", Entry::Missing),
-            ("dir", Entry::Other),
-            ("file", Entry::Other),
-            ("out", Entry::Link),
-            ("in", Entry::Link),
+            ("new", LinkEntry::Missing),
+            ("new/deeper/fork", LinkEntry::Missing),
+            ("dir/fork", LinkEntry::Missing),
+            ("dir", LinkEntry::Other),
+            ("file", LinkEntry::Other),
+            ("out", LinkEntry::Link),
+            ("in", LinkEntry::Link),
         ] {
             assert_eq!(links.entry(name.into()).expect(name), entry, "{name}");
         }

@@ -1,7 +1,7 @@
 //! Mounts: directories outside the workspace, linked into it and granted on the command line (spec §8.3, §8.4).
 //!
-//! Everything is checked before anything changes: [`Mounts::check`] looks, [`Mounts::confirm`] asks, [`Mounts::link`]
-//! acts. The rules hold for one run. The link and its approval stay.
+//! Everything is checked before anything changes: [`PlannedMounts::check`] looks, [`PlannedMounts::confirm`] asks,
+//! [`PlannedMounts::link`] acts. The rules hold for one run. The link and its approval stay.
 
 mod consent;
 pub(crate) mod ends;
@@ -16,15 +16,15 @@ use std::{fmt, io};
 use camino::{Utf8Path, Utf8PathBuf};
 use jp_confine_policy::canonical::{Lookups, Op, Root};
 
-use self::ends::Place;
-use self::links::Entry;
+use self::ends::LookupBase;
+use self::links::LinkEntry;
 pub(crate) use self::links::Links;
 use crate::cli::Options;
-use crate::cli::mount::{Mount, Unmount};
+use crate::cli::mount::{MountOption, Unmount};
 use crate::config::layers::Layers;
 use crate::config::scope::Scope;
 use crate::error::Failure;
-use crate::external::approvals::store::{Kind, Store};
+use crate::external::approvals::store::{ApprovalKind, Store};
 use crate::host::context::Context;
 use crate::host::invocation::CommandHint;
 use crate::host::workspace::Workspace;
@@ -33,7 +33,7 @@ use crate::text::quote;
 
 /// The command line's request about mounts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct MountRequest<'a> {
     pub(crate) context: &'a Context,
     pub(crate) workspace: &'a Workspace,
     pub(crate) root: &'a Root,
@@ -44,7 +44,7 @@ pub(crate) struct Asked<'a> {
 
 /// A request that was found to be possible.
 #[derive(Debug, Default)]
-pub(crate) struct Mounts {
+pub(crate) struct PlannedMounts {
     /// Names whose rules, links and approvals go, in normal form.
     gone: BTreeSet<Utf8PathBuf>,
     /// The links among them that lead outside, and how many directories above were created for each.
@@ -55,7 +55,7 @@ pub(crate) struct Mounts {
 /// One mount.
 #[derive(Debug)]
 struct Mounted {
-    typed: Mount,
+    typed: MountOption,
     /// The rule path, in normal form.
     name: Utf8PathBuf,
     /// Canonical and outside the workspace.
@@ -68,19 +68,19 @@ struct Mounted {
     previous: Option<Utf8PathBuf>,
 }
 
-impl Mounts {
+impl PlannedMounts {
     /// Checks the whole request, and changes nothing. `scopes` are those of the run and of every tool.
     pub(crate) fn check(
-        asked: &Asked<'_>,
+        asked: &MountRequest<'_>,
         layers: &Layers,
         scopes: &[Scope],
         store: &Store,
     ) -> Result<Self, Failure> {
-        let Asked { context, workspace, root, options, .. } = *asked;
+        let MountRequest { context, workspace, root, options, .. } = *asked;
         if options.mounts.is_empty() && options.no_mounts.is_empty() {
             return Ok(Self::default());
         }
-        let place = Place { context, root };
+        let place = LookupBase { context, root };
         let here = &workspace.here;
         let known = names(scopes, store);
         let checker = Checker { place, here, links: Links::of(root)?, known };
@@ -127,10 +127,10 @@ impl Mounts {
     /// Updates `store`: approves the typed mounts, and revokes those that go.
     pub(crate) fn approve(&self, store: &mut Store) {
         for name in &self.gone {
-            store.revoke(Kind::Mount, name);
+            store.revoke(ApprovalKind::Mount, name);
         }
         for mounted in &self.mounted {
-            store.approve(Kind::Mount, &mounted.name, &mounted.target);
+            store.approve(ApprovalKind::Mount, &mounted.name, &mounted.target);
         }
     }
 
@@ -151,20 +151,23 @@ impl Mounts {
 }
 
 /// The options for the same mounts in a run that starts in the workspace root.
-pub(crate) fn from_root(place: Place<'_>, mounts: &[Mount]) -> Result<Vec<OsString>, Failure> {
+pub(crate) fn from_root(
+    place: LookupBase<'_>,
+    mounts: &[MountOption],
+) -> Result<Vec<OsString>, Failure> {
     let mut words = Vec::new();
     for mount in mounts {
         let name = place.name(&mount.name).map_err(|why| Why::from(why).about(mount))?;
         let target = place.target(&mount.path).map_err(|why| Why::from(why).about(mount))?;
         let (tool, path) = (mount.tool.clone(), target.into());
-        let same = Mount { tool, name: name.into(), path, writable: mount.writable };
+        let same = MountOption { tool, name: name.into(), path, writable: mount.writable };
         words.extend(["--mount".into(), same.word()]);
     }
     Ok(words)
 }
 
 /// A mount must be for the tool that runs. Tools that do not run here are not confined (spec §2.6).
-fn check_tool(mount: &Mount, running: Option<&str>, layers: &Layers) -> Result<(), Failure> {
+fn check_tool(mount: &MountOption, running: Option<&str>, layers: &Layers) -> Result<(), Failure> {
     if let Some(tool) = &mount.tool
         && Some(tool.as_str()) != running
     {
@@ -186,7 +189,7 @@ fn check_tool(mount: &Mount, running: Option<&str>, layers: &Layers) -> Result<(
 
 /// Checks the words of the command line one by one.
 struct Checker<'a> {
-    place: Place<'a>,
+    place: LookupBase<'a>,
     here: &'a CommandHint,
     links: Links,
     /// The names of all known mounts, of any tool.
@@ -221,14 +224,19 @@ impl Checker<'_> {
     /// Whether `name` is a symlink that does not lead inside. One that does serves another purpose.
     fn leads_outside(&self, name: &Utf8Path) -> bool {
         // The name in an approval may be anything, because people can edit the file.
-        let entry = self.links.entry(name).unwrap_or(Entry::Missing);
+        let entry = self.links.entry(name).unwrap_or(LinkEntry::Missing);
         let root = self.place.root;
         let found = Lookups::default().resolve(root, name.as_std_path(), Op::Content);
         let inside = found.is_ok_and(|found| found.exists && root.contains(&found.path));
-        entry == Entry::Link && !inside
+        entry == LinkEntry::Link && !inside
     }
 
-    fn mounted(&self, mount: &Mount, mounts: &Mounts, store: &Store) -> Result<Mounted, Why> {
+    fn mounted(
+        &self,
+        mount: &MountOption,
+        mounts: &PlannedMounts,
+        store: &Store,
+    ) -> Result<Mounted, Why> {
         let name = self.place.name(&mount.name)?;
         let target = self.place.target(&mount.path)?;
         let twice = mounts.mounted.iter().find(|other| other.name == name);
@@ -236,17 +244,18 @@ impl Checker<'_> {
             return Err(Why::from(format!("{} is mounted twice", quote::path(name.as_str()))));
         }
         let entry = if mounts.unlinked.iter().any(|(gone, _)| *gone == name) {
-            Entry::Missing
+            LinkEntry::Missing
         } else {
             self.links.entry(&name).map_err(|error| Why::of_name(&error))?
         };
         let linked = match entry {
-            Entry::Missing => twice.is_some(),
-            Entry::Link => self.has_target(&name, &target)?,
-            Entry::Other => return Err(Why::from(format!("{name} exists and is no link"))),
+            LinkEntry::Missing => twice.is_some(),
+            LinkEntry::Link => self.has_target(&name, &target)?,
+            LinkEntry::Other => return Err(Why::from(format!("{name} exists and is no link"))),
         };
-        let before =
-            store.get(Kind::Mount, name.as_str()).map(|entry| entry.canonical_target.clone());
+        let before = store
+            .get(ApprovalKind::Mount, name.as_str())
+            .map(|entry| entry.canonical_target.clone());
         let approved = before.as_ref() == Some(&target);
         let previous = before.filter(|_| !approved);
         Ok(Mounted { typed: mount.clone(), name, target, linked, approved, previous })
@@ -291,7 +300,7 @@ impl Why {
         Self::from(format!("the link cannot be made: {error}"))
     }
 
-    fn about(self, mount: &Mount) -> Failure {
+    fn about(self, mount: &MountOption) -> Failure {
         let message = format!("--mount {mount}: {}", self.what);
         Failure::Own { message, advice: self.way_out }
     }
@@ -304,7 +313,7 @@ impl From<String> for Why {
 }
 
 /// The mount as typed, without the default mode.
-impl fmt::Display for Mount {
+impl fmt::Display for MountOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(tool) = &self.tool {
             write!(f, "{tool}:")?;
@@ -317,6 +326,6 @@ impl fmt::Display for Mount {
 /// The names of external rules, including those of tools, and of approved mounts. In normal form.
 pub(crate) fn names(scopes: &[Scope], store: &Store) -> BTreeSet<Utf8PathBuf> {
     let rules = scopes.iter().flat_map(|scope| &scope.rules);
-    let approved = store.entries(Kind::Mount).iter().map(|entry| (&entry.rule_path).into());
+    let approved = store.entries(ApprovalKind::Mount).iter().map(|entry| (&entry.rule_path).into());
     rules.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect()
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use jp_confine_policy::model::{FsRule, RuleSource, TYPED};
 use jp_confine_policy::{Capabilities, Capability};
 
-use super::{Mounted, Mounts};
+use super::{Mounted, PlannedMounts};
 
 /// The source of the rule that replaces the last one when it goes.
 const LEFT: &str = "left by --no-mount";
 
-impl Mounts {
+impl PlannedMounts {
     /// The run's `rules` without those that go, plus those of the mounts. `None` if nothing is declared. If nothing
     /// would be declared without the mounts, the workspace also gets the `undeclared` rights.
     ///
@@ -74,7 +74,7 @@ mod tests {
     use camino::Utf8PathBuf;
 
     use super::*;
-    use crate::cli::mount::Mount;
+    use crate::cli::mount::MountOption;
 
     /// `PATH:LETTERS`, with `!` instead of `:` for external rules.
     fn rule(text: &str) -> FsRule {
@@ -99,7 +99,7 @@ mod tests {
         let mounted = names(mounts).into_iter().map(|word| {
             let name = word.trim_end_matches(":rw").to_owned();
             let writable = word.ends_with(":rw");
-            let typed = Mount { tool: None, name: name.clone(), path: "/t".into(), writable };
+            let typed = MountOption { tool: None, name: name.clone(), path: "/t".into(), writable };
             Mounted {
                 typed,
                 name: name.into(),
@@ -109,7 +109,7 @@ mod tests {
                 previous: None,
             }
         });
-        let mounts = Mounts {
+        let mounts = PlannedMounts {
             gone: names(gone).into_iter().map(Utf8PathBuf::from).collect(),
             unlinked: Vec::new(),
             mounted: mounted.collect(),
@@ -161,7 +161,8 @@ mod tests {
 
     #[test]
     fn a_mount_is_of_the_layer_of_what_is_typed() {
-        let typed = Mount { tool: None, name: "f".into(), path: "/t".into(), writable: false };
+        let typed =
+            MountOption { tool: None, name: "f".into(), path: "/t".into(), writable: false };
         let mounted = Mounted {
             typed,
             name: "f".into(),
@@ -170,7 +171,7 @@ mod tests {
             approved: true,
             previous: None,
         };
-        let mounts = Mounts { mounted: vec![mounted], ..Mounts::default() };
+        let mounts = PlannedMounts { mounted: vec![mounted], ..PlannedMounts::default() };
         let rules = mounts.among(None, Capabilities::READ).expect("declared");
         assert_eq!(rules[0].capabilities(), Capabilities::READ);
         assert!(rules.iter().all(|rule| &*rule.source().layer == "flags"));

@@ -7,8 +7,8 @@ use jp_confine_policy::build::{Grant, GrantKind};
 use jp_confine_policy::canonical::{Lookups, Root};
 use jp_confine_policy::external::External;
 
-use crate::cli::mount::Mount;
-use crate::external::approvals::store::{Kind, Store};
+use crate::cli::mount::MountOption;
+use crate::external::approvals::store::{ApprovalKind, Store};
 use crate::host::invocation::CommandHint;
 
 /// One such link.
@@ -29,7 +29,7 @@ pub(crate) fn idle(root: &Root, here: &CommandHint, store: &Store, grants: &[Gra
         let names = |grant: &Grant| matches!(&grant.kind, GrantKind::External { lexical_path } if lexical_path == name);
         grants.iter().any(names)
     };
-    let names = store.entries(Kind::Mount).iter().map(|entry| entry.rule_path.as_str());
+    let names = store.entries(ApprovalKind::Mount).iter().map(|entry| entry.rule_path.as_str());
     names
         .filter(|name| !is_ruled(name))
         .filter_map(|name| {
@@ -47,12 +47,12 @@ pub(crate) fn idle(root: &Root, here: &CommandHint, store: &Store, grants: &[Gra
 /// The value of `--mount`, as typed `here`, that makes the link `name` lead to `target`.
 pub(crate) fn word(name: &str, target: &Path, here: &CommandHint) -> Option<OsString> {
     let (name, path) = (here.name(name)?, target.to_owned());
-    Some(shortest(&Mount { tool: None, name, path, writable: false }))
+    Some(shortest(&MountOption { tool: None, name, path, writable: false }))
 }
 
 /// The shortest word with this meaning, without the default mode.
-fn shortest(mount: &Mount) -> OsString {
+fn shortest(mount: &MountOption) -> OsString {
     let mut word = OsString::from(format!("{}=", mount.name));
     word.push(&mount.path);
-    if Mount::parse(&word).as_ref() == Ok(mount) { word } else { mount.word() }
+    if MountOption::parse(&word).as_ref() == Ok(mount) { word } else { mount.word() }
 }

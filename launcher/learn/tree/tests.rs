@@ -15,16 +15,18 @@ fn rules(uses: &[(&str, Capabilities)]) -> String {
 
 /// The same if these paths exist at the end.
 fn rules_beside(there: &[&str], uses: &[(&str, Capabilities)]) -> String {
-    let line = |rule: &Rule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
+    let line =
+        |rule: &LearnedRule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
     let rules = tree(uses).rules(|path| there.iter().any(|it| it.as_bytes() == path));
     rules.iter().map(line).collect::<Vec<_>>().join("; ")
 }
 
-fn tree(uses: &[(&str, Capabilities)]) -> Node {
-    let mut tree = Node::default();
+fn tree(uses: &[(&str, Capabilities)]) -> UsedPath {
+    let mut tree = UsedPath::default();
     for (path, caps) in uses {
         let (path, made) = path.strip_prefix('+').map_or((*path, false), |path| (path, true));
-        let part = Part { path: path.as_bytes(), caps: *caps, made, drawn: false, opened: false };
+        let part =
+            UsePart { path: path.as_bytes(), caps: *caps, made, drawn: false, opened: false };
         tree.add(path.as_bytes(), part, |path| {
             sensitive_names::is_secret(path) || path == b"vault"
         });
@@ -241,7 +243,8 @@ fn secrets_and_what_decides_what_runs_are_kept_apart() {
 fn a_directory_that_is_opened_alone_does_not_stand_for_what_is_in_it() {
     let opened = |path: &str, uses: &[(&str, Capabilities)]| {
         let mut tree = tree(uses);
-        let part = Part { path: path.as_bytes(), caps: R, made: false, drawn: false, opened: true };
+        let part =
+            UsePart { path: path.as_bytes(), caps: R, made: false, drawn: false, opened: true };
         tree.add(path.as_bytes(), part, sensitive_names::is_secret);
         tree.rules(|path| name(path) != TAG)
     };
@@ -258,7 +261,7 @@ fn a_directory_that_is_opened_alone_does_not_stand_for_what_is_in_it() {
         ("d", &[("+d", C), ("+d/a", C)], "d: read, create Gathered"),
         (".ssh", &[(".ssh/a", U)], ".ssh: read Opened; .ssh/a: update Narrows"),
     ] {
-        let line = |rule: &Rule| {
+        let line = |rule: &LearnedRule| {
             format!("{}: {} {:?}", String::from_utf8_lossy(&rule.path), rule.caps, rule.purpose)
         };
         let rules = opened(path, uses);
@@ -268,7 +271,7 @@ fn a_directory_that_is_opened_alone_does_not_stand_for_what_is_in_it() {
 
 #[test]
 fn the_longest_path_decides() {
-    let rule = |path: &str| Rule { path: path.into(), caps: R, purpose: Purpose::Used };
+    let rule = |path: &str| LearnedRule { path: path.into(), caps: R, purpose: RulePurpose::Used };
     let rules = ["", "src", "src/a"].map(rule);
     assert_eq!(nearest(&rules, b"src/a/b"), Some(2));
     assert_eq!(nearest(&rules, b"src/ab"), Some(1));
@@ -290,7 +293,8 @@ fn a_directory_that_is_shut_stands_for_nothing() {
         let mut tree = tree(uses);
         tree.shut(shut.as_bytes());
         let there = |path: &[u8]| [&b"src/s-5fb70f231c9a"[..], b"src"].contains(&path);
-        let line = |rule: &Rule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
+        let line =
+            |rule: &LearnedRule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
         tree.rules(there).iter().map(line).collect::<Vec<_>>().join("; ")
     };
     let drawn = ("+src/x-1a2b3c4d5e6f", C);

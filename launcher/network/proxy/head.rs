@@ -34,16 +34,16 @@ pub(super) type Fault = (u16, &'static str);
 
 /// A request's head.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct RequestHead {
     method: String,
-    pub(super) target: Target,
+    pub(super) target: RequestTarget,
     fields: Vec<(String, Vec<u8>)>,
     pub(super) body: Body,
 }
 
 /// The target of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum RequestTarget {
     /// A tunnel for any content.
     Tunnel(Host, u16),
     /// A document.
@@ -57,7 +57,7 @@ pub(super) enum Body {
     Chunked,
 }
 
-impl Head {
+impl RequestHead {
     /// Reads a head, and the bytes after it. `None` if there is no request.
     ///
     /// # Errors
@@ -124,16 +124,16 @@ impl Head {
     }
 }
 
-fn tunnel(text: &str) -> Result<Target, Fault> {
+fn tunnel(text: &str) -> Result<RequestTarget, Fault> {
     match address::parse(text) {
-        Some((host, Some(port))) => Ok(Target::Tunnel(host, port)),
+        Some((host, Some(port))) => Ok(RequestTarget::Tunnel(host, port)),
         _ => Err((400, "CONNECT takes HOST:PORT")),
     }
 }
 
-fn document(text: &str) -> Result<Target, Fault> {
+fn document(text: &str) -> Result<RequestTarget, Fault> {
     match Url::parse(text) {
-        Ok(url) if url.scheme() == "http" => Ok(Target::Document(url)),
+        Ok(url) if url.scheme() == "http" => Ok(RequestTarget::Document(url)),
         Ok(_) => Err((501, "only http is spoken here, and CONNECT for all else")),
         Err(_) => Err((400, "this is a proxy: it takes whole URLs")),
     }
@@ -170,13 +170,13 @@ fn body(fields: &[(String, Vec<u8>)]) -> Result<Body, Fault> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Option<(Head, Vec<u8>)>, Fault> {
-        Head::read(&mut text.as_bytes())
+    fn read(text: &str) -> Result<Option<(RequestHead, Vec<u8>)>, Fault> {
+        RequestHead::read(&mut text.as_bytes())
     }
 
     fn sent_on(text: &str) -> String {
         let (head, _) = read(text).expect("a request").expect("whole");
-        let Target::Document(url) = &head.target else { panic!("{head:?}") };
+        let RequestTarget::Document(url) = &head.target else { panic!("{head:?}") };
         String::from_utf8(head.sent_on(url)).expect("text")
     }
 
@@ -201,7 +201,10 @@ mod tests {
             .expect("whole");
         assert_eq!((head.body, rest.as_slice()), (Body::Length(2), b"okmore".as_slice()));
         let (head, _) = read("CONNECT [::1]:443 HTTP/1.1\r\n\r\n").expect("one").expect("whole");
-        assert_eq!(head.target, Target::Tunnel(Host::Ipv6(std::net::Ipv6Addr::LOCALHOST), 443));
+        assert_eq!(
+            head.target,
+            RequestTarget::Tunnel(Host::Ipv6(std::net::Ipv6Addr::LOCALHOST), 443)
+        );
     }
 
     #[test]

@@ -15,8 +15,8 @@ use std::time::Duration;
 use jp_confine_policy::net::Host;
 use url::Url;
 
-use self::head::{Fault, Head, Target};
-use super::clients::Asker;
+use self::head::{Fault, RequestHead, RequestTarget};
+use super::clients::NetworkClient;
 
 /// Variables that tell programs about a proxy.
 const VARIABLES: [&str; 6] =
@@ -40,7 +40,7 @@ const NOWHERE: &str = "the host has no address that it may have: names do not st
 /// Judges requests, and receives reports of denied ones.
 pub(crate) trait Gate: Send + Sync {
     /// The program that asks from an address, if it belongs to the run.
-    fn asker(&self, from: SocketAddr) -> Option<Asker>;
+    fn asker(&self, from: SocketAddr) -> Option<NetworkClient>;
     /// Whether a document is allowed.
     fn opens(&self, url: &Url) -> bool;
     /// Whether a tunnel is allowed for any content. If not, why.
@@ -48,7 +48,7 @@ pub(crate) trait Gate: Send + Sync {
     /// The addresses of an allowed host's server.
     fn places(&self, host: &Host, port: u16) -> Vec<SocketAddr>;
     /// Reports that a target was denied.
-    fn refused(&self, target: &str, asker: &Asker);
+    fn refused(&self, target: &str, asker: &NetworkClient);
 }
 
 /// The environment of programs that use the proxy at this address.
@@ -98,7 +98,7 @@ pub(crate) fn serve(listener: Arc<TcpListener>, gate: Arc<impl Gate + 'static>) 
 /// Serves one request.
 fn attend(mut client: TcpStream, from: SocketAddr, gate: &impl Gate) -> io::Result<()> {
     client.set_read_timeout(Some(PATIENCE))?;
-    let read = Head::read(&mut client);
+    let read = RequestHead::read(&mut client);
     // Not earlier: the asker is only known once its connection is established.
     let Some(asker) = gate.asker(from) else { return Ok(()) };
     let (head, rest) = match read {
@@ -107,8 +107,8 @@ fn attend(mut client: TcpStream, from: SocketAddr, gate: &impl Gate) -> io::Resu
         Err(fault) => return refuse(&mut client, fault),
     };
     let outcome = match &head.target {
-        Target::Tunnel(host, port) => admit(gate, host, *port, &asker),
-        Target::Document(url) => admit_document(gate, url, &asker),
+        RequestTarget::Tunnel(host, port) => admit(gate, host, *port, &asker),
+        RequestTarget::Document(url) => admit_document(gate, url, &asker),
     };
     let mut server = match outcome {
         Ok(server) => server,
@@ -116,20 +116,25 @@ fn attend(mut client: TcpStream, from: SocketAddr, gate: &impl Gate) -> io::Resu
     };
     client.set_read_timeout(None)?;
     match &head.target {
-        Target::Tunnel(..) => {
+        RequestTarget::Tunnel(..) => {
             client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
             server.write_all(&rest)?;
             exchange(&client, &server);
             Ok(())
         }
-        Target::Document(url) => {
+        RequestTarget::Document(url) => {
             server.write_all(&head.sent_on(url))?;
             fetch(&head, &rest, &client, &server)
         }
     }
 }
 
-fn admit(gate: &impl Gate, host: &Host, port: u16, asker: &Asker) -> Result<TcpStream, Fault> {
+fn admit(
+    gate: &impl Gate,
+    host: &Host,
+    port: u16,
+    asker: &NetworkClient,
+) -> Result<TcpStream, Fault> {
     gate.tunnels(host, port).map_err(|why| {
         gate.refused(&format!("{host}:{port}"), asker);
         (403, why)
@@ -137,7 +142,7 @@ fn admit(gate: &impl Gate, host: &Host, port: u16, asker: &Asker) -> Result<TcpS
     connect(&gate.places(host, port))
 }
 
-fn admit_document(gate: &impl Gate, url: &Url, asker: &Asker) -> Result<TcpStream, Fault> {
+fn admit_document(gate: &impl Gate, url: &Url, asker: &NetworkClient) -> Result<TcpStream, Fault> {
     if !gate.opens(url) {
         gate.refused(url.as_str(), asker);
         return Err((403, "the policy does not allow this URL: no rule of access.net does"));
@@ -158,7 +163,12 @@ fn connect(places: &[SocketAddr]) -> Result<TcpStream, Fault> {
 }
 
 /// Forwards the body, and returns the answer as it comes.
-fn fetch(head: &Head, rest: &[u8], client: &TcpStream, server: &TcpStream) -> io::Result<()> {
+fn fetch(
+    head: &RequestHead,
+    rest: &[u8],
+    client: &TcpStream,
+    server: &TcpStream,
+) -> io::Result<()> {
     thread::scope(|scope| {
         let answer = Builder::new().stack_size(STACK).spawn_scoped(scope, || {
             pass(server, client);

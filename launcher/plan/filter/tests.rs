@@ -481,7 +481,7 @@ fn far_jumps_get_stepping_stones() {
 #[test]
 fn the_kernel_takes_it() {
     let answer = |filter: &[sock_filter], number: c_long| {
-        kernel::trial(filter, kernel::Listener::None, Some((number, 0))).expect("a child")
+        kernel::trial(filter, kernel::ListenerWanted::None, Some((number, 0))).expect("a child")
     };
     for filter in [
         assemble(NOTHING, None, Sockets::All),

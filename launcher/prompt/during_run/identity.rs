@@ -8,9 +8,9 @@ use crate::sys::path::path_of;
 
 /// A file's device and inode, which tell it from others at its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity(u64, u64);
+pub(crate) struct FileIdentity(u64, u64);
 
-impl Identity {
+impl FileIdentity {
     /// The identity of the object at a path. A symlink is not followed.
     pub(crate) fn at(path: &[u8]) -> Option<Self> {
         let found = path_of(path).symlink_metadata().ok()?;
@@ -18,7 +18,7 @@ impl Identity {
     }
 }
 
-impl From<&Stat> for Identity {
+impl From<&Stat> for FileIdentity {
     fn from(stat: &Stat) -> Self {
         Self(stat.st_dev, stat.st_ino)
     }
@@ -26,7 +26,7 @@ impl From<&Stat> for Identity {
 
 /// The kind of caller that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asker {
+pub(crate) enum PromptedCaller {
     /// A call that waits for the answer.
     Call,
     /// The preload library, which makes the call after the answer.

@@ -33,8 +33,8 @@ use rustix::thread::{NanosleepRelativeResult, Timespec, nanosleep};
 use self::answers::Memory;
 use self::one_time::Once;
 use crate::prompt::during_run::answer::Answer;
-use crate::prompt::during_run::identity::Asker;
-pub(crate) use crate::prompt::during_run::identity::Identity;
+pub(crate) use crate::prompt::during_run::identity::FileIdentity;
+use crate::prompt::during_run::identity::PromptedCaller;
 pub(crate) use crate::prompt::during_run::wish::Wish;
 use crate::prompt::reply::Reply;
 use crate::prompt::terminal::controlling;
@@ -42,7 +42,7 @@ use crate::record::denial::Reason;
 use crate::sys::exit_status::End;
 use crate::sys::proc::status::Status;
 pub(crate) use one_time::Asking;
-pub(crate) use question::{About, Question};
+pub(crate) use question::{PromptContext, Question};
 pub(crate) use recovery::Before;
 
 /// How long to wait for more prompts, so that a person reads them together.
@@ -59,7 +59,7 @@ const GRACE: Duration = Duration::from_secs(1);
 pub(crate) struct Consent {
     state: Mutex<State>,
     changed: Condvar,
-    about: About,
+    about: PromptContext,
     /// Opened before any program runs, because a program could keep others from opening it (`TIOCEXCL`). `None` if
     /// nobody could be asked.
     terminal: Option<File>,
@@ -115,7 +115,7 @@ struct Waiter<'a> {
 
 impl Consent {
     /// Without prompts yet. Opens the terminal if prompts are possible at all.
-    pub(crate) fn new(about: About) -> Self {
+    pub(crate) fn new(about: PromptContext) -> Self {
         let (state, changed) = (Mutex::default(), Condvar::new());
         let asks = about.interactive && !about.tiers.is_empty();
         let terminal = asks.then(controlling).and_then(Result::ok);
@@ -132,7 +132,7 @@ impl Consent {
     }
 
     /// The facts that every prompt depends on.
-    pub(crate) fn about(&self) -> &About {
+    pub(crate) fn about(&self) -> &PromptContext {
         &self.about
     }
 
@@ -203,14 +203,14 @@ impl Consent {
                 Answer::of(wait(&|| waiter.wait())?)
             }
         };
-        if answer == Answer::Once && asking.asker == Asker::Library {
+        if answer == Answer::Once && asking.asker == PromptedCaller::Library {
             self.state().once.keep(asking, question);
         }
         Ok(answer)
     }
 
     /// A thread of this process begins a start that these prompts allowed. The kernel will execute the program `image`.
-    pub(crate) fn begin_start(&self, tid: i32, questions: &[Question], image: Identity) {
+    pub(crate) fn begin_start(&self, tid: i32, questions: &[Question], image: FileIdentity) {
         let mut state = self.state();
         state.once.begin_start(tid, questions, image);
         self.starting.store(state.once.is_any_under_way(), Ordering::SeqCst);

@@ -16,7 +16,7 @@ use rustix::io::pread;
 
 use super::question::Question;
 use super::wish::Wish;
-use crate::prompt::during_run::identity::{Asker, Identity};
+use crate::prompt::during_run::identity::{FileIdentity, PromptedCaller};
 use crate::sys::identity::look_into;
 use crate::sys::proc::descendants;
 
@@ -33,7 +33,7 @@ const NOWHERE: u64 = 0b11 << 55;
 /// The caller that a prompt comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asking {
-    pub(crate) asker: Asker,
+    pub(crate) asker: PromptedCaller,
     /// The waiting thread.
     pub(crate) tid: i32,
     /// The address of the instruction that made the call.
@@ -62,7 +62,7 @@ struct Start {
     process: Process,
     path: Vec<u8>,
     /// The file that was at the path when it was asked about.
-    file: Identity,
+    file: FileIdentity,
     /// `None` once the start has succeeded.
     under_way: Option<UnderWay>,
 }
@@ -74,7 +74,7 @@ struct UnderWay {
     tid: i32,
     mark: Mark,
     /// The program that will be executed: the file itself, or its interpreter.
-    image: Identity,
+    image: FileIdentity,
 }
 
 /// Something that a process has until it executes a program, and loses in no other way.
@@ -105,7 +105,7 @@ impl Once {
     }
 
     /// Keeps the files that a program may read when these prompts allowed its start.
-    pub(super) fn begin_start(&mut self, tid: i32, questions: &[Question], image: Identity) {
+    pub(super) fn begin_start(&mut self, tid: i32, questions: &[Question], image: FileIdentity) {
         self.starts.retain(|start| start.process.is_there());
         for Question { pid, wishes, .. } in questions {
             self.starts.extend(wishes.iter().filter_map(|wish| Start::of(*pid, tid, wish, image)));
@@ -148,7 +148,7 @@ impl Once {
 impl Act {
     /// Whether the caller is about to do exactly this.
     fn is(&self, asking: Asking, wish: &Wish) -> bool {
-        asking.asker == Asker::Call
+        asking.asker == PromptedCaller::Call
             && asking.tid == self.tid
             && self.code.contains(&asking.instruction)
             && self.until > Instant::now()
@@ -159,7 +159,7 @@ impl Act {
 
 impl Start {
     /// A start that is about to happen. `None` if its success could not be detected later.
-    fn of(pid: u32, tid: i32, wish: &Wish, image: Identity) -> Option<Self> {
+    fn of(pid: u32, tid: i32, wish: &Wish, image: FileIdentity) -> Option<Self> {
         let reads = wish.wanted.contains(Capabilities::READ.union(Capabilities::EXECUTE));
         let (path, file) = (wish.path.clone(), wish.file.filter(|_| reads)?);
         let process = Process::of(pid)?;
@@ -174,7 +174,7 @@ impl Start {
             && self.process.pid == pid
             && self.path == path
             && self.process.is_there()
-            && Identity::at(path) == Some(self.file)
+            && FileIdentity::at(path) == Some(self.file)
     }
 }
 
@@ -227,9 +227,9 @@ impl Process {
     }
 
     /// The program that it executes. `None` if that is hidden.
-    fn image(&self) -> Option<Identity> {
+    fn image(&self) -> Option<FileIdentity> {
         let link = format!("/proc/{}/exe", self.pid);
-        look_into(|| stat(&link)).ok().as_ref().map(Identity::from)
+        look_into(|| stat(&link)).ok().as_ref().map(FileIdentity::from)
     }
 
     /// Whether it is still running.

@@ -30,7 +30,7 @@ const SHORTER: [usize; 3] = [120, 60, 30];
 
 /// The facts that every prompt depends on.
 #[derive(Clone, Debug)]
-pub(crate) struct About {
+pub(crate) struct PromptContext {
     /// Whether a person can be asked.
     pub(crate) interactive: bool,
     /// The canonical path of the workspace.
@@ -42,7 +42,7 @@ pub(crate) struct About {
     pub(crate) turns: PromptQueue,
 }
 
-impl About {
+impl PromptContext {
     /// The prompt that could lift `denial` for `subject`.
     pub(crate) fn question(
         &self,
@@ -81,7 +81,7 @@ impl About {
         shown.as_os_str().as_bytes().to_owned()
     }
 
-    fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> Reason {
+    fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> PromptReason {
         let route = Path::new(route);
         let pattern = restraint.and_then(|why| self.tiers.reported(why, path, route));
         let words = match (restraint, pattern) {
@@ -96,19 +96,19 @@ impl About {
         };
         let place = pattern.and_then(|pattern| pattern.place.as_ref());
         let within = |place: &String| quote::within(&format!("({place})"), &self.workspace);
-        Reason { words, place: place.map(within) }
+        PromptReason { words, place: place.map(within) }
     }
 }
 
 /// The reason for asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reason {
+pub(crate) struct PromptReason {
     words: String,
     /// The file and line of the rule, in brackets.
     place: Option<String>,
 }
 
-impl Reason {
+impl PromptReason {
     /// Adds the changes to a Git configuration.
     fn of(self, changes: &str) -> Self {
         if changes.is_empty() {
@@ -133,7 +133,7 @@ pub(crate) struct Question {
     /// The process, whichever of its threads asks.
     pub(crate) pid: u32,
     /// Why it is asked about.
-    pub(crate) reason: Reason,
+    pub(crate) reason: PromptReason,
     /// It is about a sensitive path, of which the person is warned once.
     pub(crate) warning: bool,
 }
@@ -256,7 +256,7 @@ mod tests {
                 via: None,
                 program: b"/usr/bin/c\x1b[2Jat".to_vec(),
                 pid: 7,
-                reason: Reason { words: reason.to_owned(), place: None },
+                reason: PromptReason { words: reason.to_owned(), place: None },
                 warning: false,
             }],
             0,

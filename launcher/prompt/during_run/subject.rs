@@ -3,7 +3,7 @@
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::Request;
 
-use crate::prompt::during_run::identity::Identity;
+use crate::prompt::during_run::identity::FileIdentity;
 
 /// The object under judgement: its path, and the route by which it was reached.
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ pub(crate) struct Subject<'p> {
     /// The rights that also need consent at `other`.
     pub(crate) also: Capabilities,
     /// The file there, if the kernel looks up its name again after the answer.
-    pub(crate) file: Option<Identity>,
+    pub(crate) file: Option<FileIdentity>,
     /// The changes to a Git configuration that is put there, in words. Usually empty.
     pub(crate) changes: &'p str,
 }
@@ -30,7 +30,7 @@ impl<'p> Subject<'p> {
     }
 
     /// The same subject, with the object that was found there.
-    pub(crate) fn holding(self, file: Identity) -> Self {
+    pub(crate) fn holding(self, file: FileIdentity) -> Self {
         Self { file: Some(file), ..self }
     }
 

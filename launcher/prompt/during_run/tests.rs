@@ -14,8 +14,8 @@ use super::*;
 use crate::prompt::during_run::subject::Subject;
 use crate::prompt::turns::PromptQueue;
 
-fn about() -> About {
-    About {
+fn about() -> PromptContext {
+    PromptContext {
         interactive: true,
         workspace: "/w".into(),
         tiers: Tiers::default(),
@@ -104,18 +104,19 @@ fn own_thread() -> i32 {
 #[test]
 fn a_yes_to_the_library_is_for_its_own_call() {
     let consent = Consent::new(about());
-    let (library, program) = (about as fn() -> About as usize, libc::getpid as *const () as usize);
+    let (library, program) =
+        (about as fn() -> PromptContext as usize, libc::getpid as *const () as usize);
     let by = |asker, instruction: usize| {
         let asking = Asking { asker, tid: own_thread(), instruction: instruction as u64 };
         (asking, reading(std::process::id()))
     };
     let known = |(asking, question)| consent.known(asking, &question);
-    let (asking, question) = by(Asker::Library, library);
+    let (asking, question) = by(PromptedCaller::Library, library);
     consent.state().once.keep(asking, &question);
-    assert_eq!(known(by(Asker::Call, program)), None);
-    assert_eq!(known(by(Asker::Library, library)), None);
-    assert_eq!(known(by(Asker::Call, library)), Some(Answer::Once));
-    assert_eq!(known(by(Asker::Call, library)), None);
+    assert_eq!(known(by(PromptedCaller::Call, program)), None);
+    assert_eq!(known(by(PromptedCaller::Library, library)), None);
+    assert_eq!(known(by(PromptedCaller::Call, library)), Some(Answer::Once));
+    assert_eq!(known(by(PromptedCaller::Call, library)), None);
 }
 
 /// A process whose start of a file was allowed. It executes another program when it gets a line.
@@ -138,7 +139,7 @@ impl Starting {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let starting = Self { consent: Arc::new(Consent::new(about())), file, process, line };
         let image = fs::canonicalize(have(image)).expect("a program");
-        let image = Identity::at(image.as_os_str().as_encoded_bytes()).expect("there");
+        let image = FileIdentity::at(image.as_os_str().as_encoded_bytes()).expect("there");
         let (pid, question) = (starting.process.id(), starting.asked(START));
         starting.consent.begin_start(pid.cast_signed(), &[question], image);
         starting
@@ -146,12 +147,12 @@ impl Starting {
 
     fn asked(&self, wanted: Capabilities) -> Question {
         let path = self.file.path().as_os_str().as_encoded_bytes();
-        let subject = Subject { file: Identity::at(path), ..Subject::new(path) };
+        let subject = Subject { file: FileIdentity::at(path), ..Subject::new(path) };
         question(self.process.id(), subject, wanted)
     }
 
     fn known(&self, wanted: Capabilities) -> Option<Answer> {
-        let asking = Asking { asker: Asker::Call, tid: own_thread(), instruction: 0 };
+        let asking = Asking { asker: PromptedCaller::Call, tid: own_thread(), instruction: 0 };
         self.consent.known(asking, &self.asked(wanted))
     }
 
@@ -199,7 +200,7 @@ fn who_was_started_reads_what_it_was_started_from() {
     }
     assert_eq!(starting.known(START), None);
     assert_eq!(starting.known(Capabilities::UPDATE), None);
-    let asking = Asking { asker: Asker::Call, tid: own_thread(), instruction: 0 };
+    let asking = Asking { asker: PromptedCaller::Call, tid: own_thread(), instruction: 0 };
     let of_another = Question { pid: 1, ..starting.asked(Capabilities::READ) };
     assert_eq!(starting.consent.known(asking, &of_another), None);
     let other = tempfile::NamedTempFile::new().expect("a file");
@@ -236,17 +237,17 @@ fn a_yes_to_a_start_is_for_what_was_there() {
     let consent = Consent::new(about());
     let files = [(), ()].map(|()| tempfile::NamedTempFile::new().expect("a file"));
     let path = files[0].path().as_os_str().as_encoded_bytes();
-    let library = about as fn() -> About as usize as u64;
+    let library = about as fn() -> PromptContext as usize as u64;
     let by = |asker| {
         let asking = Asking { asker, tid: own_thread(), instruction: library };
-        let subject = Subject { file: Identity::at(path), ..Subject::new(path) };
+        let subject = Subject { file: FileIdentity::at(path), ..Subject::new(path) };
         (asking, question(std::process::id(), subject, START))
     };
     let known = |(asking, question)| consent.known(asking, &question);
-    let (asking, question) = by(Asker::Library);
+    let (asking, question) = by(PromptedCaller::Library);
     consent.state().once.keep(asking, &question);
     fs::rename(files[1].path(), files[0].path()).expect("replaced");
-    assert_eq!(known(by(Asker::Call)), None);
+    assert_eq!(known(by(PromptedCaller::Call)), None);
 }
 
 /// Covers callers that already wait when prompts end, and callers that come later.

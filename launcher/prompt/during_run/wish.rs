@@ -2,7 +2,7 @@
 
 use jp_confine_policy::Capabilities;
 
-use crate::prompt::during_run::identity::Identity;
+use crate::prompt::during_run::identity::FileIdentity;
 
 /// The rights wanted at one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(crate) struct Wish {
     /// The rights that need consent.
     pub(crate) wanted: Capabilities,
     /// The file there, if it is looked up once more after the answer.
-    pub(crate) file: Option<Identity>,
+    pub(crate) file: Option<FileIdentity>,
 }
 
 impl Wish {

@@ -9,7 +9,7 @@ use crate::files;
 use crate::host::context::Context;
 use crate::host::data_dirs;
 use crate::host::workspace::Workspace;
-use crate::report::why::record::{Explained, Head, MOST};
+use crate::report::why::record::{ExplainedDenial, MOST, RunHead};
 use crate::sys::signals::{ENDING, Signals};
 
 /// The file with the last run of a workspace: a line for the run, then one for each denial.
@@ -18,9 +18,9 @@ const FILE: &str = "last.jsonl";
 /// Replaces the record by a run and its denials. The ones in `earlier` come first.
 pub(super) fn replace(
     dir: &Path,
-    mut head: Head,
-    mut denials: Vec<Explained>,
-    earlier: Option<(Head, Vec<Explained>)>,
+    mut head: RunHead,
+    mut denials: Vec<ExplainedDenial>,
+    earlier: Option<(RunHead, Vec<ExplainedDenial>)>,
 ) -> io::Result<()> {
     if let Some((mut before, mut all)) = earlier {
         if let Some(directory) = &head.directory {
@@ -54,7 +54,7 @@ pub(super) fn forget(dir: &Path) -> io::Result<()> {
 pub(super) fn of_last_run(
     context: &Context,
     workspace: &Workspace,
-) -> io::Result<Option<(Head, Vec<Explained>)>> {
+) -> io::Result<Option<(RunHead, Vec<ExplainedDenial>)>> {
     let Some(dir) = workspace.data_dir(context) else { return Ok(None) };
     let text = match files::read_own(&dir.join(FILE)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -75,7 +75,7 @@ fn write(dir: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn parse(text: &str) -> serde_json::Result<(Head, Vec<Explained>)> {
+fn parse(text: &str) -> serde_json::Result<(RunHead, Vec<ExplainedDenial>)> {
     let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
     let denials = rest.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     Ok((serde_json::from_str(head)?, denials))

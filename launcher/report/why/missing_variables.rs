@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::advice::advisor::Advisor;
 use crate::output;
-use crate::report::why::record::{Explained, Head, Rules};
+use crate::report::why::record::{ExplainedDenial, Rules, RunHead};
 use crate::text::quote;
 
 /// One such variable, and the rule that grants it.
@@ -29,9 +29,9 @@ impl Missed {
     }
 
     /// As an entry of the `--json` output.
-    pub(super) fn explained(&self, run: &Head) -> Explained {
+    pub(super) fn explained(&self, run: &RunHead) -> ExplainedDenial {
         let name = quote::printable(self.name.as_bytes());
-        Explained {
+        ExplainedDenial {
             denied: "env".to_owned(),
             capability: vec!["env".to_owned()],
             path: name.clone(),
@@ -42,7 +42,7 @@ impl Missed {
             layer: "launcher".to_owned(),
             options: Some(self.option()),
             rules: self.rules.clone(),
-            ..Explained::default()
+            ..ExplainedDenial::default()
         }
     }
 }

@@ -19,7 +19,7 @@ use jp_confine_policy::Capabilities;
 
 use self::last_run::{of_last_run, replace};
 use self::missing_variables::Missed;
-use self::relocated::Mounted;
+use self::relocated::RelocatedMount;
 pub(crate) use self::service::Served;
 use crate::advice::advisor::{Advice, Advisor, First, Written};
 use crate::advice::rule_additions::RuleAddition;
@@ -32,7 +32,7 @@ use crate::host::workspace::Workspace;
 use crate::record::command_line::CommandLine;
 use crate::record::denial::Denial;
 use crate::record::denials::Denials;
-use crate::report::why::record::{Explained, Head, MOST, Rules, Together, command, now};
+use crate::report::why::record::{ExplainedDenial, MOST, Rules, RunHead, Together, command, now};
 use crate::report::{events, summary};
 use crate::text::quote;
 use crate::{compile, output};
@@ -80,7 +80,7 @@ impl Ended<'_> {
             return Ok(());
         }
         let hidden: u64 = explained.iter().filter(|one| one.hidden).map(|one| one.times).sum();
-        let head = Head {
+        let head = RunHead {
             workspace: workspace.label(),
             directory: context.cwd.to_str().map(str::to_owned),
             command: command(self.name, self.arguments),
@@ -112,7 +112,7 @@ impl Ended<'_> {
     }
 
     /// Every denial that is worth an explanation. A missing entry that looked absent is not.
-    fn explained(&self) -> Vec<Explained> {
+    fn explained(&self) -> Vec<ExplainedDenial> {
         let is_there = |(denial, _): &&(Denial, u64)| {
             Path::new(OsStr::from_bytes(&denial.path)).symlink_metadata().is_ok()
         };
@@ -132,7 +132,7 @@ impl Ended<'_> {
         Rules { grants: grants.collect(), ..Rules::of(&self.advisor.rule_addition(&written.rules)) }
     }
 
-    fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> Explained {
+    fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> ExplainedDenial {
         let (mut options, mut rules, mut never) = (None, Rules::default(), None);
         let mut unapproved = Vec::new();
         let (mut patterns, mut question, mut then) = (Vec::new(), None, None);
@@ -140,7 +140,7 @@ impl Ended<'_> {
         match advice {
             Advice::Grant { first: before, options: words, written, question: asked } => {
                 (first, question) = (before, asked);
-                mount = Mounted::by(&words, self.advisor.mounts);
+                mount = RelocatedMount::by(&words, self.advisor.mounts);
                 let is_told = !words.is_empty() && mount.is_none();
                 options = is_told.then(|| quote::words(&words));
                 rules = self.rules(&written);
@@ -173,7 +173,7 @@ impl Ended<'_> {
         }
         let arguments = CommandLine::arguments_of(denial);
         let route = if arguments.is_some() { &denial.path } else { &denial.route };
-        Explained {
+        ExplainedDenial {
             denied: summary::asked(denial),
             capability: capability(denial),
             path: quote::printable(&denial.path),
@@ -204,7 +204,7 @@ impl Ended<'_> {
     }
 }
 
-impl Explained {
+impl ExplainedDenial {
     /// The command for the approvals that are needed.
     fn approval(&self, here: &CommandHint) -> Option<String> {
         (!self.unapproved.is_empty()).then(|| here.approvals(&self.unapproved))

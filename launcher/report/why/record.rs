@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::advice::user_additions::Addition;
 use crate::report::why::missing_variables::Missed;
-use crate::report::why::relocated::Mounted;
+use crate::report::why::relocated::RelocatedMount;
 use crate::text::quote;
 
 /// Limit on the denials that are stored. More would not help anybody.
@@ -17,7 +17,7 @@ pub(crate) const MOST: usize = 200;
 
 /// The run: the first line of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Head {
+pub(crate) struct RunHead {
     /// The workspace of the run.
     #[serde(default)]
     pub(crate) workspace: String,
@@ -81,7 +81,7 @@ pub(crate) struct Together {
 
 /// A denial, as it is stored and as `--json` prints it.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Explained {
+pub(crate) struct ExplainedDenial {
     /// The denied rights, or the call if no rule decided.
     pub(crate) denied: String,
     pub(crate) capability: Vec<String>,
@@ -112,7 +112,7 @@ pub(crate) struct Explained {
     pub(crate) options: Option<String>,
     /// The mount that allows it, in place of options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) mount: Option<Mounted>,
+    pub(crate) mount: Option<RelocatedMount>,
     /// The value to type for another port than the scheme's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) other_port: Option<String>,

@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::external::mounts::unused::{self, Idle};
 use crate::host::invocation::CommandHint;
-use crate::report::why::record::{Explained, Head};
+use crate::report::why::record::{ExplainedDenial, RunHead};
 use crate::text::quote;
 
 /// A link that `--mount` creates again. Its name depends on the person's current directory.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Mounted {
+pub(crate) struct RelocatedMount {
     /// Relative to the workspace.
     name: String,
     target: PathBuf,
 }
 
-impl Mounted {
+impl RelocatedMount {
     /// The one of `mounts` that these options are for, if there is one.
     pub(super) fn by(options: &[(&'static str, PathBuf)], mounts: &[Idle]) -> Option<Self> {
         let [("--mount", word)] = options else { return None };
@@ -35,7 +35,7 @@ impl Mounted {
 }
 
 /// Rewrites the file names of rules so that they can be found from the directory `cwd`.
-pub(super) fn show_from(cwd: &Path, head: &mut Head, denials: &mut [Explained]) {
+pub(super) fn show_from(cwd: &Path, head: &mut RunHead, denials: &mut [ExplainedDenial]) {
     let Some(directory) = head.directory.as_deref().map(Path::new) else { return };
     if directory == cwd {
         return;

@@ -6,8 +6,8 @@ use std::io;
 use super::last_run::{forget, of_last_run, replace};
 use crate::host::context::Context;
 use crate::host::workspace::Workspace;
-use crate::record::service_refusals::{Refusal, Refusals};
-use crate::report::why::record::{Explained, Head, MOST, command, now};
+use crate::record::service_refusals::{Refusals, ServiceDenial};
+use crate::report::why::record::{ExplainedDenial, MOST, RunHead, command, now};
 use crate::text::quote;
 
 /// The run of a tool that has ended.
@@ -38,22 +38,22 @@ impl Served<'_> {
         let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
         let denials = self.refusals.distinct().iter().take(MOST);
         let denials = denials.map(|(refusal, times)| self.explain(refusal, *times)).collect();
-        let head = Head {
+        let head = RunHead {
             workspace: workspace.label(),
             directory: context.cwd.to_str().map(str::to_owned),
             command: command(self.name, self.arguments),
             status: self.status,
             denials: self.refusals.total(),
             ended: now(),
-            ..Head::default()
+            ..RunHead::default()
         };
         replace(&dir, head, denials, of_last_run(context, workspace)?)
     }
 
-    fn explain(&self, refusal: &Refusal, times: u64) -> Explained {
+    fn explain(&self, refusal: &ServiceDenial, times: u64) -> ExplainedDenial {
         let about = quote::printable(refusal.about.as_bytes());
         let net = refusal.method.starts_with("http.").then(|| "net".to_owned());
-        Explained {
+        ExplainedDenial {
             denied: quote::printable(refusal.method.as_bytes()),
             capability: net.into_iter().collect(),
             path: about.clone(),
@@ -65,7 +65,7 @@ impl Served<'_> {
             reason: "denied".to_owned(),
             layer: "service".to_owned(),
             message: Some(refusal.message.clone()),
-            ..Explained::default()
+            ..ExplainedDenial::default()
         }
     }
 }

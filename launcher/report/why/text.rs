@@ -11,7 +11,7 @@ use crate::host::workspace::Workspace;
 use crate::output;
 use crate::record::command_line;
 use crate::report::summary;
-use crate::report::why::record::{Explained, Head, Rules, Together, now};
+use crate::report::why::record::{ExplainedDenial, Rules, RunHead, Together, now};
 use crate::text::quote;
 
 /// For people, if there is no record.
@@ -32,7 +32,7 @@ fn unrecorded(workspace: &Workspace) -> String {
 }
 
 /// For people: the run, and each of its denials with the suggestion.
-pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
+pub(super) fn words(head: &RunHead, denials: &[ExplainedDenial], workspace: &Workspace) -> String {
     let count = match head.denials {
         0 => "no denials".to_owned(),
         1 => "1 denial".to_owned(),
@@ -125,7 +125,7 @@ impl Rules {
     }
 }
 
-impl Explained {
+impl ExplainedDenial {
     /// For people. `rules` are those of its rules that were not shown before.
     fn words(&self, workspace: &Workspace, rules: &[&str]) -> String {
         let times = summary::times(self.path.as_bytes(), self.times);

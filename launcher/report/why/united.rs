@@ -6,7 +6,7 @@ use jp_confine_policy::{Capabilities, Capability};
 
 use super::Ended;
 use crate::advice::advisor::Written;
-use crate::report::why::record::{Explained, Rules};
+use crate::report::why::record::{ExplainedDenial, Rules};
 
 impl Rules {
     /// The rights that they grant on each path.
@@ -21,7 +21,7 @@ impl Rules {
 
 impl Ended<'_> {
     /// Makes each of these rules grant what the others grant on its paths.
-    pub(super) fn unite(&self, earlier: &mut [Explained], explained: &mut [Explained]) {
+    pub(super) fn unite(&self, earlier: &mut [ExplainedDenial], explained: &mut [ExplainedDenial]) {
         let mut rules: Vec<&mut Rules> =
             earlier.iter_mut().chain(explained).map(|one| &mut one.rules).collect();
         let mut all: BTreeMap<String, Capabilities> = BTreeMap::new();

@@ -15,14 +15,18 @@ use crate::network::address;
 use crate::record::denial::Reason;
 use crate::supervisor::task::Task;
 use crate::sys::actions;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 use crate::sys::proc::descendants::{self, sockets_of};
 
 /// connect(2) to an abstract name, or to none.
-pub(super) fn connect(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Answer, Errno> {
+pub(super) fn connect(
+    task: &Task<'_>,
+    socket: &OwnedFd,
+    given: &[u8],
+) -> Result<CallResult, Errno> {
     let _server = if is_name(given) { admit(task, socket, given)? } else { None };
     let _acting = task.begin()?;
-    task.connect(socket, given).map(|()| Answer::Value(0))
+    task.connect(socket, given).map(|()| CallResult::Value(0))
 }
 
 /// Whether an address without a path names a socket. The kernel rejects the others.

@@ -14,26 +14,26 @@ use rustix::io::Errno;
 
 use crate::prompt::during_run::subject::Subject;
 use crate::record::denial::Reason;
-use crate::record::usage::How;
+use crate::record::usage::UseKind;
 use crate::supervisor::resolve::Argument;
-use crate::supervisor::resolve::object::{Found, Object};
+use crate::supervisor::resolve::object::{Object, ResolvedObject};
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 use crate::sys::proc::{HERE, limits, name_of};
 use crate::sys::{actions, signals};
 
 const UPDATE: Capabilities = Capabilities::UPDATE;
-const DONE: Answer = Answer::Value(0);
+const DONE: CallResult = CallResult::Value(0);
 
 /// The object of a call with a descriptor and a path.
-pub(super) enum Target<'a> {
+pub(super) enum AttributeTarget<'a> {
     /// The object that a path leads to.
     Path(Argument<'a>),
     /// The object of a descriptor, with `AT_EMPTY_PATH`.
     Descriptor(Object),
 }
 
-impl<'a> Target<'a> {
+impl<'a> AttributeTarget<'a> {
     /// Reads the arguments. `flags` are the `AT_…` flags.
     ///
     /// # Errors
@@ -92,14 +92,15 @@ impl<'a> Target<'a> {
     }
 }
 
-impl Target<'_> {
+impl AttributeTarget<'_> {
     /// As [`Self::hold`], for giving the object this mode.
     ///
     /// # Errors
     /// As [`Self::hold`].
     fn hold_for_mode(self, task: &Task<'_>, flags: i32, mode: u32) -> Result<Object, Errno> {
         let Self::Path(argument) = &self else { return self.hold(task, flags) };
-        let Ok(Found::Object(object)) = argument.find(flags & libc::AT_SYMLINK_NOFOLLOW != 0)
+        let Ok(ResolvedObject::Object(object)) =
+            argument.find(flags & libc::AT_SYMLINK_NOFOLLOW != 0)
         else {
             return self.hold(task, flags);
         };
@@ -115,7 +116,7 @@ fn judge(task: &Task<'_>, object: &Object, need: Capabilities) -> Result<(), Err
     let is_writable = || is_writable(&object.file);
     let verdict = decide::opened(task.image(), &Request::canonical(path), need, is_writable);
     task.settle(verdict, Subject::new(path))?;
-    task.learn(How::Used, path, need);
+    task.learn(UseKind::Used, path, need);
     Ok(())
 }
 
@@ -130,7 +131,7 @@ pub(super) fn on_descriptor(
     task: &Task<'_>,
     fd: i32,
     act: impl FnOnce(&Object) -> Result<(), Errno>,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let file = task.caller.descriptor(fd)?;
     let object = Object::of_descriptor(&task.caller, file)?;
     let _acting = task.begin()?;
@@ -139,7 +140,7 @@ pub(super) fn on_descriptor(
 }
 
 /// truncate(2).
-pub(crate) fn truncate(task: &Task<'_>, path: u64, length: i64) -> Result<Answer, Errno> {
+pub(crate) fn truncate(task: &Task<'_>, path: u64, length: i64) -> Result<CallResult, Errno> {
     if length < 0 {
         return Err(Errno::INVAL);
     }
@@ -166,11 +167,11 @@ pub(crate) fn set_mode(
     path: u64,
     mode: u32,
     flags: i32,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
         return Err(Errno::INVAL);
     }
-    let target = Target::read(task, dirfd, path, flags)?;
+    let target = AttributeTarget::read(task, dirfd, path, flags)?;
     let _acting = task.begin()?;
     let object = target.hold_for_mode(task, flags, mode)?;
     if object.kind() == FileType::Symlink {
@@ -182,7 +183,7 @@ pub(crate) fn set_mode(
 }
 
 /// fchmod(2).
-pub(crate) fn set_mode_of(task: &Task<'_>, fd: i32, mode: u32) -> Result<Answer, Errno> {
+pub(crate) fn set_mode_of(task: &Task<'_>, fd: i32, mode: u32) -> Result<CallResult, Errno> {
     on_descriptor(task, fd, |object| {
         check_mode(task, object, mode)?;
         fchmod(&object.file, Mode::from_raw_mode(mode & 0o7777))
@@ -217,11 +218,11 @@ pub(crate) fn set_owner(
     path: u64,
     (uid, gid): (u32, u32),
     flags: i32,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
         return Err(Errno::INVAL);
     }
-    let target = Target::read(task, dirfd, path, flags)?;
+    let target = AttributeTarget::read(task, dirfd, path, flags)?;
     let _acting = task.begin()?;
     let object = target.hold(task, flags)?;
     let (uid, gid) = owner(uid, gid);
@@ -229,7 +230,12 @@ pub(crate) fn set_owner(
 }
 
 /// fchown(2).
-pub(crate) fn set_owner_of(task: &Task<'_>, fd: i32, uid: u32, gid: u32) -> Result<Answer, Errno> {
+pub(crate) fn set_owner_of(
+    task: &Task<'_>,
+    fd: i32,
+    uid: u32,
+    gid: u32,
+) -> Result<CallResult, Errno> {
     let (uid, gid) = owner(uid, gid);
     on_descriptor(task, fd, |object| fchown(&object.file, uid, gid))
 }
@@ -277,7 +283,7 @@ pub(crate) fn set_times(
     path: u64,
     (address, unit): (u64, Unit),
     flags: i32,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let times = times(task, address, unit)?;
     let is_omitted = |time: Timespec| time.tv_nsec == UTIME_OMIT;
     if is_omitted(times.last_access) && is_omitted(times.last_modification) {
@@ -293,7 +299,7 @@ pub(crate) fn set_times(
         }
         return on_descriptor(task, dirfd, |object| futimens(&object.file, &times));
     }
-    let target = Target::read(task, dirfd, path, flags)?;
+    let target = AttributeTarget::read(task, dirfd, path, flags)?;
     let _acting = task.begin()?;
     let object = target.hold(task, flags)?;
     if object.kind() == FileType::Symlink {

@@ -5,14 +5,14 @@ use rustix::io::Errno;
 
 use crate::supervisor::resolve::object::Object;
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 
 /// getdents(2), getdents64(2). The kernel continues with the call, because there is nothing to judge.
-pub(crate) fn list(task: &Task<'_>, fd: i32) -> Result<Answer, Errno> {
+pub(crate) fn list(task: &Task<'_>, fd: i32) -> Result<CallResult, Errno> {
     let object = Object::of_descriptor(&task.caller, task.caller.object(fd)?)?;
     task.caller.confirm()?;
     if let Some(path) = object.path() {
         task.learn_listing(path);
     }
-    Ok(Answer::Continue)
+    Ok(CallResult::Continue)
 }

@@ -14,9 +14,9 @@ use rustix::io::Errno;
 use crate::prompt::during_run::subject::Subject;
 use crate::record::denial::Reason;
 use crate::supervisor::resolve::Argument;
-use crate::supervisor::resolve::object::Entry;
+use crate::supervisor::resolve::object::PinnedEntry;
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 
 pub(super) fn may_create(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     decide::access(image, request, Capabilities::CREATE)
@@ -29,8 +29,8 @@ fn on_entry(
     argument: &Argument<'_>,
     said: Errno,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
-    act: impl FnOnce(&Entry) -> Result<(), Errno>,
-) -> Result<Answer, Errno> {
+    act: impl FnOnce(&PinnedEntry) -> Result<(), Errno>,
+) -> Result<CallResult, Errno> {
     let entry = match argument.entry() {
         Ok(Some(entry)) => entry,
         Ok(None) => return Err(no_entry(task, argument, said)),
@@ -49,7 +49,7 @@ fn on_entry(
     let outcome = act(&entry);
     task.learn_link(&entry);
     task.learn_change(outcome, subject, judge);
-    outcome.map(|()| Answer::Value(0))
+    outcome.map(|()| CallResult::Value(0))
 }
 
 /// The errno for a path that names no entry: `said`, if the directory before the dots exists. The kernel looks for that
@@ -62,29 +62,33 @@ pub(super) fn no_entry(task: &Task<'_>, argument: &Argument<'_>, said: Errno) ->
 
 /// Whether the call creates something that exists. Tools create each directory above the one they want, so they need to
 /// learn which ones exist.
-pub(super) fn is_making_what_exists(image: &Image<'_>, verdict: Verdict, entry: &Entry) -> bool {
+pub(super) fn is_making_what_exists(
+    image: &Image<'_>,
+    verdict: Verdict,
+    entry: &PinnedEntry,
+) -> bool {
     matches!(verdict, Verdict::Deny(denial)
         if existing::is_told(image, &entry.request(), &denial) && exists(entry))
 }
 
 /// Whether the call deletes something that is missing. That needs no prompt. If it appears just now, it stays.
-fn is_removing_what_is_missing(image: &Image<'_>, verdict: Verdict, entry: &Entry) -> bool {
+fn is_removing_what_is_missing(image: &Image<'_>, verdict: Verdict, entry: &PinnedEntry) -> bool {
     matches!(verdict, Verdict::Deny(denial)
         if denial.missing == Capabilities::DELETE && is_told_missing(image, entry, &denial))
 }
 
 /// Whether the caller is told that `entry` is missing, instead of a prompt about taking it.
-pub(super) fn is_told_missing(image: &Image<'_>, entry: &Entry, denial: &Denial) -> bool {
+pub(super) fn is_told_missing(image: &Image<'_>, entry: &PinnedEntry, denial: &Denial) -> bool {
     existing::is_told_missing(image, &entry.request(), denial) && find(entry) == Err(Errno::NOENT)
 }
 
 /// Whether an entry of that name exists, even a dangling symlink.
-pub(super) fn exists(entry: &Entry) -> bool {
+pub(super) fn exists(entry: &PinnedEntry) -> bool {
     find(entry).is_ok()
 }
 
 /// Looks for an entry without following a symlink there, even if a slash follows the name, as in the kernel.
-fn find(entry: &Entry) -> Result<(), Errno> {
+fn find(entry: &PinnedEntry) -> Result<(), Errno> {
     let name = entry.name.to_bytes();
     let name = name.strip_suffix(b"/").unwrap_or(name);
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -92,13 +96,13 @@ fn find(entry: &Entry) -> Result<(), Errno> {
 }
 
 /// Whether an entry is a directory.
-pub(super) fn is_directory(entry: &Entry) -> bool {
+pub(super) fn is_directory(entry: &PinnedEntry) -> bool {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
     openat(&entry.directory, &entry.name, flags, Mode::empty()).is_ok()
 }
 
 /// Whether an entry is a symlink.
-pub(super) fn is_symlink(entry: &Entry) -> bool {
+pub(super) fn is_symlink(entry: &PinnedEntry) -> bool {
     statat(&entry.directory, &entry.name, AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
 }
@@ -109,7 +113,7 @@ pub(crate) fn make_directory(
     dirfd: i32,
     path: u64,
     mode: u32,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let argument = task.argument(dirfd, path)?;
     let _acting = task.begin()?;
     let private = PRIVATE_DIRECTORY.to_str().unwrap_or(task.call);
@@ -127,7 +131,7 @@ pub(crate) fn make_node(
     path: u64,
     mode: u32,
     device: u64,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let argument = task.argument(dirfd, path)?;
     let _acting = task.begin()?;
     // A device node bypasses every path rule. 0:0 is the whiteout of overlay filesystems.
@@ -160,7 +164,7 @@ pub(crate) fn make_symlink(
     target: u64,
     dirfd: i32,
     path: u64,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let target = task.caller.text(target)?;
     if target.is_empty() {
         return Err(Errno::NOENT);
@@ -176,7 +180,12 @@ pub(crate) fn make_symlink(
 }
 
 /// unlink(2), rmdir(2), unlinkat(2).
-pub(crate) fn remove(task: &Task<'_>, dirfd: i32, path: u64, flags: i32) -> Result<Answer, Errno> {
+pub(crate) fn remove(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    flags: i32,
+) -> Result<CallResult, Errno> {
     if flags & !libc::AT_REMOVEDIR != 0 {
         return Err(Errno::INVAL);
     }
@@ -204,8 +213,8 @@ pub(crate) fn remove(task: &Task<'_>, dirfd: i32, path: u64, flags: i32) -> Resu
 pub(super) fn make_socket(
     task: &Task<'_>,
     argument: &Argument<'_>,
-    act: impl FnOnce(&Entry) -> Result<(), Errno>,
-) -> Result<Answer, Errno> {
+    act: impl FnOnce(&PinnedEntry) -> Result<(), Errno>,
+) -> Result<CallResult, Errno> {
     on_entry(task, argument, Errno::ADDRINUSE, may_create, |entry| {
         task.prepare_to_make()?;
         act(entry)

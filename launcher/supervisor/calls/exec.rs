@@ -17,16 +17,16 @@ use rustix::fs::{Access, AtFlags, FileType, OFlags, accessat};
 use rustix::io::Errno;
 
 use super::loaders;
-use crate::prompt::during_run::Identity;
+use crate::prompt::during_run::FileIdentity;
 use crate::prompt::during_run::subject::Subject;
 use crate::record::denial::Reason;
-use crate::record::usage::How;
+use crate::record::usage::UseKind;
 use crate::supervisor::arguments;
 use crate::supervisor::resolve::Argument;
-use crate::supervisor::resolve::object::{Found, Object};
+use crate::supervisor::resolve::object::{Object, ResolvedObject};
 use crate::supervisor::task::Task;
-use crate::sys::executable::{self, Kind};
-use crate::sys::notification::Answer;
+use crate::sys::executable::{self, ExecutableKind};
+use crate::sys::notification::CallResult;
 use crate::sys::proc::{HERE, name_of};
 
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
@@ -40,7 +40,7 @@ pub(crate) fn execute(
     path: u64,
     given: Given,
     flags: i32,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let begun = &task.policy.begun;
     let is_typed = !begun.load(Ordering::Acquire);
     let is_judged = invocation::is_limited(task.image()) && !is_typed;
@@ -53,7 +53,7 @@ pub(crate) fn execute(
         if task.consents() == consents {
             task.begin_start(&image);
             begun.store(true, Ordering::Release);
-            return Ok(Answer::Continue);
+            return Ok(CallResult::Continue);
         }
     }
 }
@@ -88,9 +88,9 @@ fn start(
         let object = Object::of_descriptor(&task.caller, task.caller.object(dirfd)?)?;
         let _acting = task.begin()?;
         if let Some(path) = task.judged_path(&object)? {
-            let subject = Subject::new(path).holding(Identity::from(&object.stat));
+            let subject = Subject::new(path).holding(FileIdentity::from(&object.stat));
             task.settle(may_execute(task.image(), &subject.request()), subject)?;
-            task.learn(How::Used, path, Capabilities::EXECUTE);
+            task.learn(UseKind::Used, path, Capabilities::EXECUTE);
         }
         judge_words(task, &object, words)?;
         judge_place(task, &object)?;
@@ -159,7 +159,7 @@ fn is_absent(task: &Task<'_>, argument: &Argument<'_>) -> bool {
     let Ok(path) = task.spelled(argument) else { return false };
     matches!(may_execute(task.image(), &Request::canonical(&path)),
         Verdict::Deny(denial) if denial.hidden)
-        && !matches!(argument.find(false), Ok(Found::Object(_)))
+        && !matches!(argument.find(false), Ok(ResolvedObject::Object(_)))
 }
 
 /// Follows the program to the binary that the kernel executes.
@@ -167,27 +167,27 @@ fn admit(task: &Task<'_>, program: Object, given: Given) -> Result<Object, Errno
     let mut program = program;
     for scripts in 0..=SCRIPT_DEPTH {
         match inspect(task, &program)? {
-            Kind::Script(interpreter) => {
+            ExecutableKind::Script(interpreter) => {
                 let argument = named(task, interpreter)?;
                 program = find(task, &argument, false, &may_execute)?;
             }
-            Kind::Dynamic(loader) => return admit_loader(task, loader).map(|()| program),
-            Kind::Static => return Ok(program),
-            Kind::Loader(libc) => {
+            ExecutableKind::Dynamic(loader) => return admit_loader(task, loader).map(|()| program),
+            ExecutableKind::Static => return Ok(program),
+            ExecutableKind::Loader(libc) => {
                 let words = (scripts == 0).then_some(given);
                 return loaders::judge(task, &program, libc, words).map(|()| program);
             }
-            Kind::Foreign => {
+            ExecutableKind::Foreign => {
                 let path = program.path().unwrap_or_default();
                 return Err(task.refused(Reason::Foreign, Subject::new(path)));
             }
-            Kind::Other => return Err(not_a_program(&program)),
+            ExecutableKind::Other => return Err(not_a_program(&program)),
         }
     }
     Err(Errno::LOOP)
 }
 
-fn inspect(task: &Task<'_>, program: &Object) -> Result<Kind, Errno> {
+fn inspect(task: &Task<'_>, program: &Object) -> Result<ExecutableKind, Errno> {
     match program.kind() {
         FileType::RegularFile => {}
         FileType::Symlink => return Err(Errno::LOOP),
@@ -218,7 +218,7 @@ pub(super) fn named<'a>(task: &Task<'a>, path: Vec<u8>) -> Result<Argument<'a>, 
 fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<(), Errno> {
     let argument = named(task, path)?;
     let found = argument.find(false)?;
-    let Found::Object(loader) = found else {
+    let ResolvedObject::Object(loader) = found else {
         return Err(Errno::NOENT);
     };
     let path = loader.path().ok_or(Errno::ACCESS)?;

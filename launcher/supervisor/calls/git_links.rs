@@ -13,10 +13,10 @@ use jp_confine_policy::{Capabilities, git_links};
 use rustix::fs::{FileType, MemfdFlags, OFlags, fstat, memfd_create, openat};
 use rustix::io::Errno;
 
-use super::open::How;
-use crate::record::usage::How as Outcome;
-use crate::supervisor::resolve::location::{self, Place};
-use crate::supervisor::resolve::object::{Entry, Object};
+use super::open::OpenArguments;
+use crate::record::usage::UseKind;
+use crate::supervisor::resolve::location::{self, ObjectLocation};
+use crate::supervisor::resolve::object::{Object, PinnedEntry};
 use crate::supervisor::task::Task;
 
 /// Creates such a file, and gives the program a file in memory to write to. `None` if it is no such file, or a person
@@ -24,7 +24,11 @@ use crate::supervisor::task::Task;
 ///
 /// # Errors
 /// The kernel's errors, and `EEXIST` if the file exists by now.
-pub(super) fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<Option<OwnedFd>, Errno> {
+pub(super) fn create(
+    task: &Task<'_>,
+    entry: &PinnedEntry,
+    how: OpenArguments,
+) -> Result<Option<OwnedFd>, Errno> {
     let Some(text) = text(task, &entry.request(), how, Capabilities::CREATE) else {
         return Ok(None);
     };
@@ -33,7 +37,7 @@ pub(super) fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<Option<
     let made = openat(&entry.directory, &entry.name, flags, how.mode())?;
     let written = File::from(made).write_all(&text);
     written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    task.learn(Outcome::Made, &entry.path, how.need_to_make());
+    task.learn(UseKind::Made, &entry.path, how.need_to_make());
     in_memory().map(Some)
 }
 
@@ -45,7 +49,7 @@ pub(super) fn rewrite(
     task: &Task<'_>,
     object: &Object,
     request: &Request<'_>,
-    how: How,
+    how: OpenArguments,
 ) -> Result<Option<OwnedFd>, Errno> {
     if object.kind() != FileType::RegularFile || !how.has(libc::O_TRUNC) {
         return Ok(None);
@@ -56,7 +60,7 @@ pub(super) fn rewrite(
     let read = File::from(file).take(text.len() as u64 + 1).read_to_end(&mut bytes);
     match read {
         Ok(_) if bytes == text => {
-            task.learn(Outcome::Used, request.path, how.need());
+            task.learn(UseKind::Used, request.path, how.need());
             in_memory().map(Some)
         }
         _ => Ok(None),
@@ -64,14 +68,21 @@ pub(super) fn rewrite(
 }
 
 /// The text that the file must have, if only the list of auto-run files denies the write.
-fn text(task: &Task<'_>, request: &Request<'_>, how: How, need: Capabilities) -> Option<Vec<u8>> {
+fn text(
+    task: &Task<'_>,
+    request: &Request<'_>,
+    how: OpenArguments,
+    need: Capabilities,
+) -> Option<Vec<u8>> {
     let only_writes =
         how.flags() & (libc::O_ACCMODE | libc::O_PATH | libc::O_APPEND) == libc::O_WRONLY;
     if !only_writes || !git_links::is_kept_by_list_alone(task.image(), request, need) {
         return None;
     }
     let cwd = task.caller.working_directory().ok()?;
-    let Ok(Place::Named(cwd)) = location::of(&task.caller, cwd.as_fd(), &fstat(&cwd).ok()?) else {
+    let Ok(ObjectLocation::Named(cwd)) =
+        location::of(&task.caller, cwd.as_fd(), &fstat(&cwd).ok()?)
+    else {
         return None;
     };
     git_links::text(task.image(), request.path, Path::new(OsStr::from_bytes(&cwd)))

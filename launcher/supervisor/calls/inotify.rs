@@ -7,11 +7,11 @@ use rustix::fs::inotify;
 use rustix::io::Errno;
 
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 use crate::sys::proc::name_of;
 
 /// `inotify_add_watch(2)`.
-pub(crate) fn add(task: &Task<'_>, fd: i32, path: u64, mask: u32) -> Result<Answer, Errno> {
+pub(crate) fn add(task: &Task<'_>, fd: i32, path: u64, mask: u32) -> Result<CallResult, Errno> {
     let queue = task.caller.descriptor(fd)?;
     let argument = task.argument(libc::AT_FDCWD, path)?;
     let _acting = task.begin()?;
@@ -21,5 +21,5 @@ pub(crate) fn add(task: &Task<'_>, fd: i32, path: u64, mask: u32) -> Result<Answ
     // The link to the descriptor must be followed. Its target may itself be a symlink.
     let flags = flags - inotify::WatchFlags::DONT_FOLLOW;
     let watch = inotify::add_watch(queue, name_of(object.file.as_fd()), flags)?;
-    Ok(Answer::Value(watch.into()))
+    Ok(CallResult::Value(watch.into()))
 }

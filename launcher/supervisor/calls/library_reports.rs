@@ -6,15 +6,15 @@ use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::report_protocol::{CONSENT, INTERRUPTED, VECTORS};
 use rustix::io::Errno;
 
-use crate::prompt::during_run::identity::Asker;
+use crate::prompt::during_run::identity::PromptedCaller;
 use crate::prompt::during_run::subject::Subject;
-use crate::prompt::during_run::{Identity, answer};
+use crate::prompt::during_run::{FileIdentity, answer};
 use crate::record::denial::{self, Layer};
 use crate::supervisor::task::{Task, program_of};
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 
 /// Takes one record of a denial.
-pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, Errno> {
+pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<CallResult, Errno> {
     if usize::try_from(count) != Ok(VECTORS) {
         return Err(Errno::INVAL);
     }
@@ -37,12 +37,12 @@ pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, 
     let program = program_of(&task.caller);
     let said = if told.question { said(task, &told)? } else { None };
     if said.is_some_and(answer::Answer::consents) {
-        return Ok(Answer::Value(CONSENT.into()));
+        return Ok(CallResult::Value(CONSENT.into()));
     }
     let reason = said.map_or(told.reason, answer::Answer::reason);
     task.tell(denial::Denial { program, layer: Layer::Shim, reason, ..told });
     let is_interrupted = said == Some(answer::Answer::Interrupt);
-    Ok(Answer::Value(if is_interrupted { INTERRUPTED.into() } else { 0 }))
+    Ok(CallResult::Value(if is_interrupted { INTERRUPTED.into() } else { 0 }))
 }
 
 /// The answer to the library's prompt. The supervisor judges whether a prompt is allowed at all, because a caller could
@@ -58,9 +58,9 @@ fn said(task: &Task<'_>, told: &denial::Denial) -> Result<Option<answer::Answer>
         Verdict::Deny(denial) if denial.ask => {
             let denial::Denial { path, route, other, also, .. } = told;
             let is_start = told.missing.contains(Capabilities::EXECUTE);
-            let file = is_start.then(|| Identity::at(path)).flatten();
+            let file = is_start.then(|| FileIdentity::at(path)).flatten();
             let subject = Subject { path, route, other, also: *also, file, changes: "" };
-            task.ask(Asker::Library, denial, subject).map(Some)
+            task.ask(PromptedCaller::Library, denial, subject).map(Some)
         }
         _ => Ok(None),
     }

@@ -10,11 +10,11 @@ use rustix::io::Errno;
 
 use super::entries::{exists, is_making_what_exists, may_create, no_entry};
 use crate::prompt::during_run::subject::Subject;
-use crate::record::usage::How;
+use crate::record::usage::UseKind;
 use crate::supervisor::resolve::Argument;
-use crate::supervisor::resolve::object::{Entry, Found, Object};
+use crate::supervisor::resolve::object::{Object, PinnedEntry, ResolvedObject};
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 use crate::sys::proc::{HERE, name_of};
 
 /// The object that gets another name.
@@ -29,7 +29,7 @@ pub(crate) fn make_link(
     (olddirfd, old): (i32, u64),
     (newdirfd, new): (i32, u64),
     flags: i32,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_FOLLOW) != 0 {
         return Err(Errno::INVAL);
     }
@@ -57,11 +57,13 @@ pub(crate) fn make_link(
     let outcome = linkat(HERE, name, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW);
     task.learn_link(&entry);
     match (outcome, path) {
-        (Err(Errno::EXIST), _) => task.learn(How::Existed, &entry.path, Capabilities::CREATE),
-        (_, Some(path)) => task.learn_pair(How::Linked, path, &entry.path, Capabilities::CREATE),
-        (_, None) => task.learn(How::Made, &entry.path, Capabilities::CREATE),
+        (Err(Errno::EXIST), _) => task.learn(UseKind::Existed, &entry.path, Capabilities::CREATE),
+        (_, Some(path)) => {
+            task.learn_pair(UseKind::Linked, path, &entry.path, Capabilities::CREATE);
+        }
+        (_, None) => task.learn(UseKind::Made, &entry.path, Capabilities::CREATE),
     }
-    outcome.map(|()| Answer::Value(0))
+    outcome.map(|()| CallResult::Value(0))
 }
 
 /// Whether an object may get the name `entry`. It is judged by its path, if it has one.
@@ -72,7 +74,7 @@ fn settle(
     task: &Task<'_>,
     path: Option<&[u8]>,
     kind: FileType,
-    entry: &Entry,
+    entry: &PinnedEntry,
 ) -> Result<(), Errno> {
     let (image, target) = (task.image(), entry.request());
     let Some(path) = path else {
@@ -116,8 +118,10 @@ pub(super) fn refuse_hidden(task: &Task<'_>, source: &Request<'_>) -> Result<(),
 
 fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object, Errno> {
     match argument.find(stops) {
-        Ok(Found::Object(object)) => Ok(object),
-        Ok(Found::Missing(_)) => Err(task.nowhere(argument, decide::metadata, Errno::NOENT)),
+        Ok(ResolvedObject::Object(object)) => Ok(object),
+        Ok(ResolvedObject::Missing(_)) => {
+            Err(task.nowhere(argument, decide::metadata, Errno::NOENT))
+        }
         Err(errno) => Err(task.nowhere(argument, decide::metadata, errno)),
     }
 }

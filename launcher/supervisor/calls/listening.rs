@@ -13,7 +13,7 @@ use crate::network::address;
 use crate::record::denial::Reason;
 use crate::supervisor::task::Task;
 use crate::sys::actions;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 
 /// bind(2) of an internet socket. A stream accepts nothing until it listens. A bound datagram socket receives at once.
 /// But if the kernel chose its port, only hosts that it sent to know the port.
@@ -21,11 +21,11 @@ use crate::sys::notification::Answer;
 /// A stream bound to a chosen port on all addresses will listen there, so it gets the loopback address. On a port that
 /// the kernel chooses, it may connect instead, which a socket bound to loopback could not. [`listen`] handles that
 /// case.
-pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Answer, Errno> {
+pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<CallResult, Errno> {
     let place = address::read(given)?;
     if place.port() == 0 {
         let _acting = task.begin()?;
-        return actions::bind(socket, given).map(|()| Answer::Value(0));
+        return actions::bind(socket, given).map(|()| CallResult::Value(0));
     }
     let narrowed = if is_datagram(socket)? {
         admit_only_own(task, place)?;
@@ -38,16 +38,16 @@ pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<An
         Some(place) => actions::bind(socket, &address::write(place, domain(socket)?)),
         None => actions::bind(socket, given),
     }
-    .map(|()| Answer::Value(0))
+    .map(|()| CallResult::Value(0))
 }
 
 /// listen(2). Sockets other than the internet's listen as they are.
-pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, Errno> {
+pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<CallResult, Errno> {
     let socket = task.caller.descriptor(fd)?;
     let network = task.policy.network.as_ref();
     let Some(network) = network.filter(|_| domain(&socket).is_ok_and(is_internet)) else {
         let _acting = task.begin()?;
-        return make_listen(&socket, backlog).map(|()| Answer::Value(0));
+        return make_listen(&socket, backlog).map(|()| CallResult::Value(0));
     };
     // Binding it again would disturb another thread that sends with it.
     if is_datagram(&socket)? {
@@ -70,7 +70,7 @@ pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, E
     if is_new {
         loopback::note(task, network, fd, &socket)?;
     }
-    Ok(Answer::Value(0))
+    Ok(CallResult::Value(0))
 }
 
 /// The loopback address for a stream bound to all addresses. Uses IPv4, unless the socket is for IPv6 only.

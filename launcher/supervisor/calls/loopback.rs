@@ -13,14 +13,14 @@ use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::network::{domain, own_address};
-use crate::network::listeners::{Awaited, Listener, is_connected};
+use crate::network::listeners::{Awaited, ListeningSocket, is_connected};
 use crate::network::{Network, address};
 use crate::prompt::during_run::subject::Subject;
 use crate::record::denial::Reason;
 use crate::supervisor::task::Task;
 use crate::supervisor::waiting::is_interruption;
 use crate::sys::actions;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 use crate::sys::proc::descendants::{self, sockets_of};
 
 /// How long to wait for a connection. The target accepts at once, or has too many waiting.
@@ -30,15 +30,15 @@ const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 
 /// A pinned listening socket of the run. While it is pinned, nobody else can listen there.
-pub(super) struct Held<'n> {
+pub(super) struct PinnedListener<'n> {
     socket: OwnedFd,
-    listener: Listener,
+    listener: ListeningSocket,
     place: SocketAddr,
     /// Keeps the program from closing it or sharing its port.
     _awaited: Awaited<'n>,
 }
 
-impl Held<'_> {
+impl PinnedListener<'_> {
     /// Whether it has been listening ever since it was found.
     fn listens(&self, network: &Network) -> bool {
         network.listeners.find(self.place) == Some(self.listener)
@@ -76,7 +76,12 @@ fn place_of(socket: &OwnedFd) -> Result<SocketAddr, Errno> {
 }
 
 /// setsockopt(2) with `SO_REUSEPORT`. A port that others may share does not belong to the run alone.
-pub(crate) fn share_port(task: &Task<'_>, fd: i32, at: u64, size: u32) -> Result<Answer, Errno> {
+pub(crate) fn share_port(
+    task: &Task<'_>,
+    fd: i32,
+    at: u64,
+    size: u32,
+) -> Result<CallResult, Errno> {
     let socket = task.caller.descriptor(fd)?;
     if (size as usize) < size_of::<i32>() {
         return Err(Errno::INVAL);
@@ -91,7 +96,7 @@ pub(crate) fn share_port(task: &Task<'_>, fd: i32, at: u64, size: u32) -> Result
 }
 
 /// shutdown(2). A listening socket stops, and another may take its place.
-pub(crate) fn shut_down(task: &Task<'_>, fd: i32, how: i32) -> Result<Answer, Errno> {
+pub(crate) fn shut_down(task: &Task<'_>, fd: i32, how: i32) -> Result<CallResult, Errno> {
     let socket = task.caller.descriptor(fd)?;
     let shut = || match how {
         libc::SHUT_RD => shutdown(&socket, Shutdown::Read),
@@ -108,14 +113,14 @@ pub(super) fn set_free(
     task: &Task<'_>,
     socket: &OwnedFd,
     act: impl FnOnce() -> Result<(), Errno>,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let cookie = socket_cookie(socket)?;
     let network = task.policy.network.as_ref();
     let leaving = network.map(|network| network.listeners.leave(cookie));
     while leaving.as_ref().is_some_and(|leaving| !leaving.is_free()) {
         task.wait(|| poll(&mut [], Some(&PAUSE)))?;
     }
-    act().map(|()| Answer::Value(0))
+    act().map(|()| CallResult::Value(0))
 }
 
 /// The socket of the run that `socket` would reach at `target`, in plain form. `None` if a rule is about that target.
@@ -126,7 +131,7 @@ pub(super) fn hold<'n>(
     network: &'n Network,
     socket: &OwnedFd,
     target: SocketAddr,
-) -> Result<Option<Held<'n>>, Errno> {
+) -> Result<Option<PinnedListener<'n>>, Errno> {
     if !target.ip().is_loopback() || network.is_ruled(target) {
         return Ok(None);
     }
@@ -139,14 +144,14 @@ pub(super) fn hold<'n>(
         return Ok(None);
     };
     let awaited = network.listeners.await_at(listener.cookie, socket)?;
-    let held = Held { socket: found, listener, place: target, _awaited: awaited };
+    let held = PinnedListener { socket: found, listener, place: target, _awaited: awaited };
     // The process may have entered a network namespace with another loopback.
     let [here, there] = [socket, &held.socket].map(actions::network_namespace);
     Ok((here.is_ok() && here == there && held.listens(network)).then_some(held))
 }
 
 /// The socket, from the process that made it listen or from another that has it under any number.
-fn find(listener: Listener) -> Option<OwnedFd> {
+fn find(listener: ListeningSocket) -> Option<OwnedFd> {
     let at = |process: i32, fd: i32| {
         let process = pidfd_open(Pid::from_raw(process)?, PidfdFlags::empty()).ok()?;
         let socket = pidfd_getfd(process, fd, PidfdGetfdFlags::empty()).ok()?;
@@ -165,21 +170,21 @@ pub(super) fn connect(
     task: &Task<'_>,
     network: &Network,
     socket: &OwnedFd,
-    held: &Held<'_>,
-) -> Result<Answer, Errno> {
+    held: &PinnedListener<'_>,
+) -> Result<CallResult, Errno> {
     let target = address::write(held.listener.place, domain(socket)?);
     let _acting = task.begin()?;
     let outcome = task.connect(socket, &target);
     let may_come_about = |errno| errno == Errno::INPROGRESS || is_interruption(errno);
     if outcome.is_err_and(|errno| !may_come_about(errno)) {
-        return outcome.map(|()| Answer::Value(0));
+        return outcome.map(|()| CallResult::Value(0));
     }
     let mut ready = [PollFd::new(socket, PollFlags::OUT)];
     let waited = task.wait_for_peer(socket, Timeout::Send, || poll(&mut ready, Some(&PATIENCE)));
     let has_failed = ready[0].revents().intersects(PollFlags::ERR | PollFlags::HUP);
     if !is_connected(socket) {
         if has_failed {
-            return outcome.map(|()| Answer::Value(0));
+            return outcome.map(|()| CallResult::Value(0));
         }
         // The connection must not be established later, when nobody checks it.
         let nowhere = address::nowhere();
@@ -189,7 +194,7 @@ pub(super) fn connect(
         return Err(interrupted.unwrap_or(Errno::TIMEDOUT));
     }
     if held.listens(network) {
-        return outcome.map(|()| Answer::Value(0));
+        return outcome.map(|()| CallResult::Value(0));
     }
     let _ = shutdown(socket, Shutdown::Both);
     let shown = address::shown(held.place);

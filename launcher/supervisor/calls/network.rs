@@ -9,14 +9,14 @@ use rustix::net::sockopt::{socket_cookie, socket_domain, socket_type};
 use rustix::net::{SocketAddrAny, SocketType, getsockname};
 
 use super::{loopback, refused};
-use crate::network::clients::Asker;
+use crate::network::clients::NetworkClient;
 use crate::network::{Network, address};
 use crate::prompt::during_run::subject::Subject;
 use crate::record::denial::Reason;
-use crate::record::usage::How;
+use crate::record::usage::UseKind;
 use crate::supervisor::task::{Task, program_of};
 use crate::sys::actions;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 
 /// A socket's family as a number.
 ///
@@ -35,7 +35,7 @@ pub(super) const fn is_internet(domain: i32) -> bool {
 ///
 /// # Errors
 /// `EACCES`.
-pub(crate) fn refuse_socket(task: &Task<'_>, domain: i32) -> Result<Answer, Errno> {
+pub(crate) fn refuse_socket(task: &Task<'_>, domain: i32) -> Result<CallResult, Errno> {
     if domain == libc::AF_NETLINK {
         // The filter traps only some of these, and only if sockets of other families are allowed.
         return refused::anywhere(task);
@@ -95,7 +95,7 @@ fn learn_target(task: &Task<'_>, network: &Network, target: SocketAddr) {
         return;
     }
     for host in network.names_of(target) {
-        task.learn_host(How::Connected, &host);
+        task.learn_host(UseKind::Connected, &host);
     }
 }
 
@@ -105,7 +105,7 @@ pub(super) fn connect(
     network: &Network,
     socket: &OwnedFd,
     given: &[u8],
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     if given.len() >= 2 && address::family(given) == libc::AF_UNSPEC {
         // Dissolves the existing association, even a listening one.
         let _acting = task.begin()?;
@@ -124,7 +124,7 @@ pub(super) fn connect(
     }
     let target = judged(task, network, domain(socket)?, given)?;
     let _acting = task.begin()?;
-    task.connect(socket, &target).map(|()| Answer::Value(0))
+    task.connect(socket, &target).map(|()| CallResult::Value(0))
 }
 
 /// connect(2) to the run's own server on loopback, which must know the asker.
@@ -133,7 +133,7 @@ fn connect_to_own(
     network: &Network,
     socket: &OwnedFd,
     place: SocketAddr,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let target = address::write(place, domain(socket)?);
     let asker = asker(task)?;
     let _acting = task.begin()?;
@@ -141,12 +141,12 @@ fn connect_to_own(
     if matches!(connected, Ok(()) | Err(Errno::INPROGRESS)) {
         network.askers.expect(own_address(socket)?, asker);
     }
-    connected.map(|()| Answer::Value(0))
+    connected.map(|()| CallResult::Value(0))
 }
 
-fn asker(task: &Task<'_>) -> Result<Asker, Errno> {
+fn asker(task: &Task<'_>) -> Result<NetworkClient, Errno> {
     let pid = task.caller.status()?.process.unsigned_abs();
-    Ok(Asker { pid, program: program_of(&task.caller) })
+    Ok(NetworkClient { pid, program: program_of(&task.caller) })
 }
 
 /// The destination of a datagram for an address. It is either the run's own name server, which then knows the asker, or
@@ -201,7 +201,7 @@ pub(super) fn shown_name(given: &[u8]) -> Vec<u8> {
 pub(super) fn refuse_unruled(task: &Task<'_>, reason: Reason, shown: &[u8]) -> Result<(), Errno> {
     if task.policy.network.as_ref().is_some_and(Network::is_watched_only) {
         let verb = if reason == Reason::Listen { "listen on" } else { "connect to" };
-        task.learn_host(How::Unruled, &format!("{verb} {}", String::from_utf8_lossy(shown)));
+        task.learn_host(UseKind::Unruled, &format!("{verb} {}", String::from_utf8_lossy(shown)));
         return Ok(());
     }
     Err(task.refused(reason, Subject::new(shown)))

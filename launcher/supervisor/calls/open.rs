@@ -11,12 +11,12 @@ use rustix::io::Errno;
 
 use super::{git_links, terminals};
 use crate::prompt::during_run::subject::Subject;
-use crate::record::usage::How as Outcome;
+use crate::record::usage::UseKind;
 use crate::supervisor::descriptor_slot;
 use crate::supervisor::resolve::Argument;
-use crate::supervisor::resolve::object::{Entry, Found, Object};
+use crate::supervisor::resolve::object::{Object, PinnedEntry, ResolvedObject};
 use crate::supervisor::task::{Task, is_absent};
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 
 /// The flags with a meaning. open(2) ignores others.
 const KNOWN: i32 = libc::O_ACCMODE
@@ -44,12 +44,12 @@ const PATIENCE: u32 = 40;
 
 /// The flags and mode of the caller's open.
 #[derive(Clone, Copy)]
-pub(crate) struct How {
+pub(crate) struct OpenArguments {
     flags: i32,
     mode: u32,
 }
 
-impl How {
+impl OpenArguments {
     pub(crate) const fn new(flags: i32, mode: u32) -> Self {
         let known = if flags & libc::O_PATH == 0 { KNOWN } else { KNOWN_WITH_PATH };
         Self { flags: flags & known, mode: set_id::of_new(mode & 0o7777) }
@@ -140,13 +140,18 @@ impl How {
         OFlags::from_bits_retain(flags.unsigned_abs())
     }
 
-    fn answer(self, file: OwnedFd) -> Answer {
-        Answer::Descriptor { file, closes: self.has(libc::O_CLOEXEC) }
+    fn answer(self, file: OwnedFd) -> CallResult {
+        CallResult::Descriptor { file, closes: self.has(libc::O_CLOEXEC) }
     }
 }
 
 /// open(2), openat(2), creat(2).
-pub(crate) fn open(task: &Task<'_>, dirfd: i32, path: u64, how: How) -> Result<Answer, Errno> {
+pub(crate) fn open(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    how: OpenArguments,
+) -> Result<CallResult, Errno> {
     how.check()?;
     let argument = task.argument(dirfd, path)?;
     if how.changes() {
@@ -165,8 +170,8 @@ pub(crate) fn open(task: &Task<'_>, dirfd: i32, path: u64, how: How) -> Result<A
 pub(crate) fn open_argument(
     task: &Task<'_>,
     argument: &Argument<'_>,
-    how: How,
-) -> Result<Answer, Errno> {
+    how: OpenArguments,
+) -> Result<CallResult, Errno> {
     if let Some(page) = task.policy.shared_page(argument.text()) {
         return Ok(how.answer(page));
     }
@@ -178,22 +183,24 @@ pub(crate) fn open_argument(
     }
     for _ in 0..PATIENCE {
         match argument.find(how.stops_at_link()) {
-            Ok(Found::Object(object)) => {
+            Ok(ResolvedObject::Object(object)) => {
                 return open_held(task, argument, &object, how);
             }
-            Ok(Found::Missing(entry)) if how.has(libc::O_CREAT) && !entry.slash => {
+            Ok(ResolvedObject::Missing(entry)) if how.has(libc::O_CREAT) && !entry.slash => {
                 match create(task, &entry, how) {
                     Err(Errno::EXIST) if !how.exclusive() => {}
                     made => return made.map(|file| how.answer(file)),
                 }
             }
-            Ok(Found::Missing(entry)) if how.has(libc::O_CREAT) => {
+            Ok(ResolvedObject::Missing(entry)) if how.has(libc::O_CREAT) => {
                 // A dangling symlink whose text ends in a slash.
                 let subject = Subject::by_route(&entry.path, &entry.route);
                 task.settle_open(|image, request| how.judge(image, request), subject)?;
                 return Err(Errno::ISDIR);
             }
-            Ok(Found::Missing(_)) => return Err(nowhere(task, argument, how, Errno::NOENT)),
+            Ok(ResolvedObject::Missing(_)) => {
+                return Err(nowhere(task, argument, how, Errno::NOENT));
+            }
             Err(errno) => return Err(nowhere(task, argument, how, errno)),
         }
     }
@@ -205,11 +212,11 @@ pub(super) fn open_held(
     task: &Task<'_>,
     argument: &Argument<'_>,
     object: &Object,
-    how: How,
-) -> Result<Answer, Errno> {
+    how: OpenArguments,
+) -> Result<CallResult, Errno> {
     Ok(match open_object(task, argument, object, how)? {
         Some(file) => how.answer(file),
-        None => Answer::Continue,
+        None => CallResult::Continue,
     })
 }
 
@@ -221,7 +228,7 @@ fn open_object(
     task: &Task<'_>,
     argument: &Argument<'_>,
     object: &Object,
-    how: How,
+    how: OpenArguments,
 ) -> Result<Option<OwnedFd>, Errno> {
     if let Some(path) = task.judged_path(object)? {
         let route = object.route(argument);
@@ -239,11 +246,11 @@ fn open_object(
         }
         if how.exclusive() {
             // Callers that may create it are told that it exists (spec §5.2).
-            task.learn(Outcome::Used, path, Capabilities::CREATE);
+            task.learn(UseKind::Used, path, Capabilities::CREATE);
         } else if object.kind() == FileType::Directory && how.need() == Capabilities::READ {
-            task.learn(Outcome::Opened, path, Capabilities::READ);
+            task.learn(UseKind::Opened, path, Capabilities::READ);
         } else {
-            task.learn(Outcome::Used, path, how.need());
+            task.learn(UseKind::Used, path, how.need());
         }
     }
     if how.exclusive() {
@@ -322,7 +329,7 @@ fn open_fifo(task: &Task<'_>, object: &Object, flags: OFlags) -> Result<OwnedFd,
 }
 
 /// Creates a file, if the policy allows new files there. `EEXIST` if it exists by now.
-fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
+fn create(task: &Task<'_>, entry: &PinnedEntry, how: OpenArguments) -> Result<OwnedFd, Errno> {
     let subject = Subject::by_route(&entry.path, &entry.route);
     if let Some(written) = git_links::create(task, entry, how)? {
         return Ok(written);
@@ -336,13 +343,18 @@ fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
     task.prepare_to_make()?;
     let flags = how.with(libc::O_EXCL).own_flags();
     let made = openat(&entry.directory, &entry.name, flags, Mode::from_raw_mode(how.mode))?;
-    task.learn(Outcome::Made, &entry.path, how.need_to_make());
+    task.learn(UseKind::Made, &entry.path, how.need_to_make());
     Ok(made)
 }
 
 /// Judges a path that leads nowhere by its spelling. But tools look for their files in every directory above the
 /// workspace, where a file's absence is no secret.
-pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno: Errno) -> Errno {
+pub(super) fn nowhere(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    how: OpenArguments,
+    errno: Errno,
+) -> Errno {
     let (path, route) = match task.absent(argument) {
         Ok(place) => place,
         Err(unknown) => return unknown,
@@ -356,11 +368,11 @@ pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno:
             task.denied(denial, subject)
         }
         OpenVerdict::Allow if how.has(libc::O_CREAT) => {
-            task.learn(Outcome::Used, &path, how.need_to_make());
+            task.learn(UseKind::Used, &path, how.need_to_make());
             errno
         }
         OpenVerdict::Allow => {
-            task.learn(Outcome::Absent, &path, how.need());
+            task.learn(UseKind::Absent, &path, how.need());
             errno
         }
         _ => errno,
@@ -368,19 +380,24 @@ pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno:
 }
 
 /// Records for a learning run that a path led nowhere.
-pub(super) fn learn_absent(task: &Task<'_>, argument: &Argument<'_>, how: How, errno: Errno) {
+pub(super) fn learn_absent(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    how: OpenArguments,
+    errno: Errno,
+) {
     let absent = matches!(errno, Errno::NOENT | Errno::NOTDIR) && task.is_lesson();
     if let Some((path, _)) = absent.then(|| task.absent(argument).ok()).flatten() {
-        task.learn(Outcome::Absent, &path, how.need());
+        task.learn(UseKind::Absent, &path, how.need());
     }
 }
 
-fn is_told(how: How, denial: Denial, path: &[u8], errno: Errno) -> bool {
+fn is_told(how: OpenArguments, denial: Denial, path: &[u8], errno: Errno) -> bool {
     how.has(libc::O_CREAT) || !is_absent(denial, path, errno)
 }
 
 /// The errno for creating a file from a name that ends in a slash, `.` or `..`, whether or not it exists.
-fn make_directory(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Errno {
+fn make_directory(task: &Task<'_>, argument: &Argument<'_>, how: OpenArguments) -> Errno {
     let judge = |image: &Image<'_>, request: &Request<'_>| match how.judge(image, request) {
         OpenVerdict::Deny(denial) => Verdict::Deny(denial),
         _ => Verdict::Allow,
@@ -402,10 +419,14 @@ fn make_directory(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Errno {
 }
 
 /// `O_TMPFILE`: creates a file without a name in a directory.
-fn open_unnamed(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Result<Answer, Errno> {
+fn open_unnamed(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    how: OpenArguments,
+) -> Result<CallResult, Errno> {
     let directory = match argument.find(how.stops_at_link()) {
-        Ok(Found::Object(object)) => object,
-        Ok(Found::Missing(_)) => return Err(Errno::NOENT),
+        Ok(ResolvedObject::Object(object)) => object,
+        Ok(ResolvedObject::Missing(_)) => return Err(Errno::NOENT),
         Err(errno) => return Err(errno),
     };
     if directory.kind() != FileType::Directory {
@@ -421,6 +442,6 @@ fn open_unnamed(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Result<An
     task.prepare_to_make()?;
     let here = CString::from(c".");
     let file = openat(&directory.file, &here, how.own_flags(), Mode::from_raw_mode(how.mode))?;
-    task.learn(Outcome::Made, &unnamed, Capabilities::CREATE);
+    task.learn(UseKind::Made, &unnamed, Capabilities::CREATE);
     Ok(how.answer(file))
 }

@@ -6,13 +6,13 @@ use std::os::fd::OwnedFd;
 use rustix::fs::ResolveFlags;
 use rustix::io::Errno;
 
-use super::open::{How, learn_absent, open_argument, open_held};
+use super::open::{OpenArguments, learn_absent, open_argument, open_held};
 use crate::supervisor::descriptor_slot;
 use crate::supervisor::resolve::Argument;
 use crate::supervisor::resolve::object::Object;
-use crate::supervisor::resolve::openat2::{Reached, Resolution};
+use crate::supervisor::resolve::openat2::{HowToResolve, Reached};
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 
 /// The size of `struct open_how` as known here, and the largest that the kernel accepts.
 const KNOWN_SIZE: usize = 24;
@@ -34,7 +34,7 @@ pub(crate) fn open(
     path: u64,
     how: u64,
     size: u64,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let (how, resolve) = read(task, how, size)?;
     how.check()?;
     if how.has(libc::O_PATH) {
@@ -45,7 +45,7 @@ pub(crate) fn open(
     let argument = task.argument(dirfd, path)?;
     let resolution = match ResolveFlags::from_bits_retain(resolve) {
         none if none.is_empty() => None,
-        flags => Some(Resolution::new(&argument, dirfd, flags)?),
+        flags => Some(HowToResolve::new(&argument, dirfd, flags)?),
     };
     if how.changes() {
         descriptor_slot::expect(&task.caller)?;
@@ -58,7 +58,7 @@ pub(crate) fn open(
 }
 
 /// Reads `struct open_how`, whose fields are 64-bit words.
-fn read(task: &Task<'_>, address: u64, size: u64) -> Result<(How, u64), Errno> {
+fn read(task: &Task<'_>, address: u64, size: u64) -> Result<(OpenArguments, u64), Errno> {
     let size = usize::try_from(size).map_err(|_| Errno::TOOBIG)?;
     if size < KNOWN_SIZE {
         return Err(Errno::INVAL);
@@ -77,7 +77,7 @@ fn read(task: &Task<'_>, address: u64, size: u64) -> Result<(How, u64), Errno> {
     let flags = i32::try_from(word(0)).map_err(|_| Errno::INVAL)?;
     let mode = u32::try_from(word(1)).map_err(|_| Errno::INVAL)?;
     let creates = flags & libc::O_CREAT != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE;
-    let how = How::new(flags, mode);
+    let how = OpenArguments::new(flags, mode);
     // Unlike open(2), it rejects unknown flags, and a mode without a file to create.
     let unknown = how.flags() != flags & !WITHOUT_MEANING || word(2) & !KNOWN_RESOLVE != 0;
     if unknown || mode & !0o7777 != 0 || (!creates && mode != 0) {
@@ -94,9 +94,9 @@ fn read(task: &Task<'_>, address: u64, size: u64) -> Result<(How, u64), Errno> {
 fn open_resolved(
     task: &Task<'_>,
     argument: &Argument<'_>,
-    resolution: &Resolution<'_>,
-    how: How,
-) -> Result<Answer, Errno> {
+    resolution: &HowToResolve<'_>,
+    how: OpenArguments,
+) -> Result<CallResult, Errno> {
     let text = argument.text().to_bytes();
     let opened = if how.has(libc::O_CREAT) {
         resolution
@@ -115,8 +115,8 @@ fn open_found(
     task: &Task<'_>,
     argument: &Argument<'_>,
     found: OwnedFd,
-    how: How,
-) -> Result<Answer, Errno> {
+    how: OpenArguments,
+) -> Result<CallResult, Errno> {
     let object = Object::reached(argument.caller(), found)?;
     open_held(task, argument, &object, how)
 }
@@ -126,8 +126,8 @@ fn open_or_make(
     task: &Task<'_>,
     argument: &Argument<'_>,
     reached: Reached,
-    how: How,
-) -> Result<Answer, Errno> {
+    how: OpenArguments,
+) -> Result<CallResult, Errno> {
     match reached {
         Reached::Directory(_) if how.exclusive() => Err(Errno::EXIST),
         Reached::Directory(found) => open_found(task, argument, found, how),

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use crate::prompt::during_run::subject::Subject;
 use crate::record::denial::Reason;
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 use crate::sys::proc::{descendants, exists, is_of_this_run};
 
 /// A call on the process or thread with that number. Zero means the caller itself. The number is in a register, so the
@@ -14,7 +14,7 @@ use crate::sys::proc::{descendants, exists, is_of_this_run};
 ///
 /// # Errors
 /// `EPERM` for a process outside the run, `ESRCH` if there is none.
-pub(crate) fn one(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
+pub(crate) fn one(task: &Task<'_>, number: i32) -> Result<CallResult, Errno> {
     let proc = task.caller.proc();
     let name = number.to_string();
     // In a pid namespace that the run created, all processes belong to the run.
@@ -22,7 +22,7 @@ pub(crate) fn one(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
         || is_of_this_run(proc, name.as_bytes())
         || proc.is_other_pid_namespace(task.caller.tid())
     {
-        return Ok(Answer::Continue);
+        return Ok(CallResult::Continue);
     }
     Err(if exists(proc, &name) { refused(task, &format!("/proc/{name}")) } else { Errno::SRCH })
 }
@@ -31,7 +31,7 @@ pub(crate) fn one(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
 ///
 /// # Errors
 /// Also `EPERM` for all processes at once, and for those of a control group.
-pub(crate) fn count(task: &Task<'_>, number: i32, flags: u64) -> Result<Answer, Errno> {
+pub(crate) fn count(task: &Task<'_>, number: i32, flags: u64) -> Result<CallResult, Errno> {
     const OF_GROUP: u64 = 4; // PERF_FLAG_PID_CGROUP
     if number < 0 || flags & OF_GROUP != 0 {
         return Err(refused(task, "/proc"));
@@ -48,7 +48,7 @@ pub(crate) fn prioritise(
     which: u32,
     process: u32,
     number: i32,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     if which == process { one(task, number) } else { Err(refused(task, "/proc")) }
 }
 
@@ -58,13 +58,13 @@ pub(crate) fn prioritise(
 ///
 /// # Errors
 /// `EPERM` for a group without a process of the run.
-pub(crate) fn join(task: &Task<'_>, number: i32, group: i32) -> Result<Answer, Errno> {
+pub(crate) fn join(task: &Task<'_>, number: i32, group: i32) -> Result<CallResult, Errno> {
     let proc = task.caller.proc();
     let is_own = number == group
         || is_of_this_run(proc, group.to_string().as_bytes())
         || proc.is_other_pid_namespace(task.caller.tid())
         || descendants::have_in_group(group);
-    if is_own { Ok(Answer::Continue) } else { Err(refused(task, &format!("/proc/{group}"))) }
+    if is_own { Ok(CallResult::Continue) } else { Err(refused(task, &format!("/proc/{group}"))) }
 }
 
 /// Reaching into a process, if nothing tells those of the run apart from others. The number is zero if the process is
@@ -72,7 +72,7 @@ pub(crate) fn join(task: &Task<'_>, number: i32, group: i32) -> Result<Answer, E
 ///
 /// # Errors
 /// Always `EPERM`.
-pub(crate) fn reach(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
+pub(crate) fn reach(task: &Task<'_>, number: i32) -> Result<CallResult, Errno> {
     let whose = if number > 0 { format!("/proc/{number}") } else { "/proc".to_owned() };
     Err(refused(task, &whose))
 }

@@ -6,13 +6,13 @@ use std::ffi::CString;
 use jp_confine_policy::decide::{self, OpenVerdict};
 use rustix::io::Errno;
 
-use super::open::How;
+use super::open::OpenArguments;
 use crate::prompt::during_run::subject::Subject;
 use crate::record::denial::Reason;
-use crate::record::usage::How as Outcome;
+use crate::record::usage::UseKind;
 use crate::supervisor::descriptor_slot;
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 use crate::sys::queues;
 
 const QUEUES: &[u8] = b"/dev/mqueue/";
@@ -58,14 +58,14 @@ pub(crate) fn open(
     flags: i32,
     mode: u32,
     attributes: u64,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     // The kernel also reads them first.
     let attributes = match attributes {
         0 => None,
         address => Some(task.caller.words(address)?),
     };
     let queue = Queue::read(task, name)?;
-    let asked = How::new(flags & KNOWN, mode);
+    let asked = OpenArguments::new(flags & KNOWN, mode);
     if asked.changes() {
         descriptor_slot::expect(&task.caller)?;
     }
@@ -89,23 +89,23 @@ pub(crate) fn open(
         _ => errno,
     })?;
     if how.has(libc::O_CREAT) {
-        task.learn(Outcome::Made, &queue.path, how.need_to_make());
+        task.learn(UseKind::Made, &queue.path, how.need_to_make());
     } else {
-        task.learn(Outcome::Used, &queue.path, how.need());
+        task.learn(UseKind::Used, &queue.path, how.need());
     }
-    Ok(Answer::Descriptor { file, closes: true })
+    Ok(CallResult::Descriptor { file, closes: true })
 }
 
 /// `mq_unlink(2)`.
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn remove(task: &Task<'_>, name: u64) -> Result<Answer, Errno> {
+pub(crate) fn remove(task: &Task<'_>, name: u64) -> Result<CallResult, Errno> {
     let queue = Queue::read(task, name)?;
     let _acting = task.begin()?;
     let subject = Subject::new(&queue.path);
     task.settle(decide::remove(task.image(), &subject.request()), subject)?;
     queues::remove(&queue.name)?;
     task.learn_judged(subject, decide::remove);
-    Ok(Answer::Value(0))
+    Ok(CallResult::Value(0))
 }

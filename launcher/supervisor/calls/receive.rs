@@ -13,7 +13,7 @@ use super::send::{MMSGHDR, MOST, Pieces, WORDS};
 use crate::network::{Network, address};
 use crate::supervisor::task::Task;
 use crate::sys::messages;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 
 /// No reply of a name server is longer.
 const LONGEST: usize = 1 << 16;
@@ -38,8 +38,8 @@ pub(crate) fn receive_from(
     (to, length): (u64, u64),
     flags: i32,
     (name_at, size_at): (u64, u64),
-) -> Result<Answer, Errno> {
-    let Some((network, socket)) = misled(task, fd)? else { return Ok(Answer::Continue) };
+) -> Result<CallResult, Errno> {
+    let Some((network, socket)) = misled(task, fd)? else { return Ok(CallResult::Continue) };
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let received = receive(task, network, &socket, length, flags)?;
     task.caller.write(to, &received.data)?;
@@ -53,8 +53,8 @@ pub(crate) fn receive_message(
     fd: i32,
     header: u64,
     flags: i32,
-) -> Result<Answer, Errno> {
-    let Some((network, socket)) = misled(task, fd)? else { return Ok(Answer::Continue) };
+) -> Result<CallResult, Errno> {
+    let Some((network, socket)) = misled(task, fd)? else { return Ok(CallResult::Continue) };
     receive_as(task, network, &socket, header, flags).map(answer)
 }
 
@@ -65,8 +65,8 @@ pub(crate) fn receive_messages(
     (headers, count): (u64, u32),
     flags: i32,
     timeout: u64,
-) -> Result<Answer, Errno> {
-    let Some((network, socket)) = misled(task, fd)? else { return Ok(Answer::Continue) };
+) -> Result<CallResult, Errno> {
+    let Some((network, socket)) = misled(task, fd)? else { return Ok(CallResult::Continue) };
     let end = if timeout == 0 { None } else { Some(Instant::now() + duration(task, timeout)?) };
     let (mut flags, mut received) = (flags, 0);
     for index in 0..u64::from(count).min(MOST as u64) {
@@ -108,16 +108,16 @@ pub(crate) fn peer_name(
     fd: i32,
     name_at: u64,
     size_at: u64,
-) -> Result<Answer, Errno> {
-    let Some((network, socket)) = redirected(task, fd)? else { return Ok(Answer::Continue) };
+) -> Result<CallResult, Errno> {
+    let Some((network, socket)) = redirected(task, fd)? else { return Ok(CallResult::Continue) };
     let peer = getpeername(&socket)?.ok_or(Errno::NOTCONN)?;
     let peer = network.believed(socket_address(peer)?, socket_cookie(&socket)?);
     let name = address::write(peer, network::domain(&socket)?);
     tell_address(task, &name, name_at, size_at).map(|()| answer(0))
 }
 
-fn answer(result: usize) -> Answer {
-    Answer::Value(i64::try_from(result).unwrap_or(i64::MAX))
+fn answer(result: usize) -> CallResult {
+    CallResult::Value(i64::try_from(result).unwrap_or(i64::MAX))
 }
 
 /// Receives into the caller's `struct msghdr`, and returns the result of recvmsg(2).

@@ -8,13 +8,13 @@ use crate::prompt::during_run::subject::Subject;
 use crate::record::denial::Reason;
 use crate::supervisor::resolve::object::Object;
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 
 /// Denies a call about the path at that address. The report shows the path as spelled.
 ///
 /// # Errors
 /// Always `EPERM`.
-pub(crate) fn at(task: &Task<'_>, dirfd: i32, path: u64) -> Result<Answer, Errno> {
+pub(crate) fn at(task: &Task<'_>, dirfd: i32, path: u64) -> Result<CallResult, Errno> {
     let path = task.argument(dirfd, path).and_then(|argument| {
         let _acting = task.begin()?;
         task.spelled(&argument)
@@ -26,7 +26,7 @@ pub(crate) fn at(task: &Task<'_>, dirfd: i32, path: u64) -> Result<Answer, Errno
 ///
 /// # Errors
 /// Always `EPERM`.
-pub(crate) fn anywhere(task: &Task<'_>) -> Result<Answer, Errno> {
+pub(crate) fn anywhere(task: &Task<'_>) -> Result<CallResult, Errno> {
     Err(refuse(task, b"/"))
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn anywhere(task: &Task<'_>) -> Result<Answer, Errno> {
 ///
 /// # Errors
 /// Always `EPERM`.
-pub(crate) fn on(task: &Task<'_>, fd: i32) -> Result<Answer, Errno> {
+pub(crate) fn on(task: &Task<'_>, fd: i32) -> Result<CallResult, Errno> {
     let object = task.caller.object(fd).and_then(|file| Object::of_descriptor(&task.caller, file));
     let path = object.as_ref().ok().and_then(Object::path);
     Err(refuse(task, path.unwrap_or(b"/")))
@@ -46,11 +46,11 @@ pub(crate) fn on(task: &Task<'_>, fd: i32) -> Result<Answer, Errno> {
 ///
 /// # Errors
 /// `EPERM`, and `EACCES` if the caller's identity is unknown.
-pub(crate) fn namespaces(task: &Task<'_>) -> Result<Answer, Errno> {
+pub(crate) fn namespaces(task: &Task<'_>) -> Result<CallResult, Errno> {
     let caller = task.caller.status()?.identity;
     let is_privileged = caller.capabilities & CapabilitySet::SYS_ADMIN.bits() != 0;
     let [effective, _] = caller.user;
-    if is_privileged || effective != 0 { Ok(Answer::Continue) } else { anywhere(task) }
+    if is_privileged || effective != 0 { Ok(CallResult::Continue) } else { anywhere(task) }
 }
 
 fn refuse(task: &Task<'_>, path: &[u8]) -> Errno {

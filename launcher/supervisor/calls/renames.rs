@@ -13,11 +13,11 @@ use rustix::io::Errno;
 use super::entries::{exists, is_directory, is_symlink, is_told_missing, may_create, no_entry};
 use super::links::{refuse_by_spelling, refuse_hidden, settle_pair, settle_pair_changing};
 use super::vetting;
-use crate::record::usage::How;
-use crate::supervisor::resolve::object::Entry;
+use crate::record::usage::UseKind;
+use crate::supervisor::resolve::object::PinnedEntry;
 use crate::supervisor::task::Task;
 use crate::supervisor::usage::is_kept;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 
 const KNOWN: RenameFlags =
     RenameFlags::NOREPLACE.union(RenameFlags::EXCHANGE).union(RenameFlags::WHITEOUT);
@@ -28,7 +28,7 @@ pub(crate) fn rename(
     (olddirfd, old): (i32, u64),
     (newdirfd, new): (i32, u64),
     flags: u32,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let flags = RenameFlags::from_bits_retain(flags);
     if !KNOWN.contains(flags)
         || (flags.contains(RenameFlags::EXCHANGE) && flags != RenameFlags::EXCHANGE)
@@ -48,11 +48,11 @@ pub(crate) fn rename(
     let pair = (&asked.from, &asked.to);
     let ends = Held { source: &source, target: &target };
     let changes = match vetting::rename(task, &asked, &ends, (&source, &target))? {
-        vetting::Outcome::Other => String::new(),
-        vetting::Outcome::Unvetted(changes) => changes,
-        vetting::Outcome::Done => {
-            task.learn_pair(How::Replaced, &source.path, &target.path, Capabilities::DELETE);
-            return Ok(Answer::Value(0));
+        vetting::VettedRename::Other => String::new(),
+        vetting::VettedRename::Unvetted(changes) => changes,
+        vetting::VettedRename::Done => {
+            task.learn_pair(UseKind::Replaced, &source.path, &target.path, Capabilities::DELETE);
+            return Ok(CallResult::Value(0));
         }
     };
     let plan = moves::settled(task.image(), &asked, &ends, |denial, also| {
@@ -105,22 +105,22 @@ pub(crate) fn rename(
     task.policy.generation.advance();
     link();
     match outcome {
-        Err(Errno::EXIST) => task.learn(How::Existed, &target.path, Capabilities::CREATE),
+        Err(Errno::EXIST) => task.learn(UseKind::Existed, &target.path, Capabilities::CREATE),
         outcome => {
             let stayed = outcome.is_err_and(is_kept);
-            let how = if stayed { How::Kept } else { how };
+            let how = if stayed { UseKind::Kept } else { how };
             task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE);
         }
     }
     match (outcome, if_exists) {
         (Err(Errno::EXIST), Some(denial)) => Err(refuse(denial)),
-        (outcome, _) => outcome.map(|()| Answer::Value(0)),
+        (outcome, _) => outcome.map(|()| CallResult::Value(0)),
     }
 }
 
 /// Moves anything but a directory. `stays` is the errno for a directory that must stay, `lends` for a symlink.
 fn move_file(
-    (source, target): (&Entry, &Entry),
+    (source, target): (&PinnedEntry, &PinnedEntry),
     flags: RenameFlags,
     way: Way,
     stays: impl Fn() -> Errno,
@@ -150,20 +150,20 @@ fn called(call: &'static str, kind: Kind) -> &'static str {
 }
 
 /// The kind of rename for a learning run.
-fn learnt(task: &Task<'_>, target: &Entry, flags: RenameFlags) -> How {
+fn learnt(task: &Task<'_>, target: &PinnedEntry, flags: RenameFlags) -> UseKind {
     if flags.contains(RenameFlags::EXCHANGE) {
-        How::Exchanged
+        UseKind::Exchanged
     } else if task.is_lesson() && exists(target) {
-        How::Replaced
+        UseKind::Replaced
     } else {
-        How::Moved
+        UseKind::Moved
     }
 }
 
 /// Both ends of a move, pinned.
 struct Held<'a> {
-    source: &'a Entry,
-    target: &'a Entry,
+    source: &'a PinnedEntry,
+    target: &'a PinnedEntry,
 }
 
 impl Ends for Held<'_> {

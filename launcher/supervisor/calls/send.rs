@@ -16,7 +16,7 @@ use crate::supervisor::copy_budget::Room;
 use crate::supervisor::resolve::Argument;
 use crate::supervisor::resolve::object::Object;
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 use crate::sys::proc::name_of;
 use crate::sys::{messages, signals};
 
@@ -55,7 +55,7 @@ pub(crate) fn send_to(
     (data, length): (u64, u64),
     flags: i32,
     (at, size): (u64, i32),
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let socket = task.caller.descriptor(fd)?;
     // The error for a descriptor that is no socket comes first.
     network::domain(&socket)?;
@@ -74,7 +74,7 @@ pub(crate) fn send_message(
     fd: i32,
     header: u64,
     flags: i32,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     send_one(task, fd, header, flags).map(answer)
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn send_messages(
     headers: u64,
     count: u32,
     flags: i32,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let mut sent = 0_u32;
     for index in 0..u64::from(count).min(MOST as u64) {
         let header = headers.wrapping_add(index * MMSGHDR);
@@ -113,7 +113,7 @@ pub(crate) fn send_messages(
             Err(_) => break,
         }
     }
-    Ok(Answer::Value(sent.into()))
+    Ok(CallResult::Value(sent.into()))
 }
 
 impl<'t> Message<'t> {
@@ -209,8 +209,8 @@ fn room_for_data<'t>(task: &Task<'t>, socket: &OwnedFd, length: usize) -> Result
     if room.length() < length && is_datagram()? { Err(Errno::NOBUFS) } else { Ok(room) }
 }
 
-fn answer(sent: usize) -> Answer {
-    Answer::Value(i64::try_from(sent).unwrap_or(i64::MAX))
+fn answer(sent: usize) -> CallResult {
+    CallResult::Value(i64::try_from(sent).unwrap_or(i64::MAX))
 }
 
 fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message<'_>) -> Result<usize, Errno> {

@@ -12,11 +12,11 @@ use rustix::process::fchdir;
 use super::entries::{make_socket, path_text};
 use super::{abstract_sockets, listening, netlink, network};
 use crate::network::names;
-use crate::supervisor::resolve::object::Entry;
+use crate::supervisor::resolve::object::PinnedEntry;
 use crate::supervisor::resolve::{Argument, Split, split};
 use crate::supervisor::task::Task;
 use crate::sys::actions;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 use crate::sys::proc::{HERE, name_of};
 
 /// The offset of the path in a unix socket's address.
@@ -59,7 +59,7 @@ pub(super) fn unix_address(path: &[u8]) -> Vec<u8> {
 }
 
 /// connect(2).
-pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
+pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<CallResult, Errno> {
     let socket = task.caller.descriptor(fd)?;
     let address = Address::read(task, at, length)?;
     let domain = network::domain(&socket)?;
@@ -79,10 +79,10 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
         netlink::give_number(task, &socket)?;
     }
     let _acting = task.begin()?;
-    task.connect(&socket, &address.bytes).map(|()| Answer::Value(0))
+    task.connect(&socket, &address.bytes).map(|()| CallResult::Value(0))
 }
 
-fn connect_to_path(task: &Task<'_>, socket: &OwnedFd, path: CString) -> Result<Answer, Errno> {
+fn connect_to_path(task: &Task<'_>, socket: &OwnedFd, path: CString) -> Result<CallResult, Errno> {
     let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
     let _acting = task.begin()?;
     let need = Capabilities::READ.union(Capabilities::UPDATE);
@@ -92,11 +92,11 @@ fn connect_to_path(task: &Task<'_>, socket: &OwnedFd, path: CString) -> Result<A
     }
     // Uses a name that leads to exactly the judged object.
     let substitute = unix_address(name_of(object.file.as_fd()).as_bytes());
-    task.connect(socket, &substitute).map(|()| Answer::Value(0))
+    task.connect(socket, &substitute).map(|()| CallResult::Value(0))
 }
 
 /// bind(2). Peers see the bound name. So it stays the caller's own if the supervisor can use it.
-pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
+pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<CallResult, Errno> {
     let socket = task.caller.descriptor(fd)?;
     let domain = network::domain(&socket)?;
     let address = Address::read(task, at, length)?;
@@ -105,10 +105,10 @@ pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Ans
     }
     let Some(path) = address.path().filter(|_| domain == libc::AF_UNIX) else {
         if domain == libc::AF_NETLINK {
-            return netlink::bind(task, &socket, &address.bytes).map(|()| Answer::Value(0));
+            return netlink::bind(task, &socket, &address.bytes).map(|()| CallResult::Value(0));
         }
         let _acting = task.begin()?;
-        return actions::bind(&socket, &address.bytes).map(|()| Answer::Value(0));
+        return actions::bind(&socket, &address.bytes).map(|()| CallResult::Value(0));
     };
     let is_one_name = !path.to_bytes().contains(&b'/');
     let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
@@ -132,7 +132,7 @@ pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Ans
 
 /// Whether a path leads the supervisor to the entry's directory. A path through the caller's descriptors or working
 /// directory in `/proc` would lead through the supervisor's own.
-fn leads_into(entry: &Entry, path: &[u8], start: Option<BorrowedFd<'_>>) -> bool {
+fn leads_into(entry: &PinnedEntry, path: &[u8], start: Option<BorrowedFd<'_>>) -> bool {
     let Split { parent, .. } = split(path);
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_MAGICLINKS;
@@ -144,7 +144,7 @@ fn leads_into(entry: &Entry, path: &[u8], start: Option<BorrowedFd<'_>>) -> bool
 
 /// Binds the canonical path. If that is too long for an address, or the caller cannot use it, binds only the last name,
 /// which peers then see.
-fn bind_canonical(entry: &Entry, socket: &OwnedFd) -> Result<(), Errno> {
+fn bind_canonical(entry: &PinnedEntry, socket: &OwnedFd) -> Result<(), Errno> {
     let address = unix_address(&entry.path);
     let is_usable = !entry.slash && address.len() <= LONGEST;
     if is_usable && leads_into(entry, &entry.path, None) {
@@ -154,7 +154,7 @@ fn bind_canonical(entry: &Entry, socket: &OwnedFd) -> Result<(), Errno> {
 }
 
 /// Binds the last name of the entry, from its pinned directory.
-fn bind_in(entry: &Entry, socket: &OwnedFd, address: &[u8]) -> Result<(), Errno> {
+fn bind_in(entry: &PinnedEntry, socket: &OwnedFd, address: &[u8]) -> Result<(), Errno> {
     fchdir(&entry.directory)?;
     let bound = actions::bind(socket, address);
     go_home();
@@ -165,7 +165,7 @@ fn bind_in(entry: &Entry, socket: &OwnedFd, address: &[u8]) -> Result<(), Errno>
 /// judged directory. Without Landlock, or if not everything below may be created, it binds only the last name, which
 /// peers then see.
 fn bind_below(
-    entry: &Entry,
+    entry: &PinnedEntry,
     start: Option<BorrowedFd<'_>>,
     socket: &OwnedFd,
     address: &[u8],

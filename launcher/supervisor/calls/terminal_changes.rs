@@ -13,7 +13,7 @@ use super::terminals::is_pseudo;
 use crate::prompt::during_run::nap;
 use crate::prompt::turns::own_terminal;
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 use crate::sys::proc::orphaned_group;
 use crate::sys::signals::Signals;
 use crate::sys::terminals;
@@ -79,7 +79,12 @@ impl Setting {
 ///
 /// # Errors
 /// As `ioctl_tty(2)`, and interruptions of the wait for the foreground, the terminal, or a prompt.
-pub(super) fn make(task: &Task<'_>, fd: i32, command: u32, argument: u64) -> Result<Answer, Errno> {
+pub(super) fn make(
+    task: &Task<'_>,
+    fd: i32,
+    command: u32,
+    argument: u64,
+) -> Result<CallResult, Errno> {
     let terminal = task.caller.descriptor(fd)?;
     let device = terminals::device(&terminal)?;
     let change = match Setting::of(command, device) {
@@ -103,7 +108,7 @@ pub(super) fn make(task: &Task<'_>, fd: i32, command: u32, argument: u64) -> Res
             task.wait(attempt)
         };
         match turn? {
-            Turn::Made => return Ok(Answer::Value(0)),
+            Turn::Made => return Ok(CallResult::Value(0)),
             Turn::Asked => task.wait(|| consent.wait_for_terminal())?,
             Turn::Behind => task.wait(|| nap(&SIGNALLED))?,
         }

@@ -12,7 +12,7 @@ use crate::plan::filter;
 use crate::prompt::turns::own_terminal;
 use crate::supervisor::caller::Caller;
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 use crate::sys::terminals::{device, set};
 
 /// The device number of `/dev/tty` (`devices.txt` of the kernel).
@@ -42,7 +42,7 @@ pub(crate) fn command(
     fd: i32,
     command: u32,
     argument: u64,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     if filter::is_refused_of_terminals(command) {
         return refused::on(task, fd);
     }
@@ -56,7 +56,7 @@ pub(crate) fn command(
     if consent.is_question_standing() && leads_to_asked(&task.caller, fd) {
         task.wait(|| consent.wait_for_terminal())?;
     }
-    Ok(Answer::Continue)
+    Ok(CallResult::Continue)
 }
 
 /// Gives a terminal another size, even from its background (`tiocswinsz` in the kernel's `tty_io.c`). The terminal that
@@ -64,7 +64,7 @@ pub(crate) fn command(
 ///
 /// # Errors
 /// `EPERM`, and those of the command.
-fn resize(task: &Task<'_>, fd: i32, argument: u64) -> Result<Answer, Errno> {
+fn resize(task: &Task<'_>, fd: i32, argument: u64) -> Result<CallResult, Errno> {
     let terminal = task.caller.descriptor(fd)?;
     if own_terminal() == Some(device(&terminal)?.into()) {
         return refused::on(task, fd);
@@ -72,7 +72,7 @@ fn resize(task: &Task<'_>, fd: i32, argument: u64) -> Result<Answer, Errno> {
     let size = task.caller.bytes(argument, SIZE_LENGTH)?;
     task.caller.confirm()?;
     set(&terminal, SIZE, &size)?;
-    Ok(Answer::Value(0))
+    Ok(CallResult::Value(0))
 }
 
 /// Whether a descriptor refers to the terminal that shows prompts.

@@ -17,8 +17,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::supervisor::resolve::location::{self, Place};
-use crate::supervisor::resolve::object::Entry;
+use crate::supervisor::resolve::location::{self, ObjectLocation};
+use crate::supervisor::resolve::object::PinnedEntry;
 use crate::supervisor::task::Task;
 use crate::supervisor::vetted_remotes::Added;
 
@@ -28,7 +28,7 @@ const LARGEST: u64 = 1 << 20;
 const TRIES: usize = 4;
 
 /// The result for a rename.
-pub(super) enum Outcome {
+pub(super) enum VettedRename {
     /// It is not one to vet.
     Other,
     /// It is done.
@@ -45,13 +45,13 @@ pub(super) fn rename(
     task: &Task<'_>,
     asked: &Move<'_>,
     ends: &impl Ends,
-    (source, target): (&Entry, &Entry),
-) -> Result<Outcome, Errno> {
+    (source, target): (&PinnedEntry, &PinnedEntry),
+) -> Result<VettedRename, Errno> {
     if source.slash || target.slash || !moves::may_be_vetted(task.image(), asked, ends) {
-        return Ok(Outcome::Other);
+        return Ok(VettedRename::Other);
     }
     let Some(shelter) = Shelter::beside(task, target) else {
-        return Ok(Outcome::Unvetted("what has no place until it is vetted".to_owned()));
+        return Ok(VettedRename::Unvetted("what has no place until it is vetted".to_owned()));
     };
     let mut added = task.policy.vetting.turn();
     for _ in 0..TRIES {
@@ -59,24 +59,24 @@ pub(super) fn rename(
         let Some(old) = Content::read_if_any(target) else { break };
         let names = match vet(task, target, &added, (&old, &new)) {
             Ok(names) => names,
-            Err(why) => return Ok(Outcome::Unvetted(why)),
+            Err(why) => return Ok(VettedRename::Unvetted(why)),
         };
         match put(&shelter, &new, &old, (source, target)) {
             Err(Errno::AGAIN) => {}
             outcome => {
                 outcome?;
                 added.extend(names.into_iter().map(|name| (target.path.clone(), name)));
-                return Ok(Outcome::Done);
+                return Ok(VettedRename::Done);
             }
         }
     }
-    Ok(Outcome::Unvetted("what cannot be read".to_owned()))
+    Ok(VettedRename::Unvetted("what cannot be read".to_owned()))
 }
 
 /// The added remotes, or the reason to ask a person.
 fn vet(
     task: &Task<'_>,
-    target: &Entry,
+    target: &PinnedEntry,
     added: &Added,
     (old, new): (&Content, &Content),
 ) -> Result<Vec<Vec<u8>>, String> {
@@ -112,7 +112,7 @@ struct Content {
 
 impl Content {
     /// Reads a regular file that is not too large. Follows no symlink.
-    fn read(entry: &Entry) -> Option<Self> {
+    fn read(entry: &PinnedEntry) -> Option<Self> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&entry.directory, &entry.name, flags, Mode::empty()).ok()?;
         let stat = fstat(&file).ok()?;
@@ -125,7 +125,7 @@ impl Content {
     }
 
     /// As [`Self::read`], but empty if the file is missing.
-    fn read_if_any(entry: &Entry) -> Option<Self> {
+    fn read_if_any(entry: &PinnedEntry) -> Option<Self> {
         match look(entry) {
             Err(Errno::NOENT) => Some(Self { bytes: Vec::new(), stat: None }),
             _ => Self::read(entry),
@@ -133,7 +133,7 @@ impl Content {
     }
 
     /// Whether the entry is still that file, and nobody has written to it.
-    fn is_at(&self, entry: &Entry) -> bool {
+    fn is_at(&self, entry: &PinnedEntry) -> bool {
         let known = |stat: &Stat| {
             (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec)
         };
@@ -145,7 +145,7 @@ impl Content {
     }
 }
 
-fn look(entry: &Entry) -> Result<Stat, Errno> {
+fn look(entry: &PinnedEntry) -> Result<Stat, Errno> {
     statat(&entry.directory, &entry.name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
@@ -157,7 +157,7 @@ fn put(
     Shelter { directory, name }: &Shelter,
     new: &Content,
     old: &Content,
-    (source, target): (&Entry, &Entry),
+    (source, target): (&PinnedEntry, &PinnedEntry),
 ) -> Result<(), Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?;
@@ -196,10 +196,10 @@ struct Shelter {
 
 impl Shelter {
     /// The hooks directory of the repository that the configuration belongs to.
-    fn beside(task: &Task<'_>, target: &Entry) -> Option<Self> {
+    fn beside(task: &Task<'_>, target: &PinnedEntry) -> Option<Self> {
         let directory = hooks(task, target).ok()?;
         let name = draw_name().ok()?;
-        let Ok(Place::Named(path)) =
+        let Ok(ObjectLocation::Named(path)) =
             location::of_entry(&task.caller, directory.as_fd(), name.to_bytes())
         else {
             return None;
@@ -209,7 +209,7 @@ impl Shelter {
     }
 }
 
-fn hooks(task: &Task<'_>, target: &Entry) -> Result<OwnedFd, Errno> {
+fn hooks(task: &Task<'_>, target: &PinnedEntry) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let of_worktree = target.path.rsplit(|&byte| byte == b'/').nth(2) == Some(b"worktrees");
     let path = if of_worktree { "../../hooks" } else { "hooks" };

@@ -7,10 +7,10 @@ use jp_confine_policy::{Capabilities, set_id};
 use rustix::fs::{XattrFlags, fremovexattr, fsetxattr, getxattr, removexattr, setxattr};
 use rustix::io::Errno;
 
-use super::attributes::{Target, on_descriptor, refuse_bits};
+use super::attributes::{AttributeTarget, on_descriptor, refuse_bits};
 use crate::supervisor::resolve::object::Object;
 use crate::supervisor::task::Task;
-use crate::sys::notification::Answer;
+use crate::sys::notification::CallResult;
 use crate::sys::proc::name_of;
 
 /// The limits of `xattr(7)`.
@@ -96,15 +96,16 @@ pub(crate) fn set(
     name: u64,
     value: (u64, u64),
     flags: u32,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     at.check()?;
     let attribute = Attribute::read(task, name, value, flags)?;
-    let target = Target::read_optional(task, at.dirfd, at.path, at.flags)?;
+    let target = AttributeTarget::read_optional(task, at.dirfd, at.path, at.flags)?;
     let _acting = task.begin()?;
     let object = target.hold(task, at.flags)?;
     attribute.check(task, &object)?;
     let path = name_of(object.file.as_fd());
-    setxattr(path, &attribute.name, &attribute.value, attribute.flags).map(|()| Answer::Value(0))
+    setxattr(path, &attribute.name, &attribute.value, attribute.flags)
+        .map(|()| CallResult::Value(0))
 }
 
 /// setxattrat(2).
@@ -113,7 +114,7 @@ pub(crate) fn set_at(
     at: At,
     name: u64,
     (arguments, size): (u64, u64),
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let (value, size, flags) = arguments_of_at(task, arguments, size)?;
     set(task, at, name, (value, size), flags)
 }
@@ -125,7 +126,7 @@ pub(crate) fn set_of(
     name: u64,
     value: (u64, u64),
     flags: u32,
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let attribute = Attribute::read(task, name, value, flags)?;
     on_descriptor(task, fd, |object| {
         attribute.check(task, object)?;
@@ -139,12 +140,12 @@ pub(crate) fn get(
     at: At,
     name_at: u64,
     (value_at, size): (u64, u64),
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     at.check()?;
     let name = name(task, name_at)?;
     let is_content = name.to_bytes().starts_with(OF_THE_USER);
     let need = Capabilities::NONE.with_if(is_content, Capabilities::READ);
-    let target = Target::read_optional(task, at.dirfd, at.path, at.flags)?;
+    let target = AttributeTarget::read_optional(task, at.dirfd, at.path, at.flags)?;
     // A size of zero asks for the needed size.
     let room = if size == 0 { LARGEST_VALUE } else { size.min(LARGEST_VALUE) };
     let mut value = vec![0; usize::try_from(room).unwrap_or(0)];
@@ -156,7 +157,7 @@ pub(crate) fn get(
     if size != 0 {
         task.caller.write(value_at, value.get(..length).unwrap_or_default())?;
     }
-    Ok(Answer::Value(i64::try_from(length).map_err(|_| Errno::OVERFLOW)?))
+    Ok(CallResult::Value(i64::try_from(length).map_err(|_| Errno::OVERFLOW)?))
 }
 
 /// getxattrat(2).
@@ -165,7 +166,7 @@ pub(crate) fn get_at(
     at: At,
     name: u64,
     (arguments, size): (u64, u64),
-) -> Result<Answer, Errno> {
+) -> Result<CallResult, Errno> {
     let (value, size, flags) = arguments_of_at(task, arguments, size)?;
     if flags != 0 {
         return Err(Errno::INVAL);
@@ -184,17 +185,17 @@ fn arguments_of_at(task: &Task<'_>, at: u64, size: u64) -> Result<(u64, u64, u32
 }
 
 /// removexattr(2), lremovexattr(2), removexattrat(2).
-pub(crate) fn remove(task: &Task<'_>, at: At, name_at: u64) -> Result<Answer, Errno> {
+pub(crate) fn remove(task: &Task<'_>, at: At, name_at: u64) -> Result<CallResult, Errno> {
     at.check()?;
     let name = name(task, name_at)?;
-    let target = Target::read_optional(task, at.dirfd, at.path, at.flags)?;
+    let target = AttributeTarget::read_optional(task, at.dirfd, at.path, at.flags)?;
     let _acting = task.begin()?;
     let object = target.hold(task, at.flags)?;
-    removexattr(name_of(object.file.as_fd()), &name).map(|()| Answer::Value(0))
+    removexattr(name_of(object.file.as_fd()), &name).map(|()| CallResult::Value(0))
 }
 
 /// fremovexattr(2).
-pub(crate) fn remove_of(task: &Task<'_>, fd: i32, name_at: u64) -> Result<Answer, Errno> {
+pub(crate) fn remove_of(task: &Task<'_>, fd: i32, name_at: u64) -> Result<CallResult, Errno> {
     let name = name(task, name_at)?;
     on_descriptor(task, fd, |object| fremovexattr(&object.file, &name))
 }

@@ -12,7 +12,7 @@ use crate::sys::proc::status::Status;
 
 /// The location of a pinned object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ObjectLocation {
     /// At a canonical path, except that the caller's own process is spelled `/proc/self`.
     Named(Vec<u8>),
     /// Nowhere: a pipe, a socket, a file in memory.
@@ -52,13 +52,17 @@ const SHOWN_OF_ALL: [&[u8]; 18] = [
 ///
 /// # Errors
 /// `EACCES` if it is unknown, `ENAMETOOLONG` if it is longer than any path.
-pub(crate) fn of(caller: &Caller<'_>, object: BorrowedFd<'_>, stat: &Stat) -> Result<Place, Errno> {
+pub(crate) fn of(
+    caller: &Caller<'_>,
+    object: BorrowedFd<'_>,
+    stat: &Stat,
+) -> Result<ObjectLocation, Errno> {
     let mut path = caller.proc().place(object).map_err(|errno| match errno {
         Errno::NAMETOOLONG => Errno::NAMETOOLONG,
         _ => Errno::ACCESS,
     })?;
     if path.first() != Some(&b'/') || path.starts_with(b"/memfd:") {
-        return Ok(Place::Anonymous);
+        return Ok(ObjectLocation::Anonymous);
     }
     if path.ends_with(REMOVED) && stat.st_nlink == 0 {
         path.truncate(path.len().saturating_sub(REMOVED.len()));
@@ -74,7 +78,7 @@ pub(crate) fn of_entry(
     caller: &Caller<'_>,
     directory: BorrowedFd<'_>,
     name: &[u8],
-) -> Result<Place, Errno> {
+) -> Result<ObjectLocation, Errno> {
     let path = caller.proc().place(directory).map_err(|_| Errno::ACCESS)?;
     let device = fstat(directory)?.st_dev;
     as_seen_by(caller, [&path, &b"/"[..], name].concat(), directory, device)
@@ -87,23 +91,23 @@ fn as_seen_by(
     path: Vec<u8>,
     object: BorrowedFd<'_>,
     device: u64,
-) -> Result<Place, Errno> {
+) -> Result<ObjectLocation, Errno> {
     let (place, alike) = match caller.proc().elsewhere.meaning(&path, object, device)? {
         Meaning::Ordinary => (None, true),
         Meaning::Process { path, alike } => (Some(path), alike),
-        Meaning::Unknown => return Ok(Place::OfOutsider(path)),
+        Meaning::Unknown => return Ok(ObjectLocation::OfOutsider(path)),
     };
     let usual = place.as_deref().unwrap_or(&path);
-    let Some((pid, rest)) = process_of(usual) else { return Ok(Place::Named(path)) };
+    let Some((pid, rest)) = process_of(usual) else { return Ok(ObjectLocation::Named(path)) };
     let is_own =
         || is_process_of(caller, pid) || (usual.ends_with(b"/mem") && is_tracee_of(caller, pid));
     if alike && is_own() {
-        return Ok(Place::Named([b"/proc/self", rest].concat()));
+        return Ok(ObjectLocation::Named([b"/proc/self", rest].concat()));
     }
     if is_shown_of_all(rest) || (alike && is_of_this_run(caller.proc(), pid)) {
-        return Ok(Place::Named(path));
+        return Ok(ObjectLocation::Named(path));
     }
-    Ok(Place::OfOutsider(path))
+    Ok(ObjectLocation::OfOutsider(path))
 }
 
 /// Whether a canonical path shows data that only a process itself and its tracers may see. For a process outside the

@@ -18,8 +18,8 @@ use rustix::io::Errno;
 
 use super::caller::Caller;
 use super::resolve::descriptor_path::Through;
-use super::resolve::location::Place;
-use super::resolve::object::{Entry, Found, Object};
+use super::resolve::location::ObjectLocation;
+use super::resolve::object::{Object, PinnedEntry, ResolvedObject};
 use super::resolve::walk::{Walk, require_owner};
 
 pub(super) const HELD: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
@@ -114,7 +114,7 @@ impl<'a> Argument<'a> {
     pub(crate) fn lexical(&self) -> Result<Vec<u8>, Errno> {
         let mut path = Vec::new();
         if !self.text.to_bytes().starts_with(b"/")
-            && let Place::Named(start) =
+            && let ObjectLocation::Named(start) =
                 location::of(&self.caller, self.start.as_fd(), &fstat(&self.start)?)?
         {
             path = start;
@@ -162,25 +162,27 @@ impl<'a> Argument<'a> {
     ///
     /// # Errors
     /// The kernel's for a path that leads nowhere.
-    pub(crate) fn find(&self, stops: bool) -> Result<Found, Errno> {
+    pub(crate) fn find(&self, stops: bool) -> Result<ResolvedObject, Errno> {
         let flags = if stops { HELD_ENTRY } else { HELD };
         match self.without_links(&self.text, flags) {
             Ok(file) => {
                 let object = Object::locate(&self.caller, file, false)?;
-                Ok(Found::Object(object.directly()))
+                Ok(ResolvedObject::Object(object.directly()))
             }
             Err(Errno::NOENT) => match self.missing() {
-                Some(entry) => Ok(Found::Missing(entry)),
+                Some(entry) => Ok(ResolvedObject::Missing(entry)),
                 None => self.find_by_links(stops),
             },
             Err(_) => self.find_by_links(stops),
         }
     }
 
-    fn find_by_links(&self, stops: bool) -> Result<Found, Errno> {
+    fn find_by_links(&self, stops: bool) -> Result<ResolvedObject, Errno> {
         Ok(match self.walk(self.text.to_bytes(), stops)? {
-            Found::Missing(entry) => Found::Missing(entry.by_route(self.lexical()?)),
-            found @ Found::Object(_) => found,
+            ResolvedObject::Missing(entry) => {
+                ResolvedObject::Missing(entry.by_route(self.lexical()?))
+            }
+            found @ ResolvedObject::Object(_) => found,
         })
     }
 
@@ -188,7 +190,7 @@ impl<'a> Argument<'a> {
     ///
     /// # Errors
     /// The kernel's if there is no such directory.
-    pub(crate) fn entry(&self) -> Result<Option<Entry>, Errno> {
+    pub(crate) fn entry(&self) -> Result<Option<PinnedEntry>, Errno> {
         let Split { parent, name, slash } = split(self.text.to_bytes());
         if matches!(name, b"" | b"." | b"..") {
             return Ok(None);
@@ -198,12 +200,14 @@ impl<'a> Argument<'a> {
         let directory = match self.without_links(&text, HELD_DIRECTORY) {
             Ok(directory) => directory,
             Err(_) => match self.walk(parent, false)? {
-                Found::Object(object) if object.kind() == FileType::Directory => object.file,
-                Found::Object(_) => return Err(Errno::NOTDIR),
-                Found::Missing(_) => return Err(Errno::NOENT),
+                ResolvedObject::Object(object) if object.kind() == FileType::Directory => {
+                    object.file
+                }
+                ResolvedObject::Object(_) => return Err(Errno::NOTDIR),
+                ResolvedObject::Missing(_) => return Err(Errno::NOENT),
             },
         };
-        let entry = Entry::new(&self.caller, directory, name, slash)?;
+        let entry = PinnedEntry::new(&self.caller, directory, name, slash)?;
         let route = self.lexical().unwrap_or_else(|_| entry.path.clone());
         Ok(Some(entry.by_route(route)))
     }
@@ -226,7 +230,7 @@ impl<'a> Argument<'a> {
     }
 
     /// The missing entry, if no link is on the way to its directory.
-    fn missing(&self) -> Option<Entry> {
+    fn missing(&self) -> Option<PinnedEntry> {
         let Split { parent, name, slash } = split(self.text.to_bytes());
         if matches!(name, b"" | b"." | b"..") {
             return None;
@@ -234,7 +238,7 @@ impl<'a> Argument<'a> {
         let parent = if parent.is_empty() { &b"."[..] } else { parent };
         let text = CString::new(parent).ok()?;
         let directory = self.without_links(&text, HELD_DIRECTORY).ok()?;
-        let entry = Entry::new(&self.caller, directory, name, slash).ok()?;
+        let entry = PinnedEntry::new(&self.caller, directory, name, slash).ok()?;
         let found = openat(&entry.directory, name, HELD_ENTRY, Mode::empty());
         (found.err() == Some(Errno::NOENT)).then_some(entry)
     }
@@ -247,7 +251,7 @@ impl<'a> Argument<'a> {
         openat2(&self.start, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
     }
 
-    fn walk(&self, path: &[u8], stops: bool) -> Result<Found, Errno> {
+    fn walk(&self, path: &[u8], stops: bool) -> Result<ResolvedObject, Errno> {
         let current = openat(&self.start, ".", HELD_DIRECTORY, Mode::empty())?;
         let mut walk = Walk::new(&self.caller, current, path);
         let through = self.through.as_ref().map(|through| (through, path.get(through.end..)));

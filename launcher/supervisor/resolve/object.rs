@@ -9,19 +9,19 @@ use rustix::fs::{FileType, Stat, fstat, major, minor};
 use rustix::io::Errno;
 
 use super::Argument;
-use super::location::{self, Place};
+use super::location::{self, ObjectLocation};
 use crate::supervisor::caller::Caller;
 use crate::sys::proc::link_protection::Directory;
 
 /// The result of resolving a path.
-pub(crate) enum Found {
+pub(crate) enum ResolvedObject {
     /// An object.
     Object(Object),
     /// A missing entry in a directory that exists.
-    Missing(Entry),
+    Missing(PinnedEntry),
 }
 
-impl Found {
+impl ResolvedObject {
     /// The canonical path of the object or the missing entry, if it has one.
     pub(crate) fn path(&self) -> Option<&[u8]> {
         match self {
@@ -35,7 +35,7 @@ impl Found {
 pub(crate) struct Object {
     pub(crate) file: OwnedFd,
     pub(crate) stat: Stat,
-    place: Place,
+    place: ObjectLocation,
     /// It was reached through a descriptor of the caller's own process.
     own: bool,
     /// No link was on the way, so the path as written is canonical.
@@ -45,7 +45,7 @@ pub(crate) struct Object {
 }
 
 /// How the policy judges an object.
-pub(crate) enum Judged<'o> {
+pub(crate) enum ObjectRules<'o> {
     /// Its canonical path.
     ByPath(&'o [u8]),
     /// Not at all: it has no path, and the caller already has it.
@@ -55,7 +55,7 @@ pub(crate) enum Judged<'o> {
 }
 
 /// An entry of a pinned directory.
-pub(crate) struct Entry {
+pub(crate) struct PinnedEntry {
     pub(crate) directory: OwnedFd,
     /// Its name, with a slash if one was given.
     pub(crate) name: CString,
@@ -83,19 +83,19 @@ impl Object {
         Some(Device { is_block, major: major(number), minor: minor(number) })
     }
 
-    pub(crate) fn judged(&self) -> Judged<'_> {
+    pub(crate) fn judged(&self) -> ObjectRules<'_> {
         match &self.place {
-            Place::Named(path) => Judged::ByPath(path),
-            Place::Anonymous if self.own => Judged::Own,
-            Place::Anonymous => Judged::Refused(b""),
-            Place::OfOutsider(path) => Judged::Refused(path),
+            ObjectLocation::Named(path) => ObjectRules::ByPath(path),
+            ObjectLocation::Anonymous if self.own => ObjectRules::Own,
+            ObjectLocation::Anonymous => ObjectRules::Refused(b""),
+            ObjectLocation::OfOutsider(path) => ObjectRules::Refused(path),
         }
     }
 
     /// The canonical path, if it has one.
     pub(crate) fn path(&self) -> Option<&[u8]> {
         match &self.place {
-            Place::Named(path) => Some(path),
+            ObjectLocation::Named(path) => Some(path),
             _ => None,
         }
     }
@@ -131,7 +131,7 @@ impl Object {
     /// The spelling by which a path of the caller's led here, to choose between external rules.
     pub(crate) fn route(&self, argument: &Argument<'_>) -> Vec<u8> {
         match &self.place {
-            Place::Named(path) if self.direct => path.clone(),
+            ObjectLocation::Named(path) if self.direct => path.clone(),
             _ => argument.lexical().unwrap_or_default(),
         }
     }
@@ -151,7 +151,7 @@ impl Object {
     }
 }
 
-impl Entry {
+impl PinnedEntry {
     pub(crate) fn request(&self) -> Request<'_> {
         Request::by_route(&self.path, &self.route)
     }
@@ -169,8 +169,8 @@ impl Entry {
     ) -> Result<Self, Errno> {
         let stat = fstat(&directory)?;
         let mut path = match location::of(caller, directory.as_fd(), &stat)? {
-            Place::Named(path) => path,
-            Place::Anonymous | Place::OfOutsider(_) => return Err(Errno::ACCESS),
+            ObjectLocation::Named(path) => path,
+            ObjectLocation::Anonymous | ObjectLocation::OfOutsider(_) => return Err(Errno::ACCESS),
         };
         if !path.ends_with(b"/") {
             path.push(b'/');

@@ -19,7 +19,7 @@ const HELD_DIRECTORY: OFlags = HELD.union(OFlags::DIRECTORY);
 const SCOPED: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::IN_ROOT);
 
 /// How to resolve a path, and from where.
-pub(crate) struct Resolution<'r> {
+pub(crate) struct HowToResolve<'r> {
     caller: &'r Caller<'r>,
     start: OwnedFd,
     flags: ResolveFlags,
@@ -38,7 +38,7 @@ pub(crate) enum Reached {
     },
 }
 
-impl<'r> Resolution<'r> {
+impl<'r> HowToResolve<'r> {
     /// A resolution of this path, given relative to `dirfd`.
     ///
     /// # Errors

@@ -8,8 +8,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::location::{self, Place};
-use super::object::{Entry, Found, Object};
+use super::location::{self, ObjectLocation};
+use super::object::{Object, PinnedEntry, ResolvedObject};
 use super::{HELD, HELD_ENTRY};
 use crate::supervisor::caller::Caller;
 use crate::sys::identity::look_into;
@@ -50,17 +50,18 @@ impl<'w, 'a> Walk<'w, 'a> {
     ///
     /// # Errors
     /// The kernel's for a path that leads nowhere.
-    pub(crate) fn finish(mut self, stops: bool) -> Result<Found, Errno> {
+    pub(crate) fn finish(mut self, stops: bool) -> Result<ResolvedObject, Errno> {
         while let Some((name, rest)) = self.next_component() {
             let last = is_end(&rest);
             let slash = !rest.is_empty();
             match self.step(&name)? {
                 Step::Missing if last => {
-                    return Entry::new(self.caller, self.current, &name, slash).map(Found::Missing);
+                    return PinnedEntry::new(self.caller, self.current, &name, slash)
+                        .map(ResolvedObject::Missing);
                 }
                 Step::Missing => return Err(Errno::NOENT),
                 Step::Link(link) if last && !slash && stops => {
-                    return Object::locate(self.caller, link, self.own).map(Found::Object);
+                    return Object::locate(self.caller, link, self.own).map(ResolvedObject::Object);
                 }
                 Step::Link(link) => self.follow(&link, &name, rest)?,
                 Step::Reached(_, stat) if slash && !is_directory(&stat) => {
@@ -74,7 +75,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
         }
         let object = Object::locate(self.caller, self.current, self.own)?;
-        Ok(Found::Object(object.below(self.directory)))
+        Ok(ResolvedObject::Object(object.below(self.directory)))
     }
 
     /// The next component, and the rest including slashes.
@@ -128,7 +129,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     /// Follows a link that stands for an object instead of a path, as the kernel does.
     fn pass_through(&mut self, name: &[u8], rest: Vec<u8>) -> Result<(), Errno> {
         let place = location::of_entry(self.caller, self.current.as_fd(), name)?;
-        if matches!(place, Place::OfOutsider(_)) {
+        if matches!(place, ObjectLocation::OfOutsider(_)) {
             // It may lead into another mount namespace, where the same path means another object.
             return Err(Errno::ACCESS);
         }
@@ -215,8 +216,8 @@ pub(crate) fn text_of(caller: &Caller<'_>, link: &OwnedFd, name: &[u8]) -> Resul
 }
 
 /// Whether the place belongs to the caller's own process.
-fn is_own(place: &Place) -> bool {
-    matches!(place, Place::Named(path) if path.starts_with(b"/proc/self/"))
+fn is_own(place: &ObjectLocation) -> bool {
+    matches!(place, ObjectLocation::Named(path) if path.starts_with(b"/proc/self/"))
 }
 
 fn is_in_proc(link: &OwnedFd) -> Result<bool, Errno> {

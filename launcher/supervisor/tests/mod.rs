@@ -27,7 +27,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Pid;
 
 use super::{Proc, Supervisor};
-use crate::prompt::during_run::{About, Consent};
+use crate::prompt::during_run::{Consent, PromptContext};
 use crate::prompt::turns::PromptQueue;
 use crate::record::denial::{Denial, Record};
 use crate::sys::trapped;
@@ -229,7 +229,7 @@ fn shown(denials: &[Denial]) -> Vec<String> {
 
 /// Asks nobody.
 fn nobody() -> Arc<Consent> {
-    let about = About {
+    let about = PromptContext {
         interactive: false,
         workspace: PathBuf::from("/"),
         tiers: Tiers::default(),

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::line::Mount;
-use super::{Copy, Mounts};
+use super::{Copy, ParsedMounts};
 
-impl Mounts<'_> {
+impl ParsedMounts<'_> {
     /// Finds the other places of the object at the canonical `path`, and of its parts. They are in other mounts of its
     /// file system, or of the file systems that are mounted in it.
     pub(crate) fn copies(&self, path: &Path) -> Vec<Copy> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::Mounts;
+use super::ParsedMounts;
 use super::copies::joined;
 
 /// Types of the kernel's own file systems, with the usual place of each, which policies name.
@@ -81,7 +81,7 @@ pub(super) fn is_kernel(kind: &[u8]) -> bool {
     kind == b"nsfs" || PLACES.iter().any(|(known, _)| *known == kind)
 }
 
-impl Mounts<'_> {
+impl ParsedMounts<'_> {
     /// The mounts of the kernel's own file systems at unusual places.
     pub(crate) fn of_kernel(&self) -> Vec<KernelMount> {
         // A container's `/dev` is of an ordinary type.

@@ -44,20 +44,20 @@ impl MountTable {
     }
 
     /// Parses the mounts.
-    pub(crate) fn mounts(&self) -> Mounts<'_> {
-        Mounts::of(&self.text)
+    pub(crate) fn mounts(&self) -> ParsedMounts<'_> {
+        ParsedMounts::of(&self.text)
     }
 }
 
 /// The parsed mounts of a table.
 #[derive(Debug)]
-pub(crate) struct Mounts<'t> {
+pub(crate) struct ParsedMounts<'t> {
     all: Vec<Mount<'t>>,
     /// Devices of ordinary file systems that are mounted more than once.
     repeated: HashSet<u64>,
 }
 
-impl<'t> Mounts<'t> {
+impl<'t> ParsedMounts<'t> {
     fn of(text: &'t [u8]) -> Self {
         let lines = text.split(|&byte| byte == b'\n');
         let all: Vec<Mount<'t>> = lines.filter_map(Mount::parse).collect();
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn place(text: &str, path: &str) -> Option<(u64, PathBuf)> {
-        let mounts = Mounts::of(text.as_bytes());
+        let mounts = ParsedMounts::of(text.as_bytes());
         mounts.holder(Path::new(path)).map(|it| (it.id, it.place().to_owned()))
     }
 
@@ -126,7 +126,7 @@ mod tests {
             let _ = writeln!(text, "{number} 1 0:{number} / /srv/{number} rw - tmpfs none rw");
         }
         let began = std::time::Instant::now();
-        let mounts = Mounts::of(text.as_bytes());
+        let mounts = ParsedMounts::of(text.as_bytes());
         assert_eq!(mounts.all.len(), 4999);
         assert!(mounts.repeated.is_empty() && mounts.copies(Path::new("/srv/7/x")).is_empty());
         assert!(began.elapsed().as_millis() < 200, "{:?}", began.elapsed());

@@ -39,7 +39,7 @@ impl Place {
 
     fn approve(&self, rule_path: &str, target: &str) {
         let mut store = self.open();
-        store.approve(Kind::Mount, rule_path.into(), target.into());
+        store.approve(ApprovalKind::Mount, rule_path.into(), target.into());
         store.save().expect("saved");
     }
 
@@ -47,14 +47,14 @@ impl Place {
     fn kept(&self) -> String {
         let store = self.open();
         let shown = |entry: &Binding| format!("{}={}", entry.rule_path, entry.canonical_target);
-        store.entries(Kind::Mount).iter().map(shown).collect::<Vec<_>>().join(" ")
+        store.entries(ApprovalKind::Mount).iter().map(shown).collect::<Vec<_>>().join(" ")
     }
 }
 
 #[test]
 fn a_missing_file_is_an_empty_one() {
     let store = Place::new().open();
-    assert_eq!((store.entries(Kind::Mount).len(), &store.warning), (0, &None));
+    assert_eq!((store.entries(ApprovalKind::Mount).len(), &store.warning), (0, &None));
     assert_eq!(store.lookup("fork", Path::new("/a")), Approval::Unknown);
 }
 
@@ -99,8 +99,8 @@ fn one_entry_for_each_path() {
     place.approve("fork", "/b");
     assert_eq!(place.kept(), "fork=/b other=/o");
     let mut store = place.open();
-    store.revoke(Kind::Mount, "fork".into());
-    store.revoke(Kind::Mount, "unknown".into());
+    store.revoke(ApprovalKind::Mount, "fork".into());
+    store.revoke(ApprovalKind::Mount, "unknown".into());
     store.save().expect("saved");
     assert_eq!(place.kept(), "other=/o");
 }
@@ -135,7 +135,7 @@ fn to_approve_again_changes_nothing() {
     let place = Place::new();
     place.write(r#"{"mounts":[{"rule_path":"f","canonical_target":"/a","approved_at":"x"}]}"#);
     place.approve("f", "/a");
-    assert_eq!(place.open().entries(Kind::Mount)[0].approved_at, "x");
+    assert_eq!(place.open().entries(ApprovalKind::Mount)[0].approved_at, "x");
 }
 
 #[test]
@@ -183,11 +183,11 @@ fn what_cannot_be_used_is_empty_and_kept_aside() {
         let place = Place::new();
         place.write(text);
         let mut store = place.open();
-        assert!(store.entries(Kind::Mount).is_empty(), "{text}");
+        assert!(store.entries(ApprovalKind::Mount).is_empty(), "{text}");
         assert!(store.warning.as_ref().is_some_and(|why| why.contains(FILE)), "{text}");
         store.save().expect("nothing to do");
         assert_eq!(fs::read_to_string(place.file()).expect("text"), text);
-        store.approve(Kind::Mount, "fork".into(), "/a".into());
+        store.approve(ApprovalKind::Mount, "fork".into(), "/a".into());
         store.save().expect("saved");
         assert_eq!(place.kept(), "fork=/a", "{text}");
         let aside = place.file().with_file_name(format!("{FILE}.unusable-1"));
@@ -215,7 +215,7 @@ fn writers_at_the_same_time_lose_nothing() {
             scope.spawn(move || place.approve(&format!("fork{writer}"), "/a"));
         }
     });
-    assert_eq!(place.open().entries(Kind::Mount).len(), 8);
+    assert_eq!(place.open().entries(ApprovalKind::Mount).len(), 8);
 }
 
 #[test]
@@ -261,8 +261,8 @@ fn what_is_for_one_run_is_not_saved() {
     let place = Place::new();
     place.approve("fork", "/old");
     let mut store = place.open();
-    store.approve(Kind::Mount, "fork".into(), "/a".into());
-    store.approve(Kind::Mount, "other".into(), "/o".into());
+    store.approve(ApprovalKind::Mount, "fork".into(), "/a".into());
+    store.approve(ApprovalKind::Mount, "other".into(), "/o".into());
     store.keep_to_this_run("fork".into());
     assert_eq!(store.lookup("fork", Path::new("/a")), Approval::Approved);
     store.save().expect("saved");
@@ -274,10 +274,10 @@ fn what_others_changed_meanwhile_stays() {
     let place = Place::new();
     place.approve("gone", "/g");
     let mut store = place.open();
-    store.approve(Kind::Mount, "mine".into(), "/m".into());
+    store.approve(ApprovalKind::Mount, "mine".into(), "/m".into());
     let mut other = place.open();
-    other.revoke(Kind::Mount, "gone".into());
-    other.approve(Kind::Mount, "theirs".into(), "/t".into());
+    other.revoke(ApprovalKind::Mount, "gone".into());
+    other.approve(ApprovalKind::Mount, "theirs".into(), "/t".into());
     other.save().expect("saved");
     store.save().expect("saved");
     assert_eq!(place.kept(), "theirs=/t mine=/m");
@@ -290,8 +290,8 @@ fn what_is_published_stays_where_it_is_saved() {
     place.approve("fork", "/old");
     let published = || {
         let mut store = place.open();
-        store.approve(Kind::Mount, "fork".into(), "/a".into());
-        store.approve(Kind::Mount, "new".into(), "/n".into());
+        store.approve(ApprovalKind::Mount, "fork".into(), "/a".into());
+        store.approve(ApprovalKind::Mount, "new".into(), "/n".into());
         store.publish().expect("published");
         assert_eq!(place.kept(), "fork=/a new=/n");
         store
@@ -311,7 +311,7 @@ fn what_is_published_stays_where_it_is_saved() {
 #[test]
 fn directories_are_those_of_all_links_in_them() {
     let mounted = |store: &mut Store, name: &str, made| {
-        store.approve(Kind::Mount, name.into(), "/t".into());
+        store.approve(ApprovalKind::Mount, name.into(), "/t".into());
         store.note_made(name.into(), made);
     };
     for (of_a, of_b) in [(2, 0), (0, 2), (2, 1)] {
@@ -325,7 +325,7 @@ fn directories_are_those_of_all_links_in_them() {
             let mut gone = place.open();
             let made = |store: &Store| ["d/x/a", "d/x/b"].map(|name| store.made_for(name.into()));
             assert_eq!(made(&gone), [2, 2], "{of_a} {of_b}");
-            gone.revoke(Kind::Mount, name.into());
+            gone.revoke(ApprovalKind::Mount, name.into());
             gone.save().expect("saved");
             assert_eq!(made(&place.open()).iter().sum::<usize>(), 2, "{of_a} {of_b}");
         }
@@ -344,7 +344,8 @@ fn directories_are_those_of_all_links_in_them() {
 fn what_is_approved_by_now_is_found() {
     let place = Place::new();
     let mut store = place.open();
-    let mut finds = |target: &str| store.finds_approved(Kind::Mount, "fork".into(), target.into());
+    let mut finds =
+        |target: &str| store.finds_approved(ApprovalKind::Mount, "fork".into(), target.into());
     assert!(!finds("/a"));
     place.approve("fork", "/a");
     assert!(finds("/a") && !finds("/b"));
@@ -356,7 +357,7 @@ fn without_a_home_nothing_is_kept() {
     let mut place = Place::new();
     place.context.homes.data = None;
     let mut store = place.open();
-    store.approve(Kind::Mount, "fork".into(), "/a".into());
+    store.approve(ApprovalKind::Mount, "fork".into(), "/a".into());
     assert!(store.save().is_err());
 }
 
@@ -380,14 +381,16 @@ fn approvals_are_of_one_workspace() {
 #[test]
 fn mounts_and_patterns_have_names_of_their_own() {
     let (place, name) = (Place::new(), "read_paths /a/**");
-    for (kind, other) in [(Kind::Mount, Kind::Pattern), (Kind::Pattern, Kind::Mount)] {
+    for (kind, other) in
+        [(ApprovalKind::Mount, ApprovalKind::Pattern), (ApprovalKind::Pattern, ApprovalKind::Mount)]
+    {
         let mut store = place.open();
         store.revoke(other, name.into());
         store.approve(kind, name.into(), "/a".into());
         store.save().expect("saved");
         assert_eq!(place.open().look(other, name, Path::new("/a")), Approval::Unknown);
     }
-    assert_eq!(place.open().look(Kind::Pattern, name, Path::new("/a")), Approval::Approved);
+    assert_eq!(place.open().look(ApprovalKind::Pattern, name, Path::new("/a")), Approval::Approved);
 }
 
 /// Old files store both kinds together.
@@ -399,8 +402,8 @@ fn patterns_among_mounts_are_patterns() {
     let names = ["f", "read_paths /a/**", "read_paths a"].map(entry);
     place.write(&format!(r#"{{"mounts":[{}]}}"#, names.join(",")));
     assert_eq!(place.kept(), "f=/a read_paths a=/a");
-    assert_eq!(place.open().entries(Kind::Pattern)[0].rule_path, "read_paths /a/**");
+    assert_eq!(place.open().entries(ApprovalKind::Pattern)[0].rule_path, "read_paths /a/**");
     place.approve("g", "/b");
     assert_eq!(place.kept(), "f=/a read_paths a=/a g=/b");
-    assert_eq!(place.open().entries(Kind::Pattern)[0].approved_at, "x");
+    assert_eq!(place.open().entries(ApprovalKind::Pattern)[0].approved_at, "x");
 }
