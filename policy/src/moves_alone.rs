@@ -27,7 +27,8 @@ const ATTEMPTS: usize = 8;
 /// steps: for a moment others may see both names, or no destination if one is replaced.
 ///
 /// # Errors
-/// The kernel's errors, and these. After an error the destination is unchanged.
+/// The kernel's errors, and these. After an error the destination is unchanged, unless other processes changed one of
+/// the directories between the steps.
 ///
 /// - `EISDIR` if the source is a directory.
 /// - `ELOOP` if the source is a symlink that must not move.
