@@ -6,8 +6,9 @@
 //! * `task` judges where those are, with `policy::decide`.
 //! * `calls` acts on the pinned objects for the caller.
 //!
-//! The caller gets the result or a descriptor. It never continues a call whose meaning it could still change. The only
-//! exception is `execve`, which nobody can do for it.
+//! The caller gets the result or a descriptor. It never continues a call whose meaning it could still change, with one
+//! exception: `execve`, which nobody can do for it, and which Landlock bounds. It also continues an open with `O_PATH`,
+//! which gives no access, and calls that are judged by their registers alone, such as receiving from a socket.
 //!
 //! Invariants: no argument of a caller makes a thread panic. An internal failure denies the call.
 //!
