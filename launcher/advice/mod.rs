@@ -100,7 +100,7 @@ impl<'a> Advisor<'a> {
             programs: Programs::of(context, prepared),
             rule_places: &prepared.rule_places,
             own_lists: &prepared.own_lists,
-            rights: system_permissions::rights,
+            rights: rights::rights,
         }
     }
 

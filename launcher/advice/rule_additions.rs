@@ -11,8 +11,8 @@ use crate::advice::advisor::Advisor;
 use crate::advice::hosts::Way;
 use crate::config::edit::rule_place::{Form, RulePlace};
 use crate::config::edit::rule_text::{self, RuleText};
-use crate::output;
 use crate::record::denial::Denial;
+use crate::text::wrap;
 
 /// Rules to add to one file.
 #[derive(Clone, Debug)]
@@ -136,7 +136,7 @@ impl<'a> RuleAddition<'a> {
     /// For people: the place, with `before` in front of it, and as many rules as fit into `room` lines. The last line
     /// says how many rules are left.
     pub(crate) fn lines(&self, before: &str, room: usize) -> Vec<String> {
-        let mut lines = output::fitted("  ", &[format!("{before} {}:", self.place())], "");
+        let mut lines = wrap::fitted("  ", &[format!("{before} {}:", self.place())], "");
         let head = lines.len();
         for (rule, left) in self.rules().zip((1..=self.rules.len()).rev()) {
             let line_for_others = usize::from(left > 1);

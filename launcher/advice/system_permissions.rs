@@ -9,7 +9,7 @@ use std::path::Path;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Destination, Request};
-use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::fs::Access;
 use rustix::io::Errno;
 
 use super::file_ownership;
@@ -32,11 +32,6 @@ const QUEUES: &[u8] = b"mq_";
 
 /// Remark on a directory that is not empty.
 const FULL: &str = "it is not empty: a help to who empties it then";
-
-/// The system's current answer.
-pub(super) fn rights(place: &Path, access: Access) -> Result<(), Errno> {
-    accessat(CWD, place, access, AtFlags::EACCESS)
-}
 
 /// An operation that the system denies the user, and where.
 struct Refusal<'d> {

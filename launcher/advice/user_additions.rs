@@ -8,8 +8,8 @@ use crate::advice::advisor::Written;
 use crate::config::edit::rule_text;
 use crate::config::edit::user_lists::{Begun, OwnList, OwnLists};
 use crate::config::profile_keys::{KEYS, keys_for};
-use crate::output;
 use crate::text::quote;
+use crate::text::wrap;
 
 /// Patterns to add to one list, or the entries of one list of a profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ pub(crate) fn lines(indent: &str, before: &str, additions: &[Addition]) -> Vec<S
                 }
                 None => vec![place, file + ":"],
             };
-            lines.extend(output::fitted(indent, &place, " "));
+            lines.extend(wrap::fitted(indent, &place, " "));
             if list.begun == Begun::Nothing {
                 lines.push(format!("{indent}  [{}]", list.table));
             }

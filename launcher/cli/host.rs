@@ -6,8 +6,6 @@ use clap::Args;
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
 use jp_confine_policy::net::{self, Host, Net, NetRule};
 
-use crate::cli::host;
-
 /// The address of a host name, which overrides the system's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HostAddress {
@@ -66,11 +64,11 @@ pub(crate) struct HostOptions {
     /// Connect to this host, and else to none; without a port to the scheme's own, or those of http,
     /// https and ftp; repeatable. With --no-net rules in files do not count
     #[arg(long, value_name = "[SCHEME://]HOST[:PORT]")]
-    #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| host::rule(&word)))]
+    #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| rule(&word)))]
     pub(crate) net: Vec<NetRule>,
     /// An address that a host name has, whatever the system says; repeatable
     #[arg(long, value_name = "NAME=ADDRESS")]
-    #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| host::resolution(&word)))]
+    #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| resolution(&word)))]
     pub(crate) resolve: Vec<HostAddress>,
     /// Have a proxy see what is asked for, so that rules about paths hold for plain HTTP
     #[arg(long)]

@@ -7,7 +7,6 @@ use jp_confine_policy::canonical;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tiers::Tiers;
 
-use crate::compile::image;
 use crate::error::Failure;
 
 /// The image that `spec` describes.
@@ -37,7 +36,7 @@ pub(crate) fn image_of(
     tiers: Option<&Tiers>,
     workspace: &Path,
 ) -> Result<Vec<u8>, Failure> {
-    image::build_image(&ImageSpec {
+    build_image(&ImageSpec {
         tiers: tiers.filter(|tiers| !tiers.is_empty()),
         ..ImageSpec::to_ask(grants, workspace)
     })

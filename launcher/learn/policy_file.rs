@@ -12,9 +12,9 @@ use crate::config::edit::rule_text;
 use crate::host::workspace::FILE;
 use crate::learn::learned::Learned;
 use crate::learn::text::shown;
-use crate::output;
 use crate::record::usage::{Use, UseKind};
 use crate::text::quote;
+use crate::text::wrap;
 
 /// At most this many rules are listed in the summary.
 const LISTED: usize = 10;
@@ -254,12 +254,12 @@ fn of_file(file: &Path) -> String {
 
 /// Names, with their texts in one column. After a name that is too long, the text goes on its own line.
 fn table(rows: &[(String, String)]) -> Vec<String> {
-    let fits = |name: &&String| output::width(name) <= WIDEST;
+    let fits = |name: &&String| wrap::width(name) <= WIDEST;
     let names = rows.iter().map(|(name, _)| name);
-    let width = names.filter(fits).map(|name| output::width(name)).max().unwrap_or(0);
+    let width = names.filter(fits).map(|name| wrap::width(name)).max().unwrap_or(0);
     let row = |(name, what): &(String, String)| {
         if fits(&name) {
-            return format!("  {name}{:1$}  {what}", "", width - output::width(name));
+            return format!("  {name}{:1$}  {what}", "", width - wrap::width(name));
         }
         format!("  {name}\n  {:width$}    {what}", "")
     };

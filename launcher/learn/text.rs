@@ -1,8 +1,7 @@
 //! Formats names and paths for the output of `learn`.
 
-use std::path::Path;
-
 use crate::learn::tree::can_be_written;
+use crate::sys::path::path_of;
 use crate::text::quote;
 
 /// The longest part of `path` that a policy file can name.
@@ -22,6 +21,6 @@ pub(crate) fn shown(path: &[u8]) -> String {
 
 /// The last component of a program's path.
 pub(crate) fn short(program: &[u8]) -> String {
-    let name = Path::new(crate::sys::path::path_of(program)).file_name();
+    let name = path_of(program).file_name();
     name.map_or_else(|| "?".to_owned(), |name| quote::path(&name.to_string_lossy()))
 }

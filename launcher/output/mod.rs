@@ -13,7 +13,7 @@ use crate::error::Failure;
 use crate::sys::terminals::show_again;
 use crate::sys::{signals, streams};
 use crate::text::quote::{path, plain_json, printable};
-pub(crate) use crate::text::wrap::{fitted, folded, width};
+use crate::text::wrap::folded;
 
 /// Start of every message.
 pub(crate) const NAME: &str = "jp-confine:";

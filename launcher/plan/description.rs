@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::Plan;
 use crate::host::machine::LANDLOCK_GREW;
-use crate::output;
 use crate::plan::filter::Traps;
 use crate::sys::child;
 use crate::text::quote;
+use crate::text::wrap;
 
 /// Limits of every plan: no layer controls these.
 const LIMITS: [&str; 2] = [
@@ -39,7 +39,7 @@ impl Plan {
         section(&mut text, "notes", notes.map(|note| quote::path(note)));
         let limits = self.limits().into_iter().map(str::to_owned);
         section(&mut text, "limits", limits.chain(self.outgrown()));
-        output::folded(&text)
+        wrap::folded(&text)
     }
 
     fn supervisor(&self) -> impl Iterator<Item = String> {

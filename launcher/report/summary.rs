@@ -16,6 +16,7 @@ mod tests;
 
 use crate::record::denials::of_any_process;
 use crate::text::quote::words;
+use crate::text::wrap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -28,7 +29,7 @@ use crate::advice::rule_additions::RuleAddition;
 use crate::advice::user_additions;
 use crate::advice::user_additions::Addition;
 use crate::output;
-use crate::output::{NAME, Style, fitted};
+use crate::output::{NAME, Style};
 use crate::record::command_line::CommandLine;
 use crate::record::denial::{Denial, Layer, Reason};
 use crate::record::denials::Denials;
@@ -339,7 +340,7 @@ fn describe(
             before.chain([allow]).chain(shown(question)).collect()
         }
     };
-    lines.extend(fitted("    ", &parts, "; ").iter().map(|line| style.faint(line)));
+    lines.extend(wrap::fitted("    ", &parts, "; ").iter().map(|line| style.faint(line)));
     let rules = listed.iter().flat_map(RuleAddition::rules).collect::<String>();
     lines.extend(rules.lines().map(|line| format!("      {}", style.faint(line))));
     lines
@@ -388,7 +389,7 @@ fn others(gathered: &Gathered, all: &[&Denial], advisor: Advisor<'_>, style: Sty
         format!("and {} more in {directory}{whose}", gathered.members.len() - 1),
         format!("allow all: jp-confine {}", words(&gathered.options)),
     ];
-    fitted("  ", &parts, "; ").iter().map(|line| style.faint(line)).collect()
+    wrap::fitted("  ", &parts, "; ").iter().map(|line| style.faint(line)).collect()
 }
 
 /// The rule or pattern that decided. Files of the workspace are named relative to it.

@@ -13,6 +13,7 @@ use crate::host::context::Context;
 use crate::launch::outer_run::{self, Outer};
 use crate::output;
 use crate::plan::Plan;
+use crate::text::wrap;
 
 /// The exit status for these verdicts.
 pub(crate) fn status(verdicts: &[Verdict]) -> u8 {
@@ -68,7 +69,7 @@ pub(crate) fn prepared_for(
 
 /// Puts `parts` on one line, or on several if that would be too long.
 pub(crate) fn lines(text: &mut String, indent: &str, parts: &[String], between: &str) {
-    for line in output::fitted(indent, parts, between) {
+    for line in wrap::fitted(indent, parts, between) {
         let _ = writeln!(text, "{line}");
     }
 }

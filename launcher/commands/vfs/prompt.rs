@@ -10,6 +10,7 @@ use crate::prompt::turns::PromptQueue;
 use crate::prompt::visibility::Size;
 use crate::record::service_refusals::without_passwords;
 use crate::text::quote;
+use crate::text::wrap;
 
 /// Limit on the screens of one request. A request that needs more is denied.
 const MOST: usize = 20;
@@ -106,7 +107,7 @@ fn wrapped(indent: &str, text: &str, columns: u16) -> Vec<String> {
     let mut lines = vec![indent.to_owned()];
     let mut used = 0;
     for one in text.chars() {
-        let width = output::width(one.encode_utf8(&mut [0; 4]));
+        let width = wrap::width(one.encode_utf8(&mut [0; 4]));
         if used + width > room {
             lines.push(indent.to_owned());
             used = 0;
@@ -183,7 +184,7 @@ mod tests {
             assert_eq!(text, 3000, "{size:?}");
             let (rows, columns) = size.unwrap_or(USUAL);
             for screen in screens(&questions, size).iter().chain(&shown) {
-                let fits = |line: &str| output::width(line) < usize::from(columns);
+                let fits = |line: &str| wrap::width(line) < usize::from(columns);
                 assert!(columns < 20 || screen.lines().rev().skip(1).all(fits), "{screen}");
                 assert!(rows < 7 || screen.lines().count() < usize::from(rows), "{screen}");
                 let is_last = screen.ends_with("[r] yes, in this run  [N] no: ");

@@ -9,8 +9,8 @@ use jp_confine_policy::{Capabilities, Capability};
 use crate::config::document::Notation;
 use crate::config::edit::rule_place::Form;
 use crate::config::edit::section::AccessSection;
-use crate::output;
 use crate::text::quote;
+use crate::text::wrap;
 
 /// Columns of a line, which leave room for an indent on any terminal.
 const WIDTH: usize = 72;
@@ -270,7 +270,7 @@ fn listed(begin: &str, mut parts: Vec<String>) -> Vec<String> {
 fn wrap(text: &mut String, parts: &[String]) {
     let mut width = 0;
     for (index, part) in parts.iter().enumerate() {
-        let length = output::width(part);
+        let length = wrap::width(part);
         if index > 0 {
             let fits = width + length + 3 <= WIDTH;
             text.push_str(if fits { ", " } else { ",\n  " });

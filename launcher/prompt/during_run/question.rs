@@ -10,7 +10,6 @@ use jp_confine_policy::decide::Denial;
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
-use crate::output;
 use crate::prompt::confirmation_word::Countersign;
 use crate::prompt::during_run::subject::Subject;
 use crate::prompt::during_run::wish::Wish;
@@ -18,6 +17,7 @@ use crate::prompt::turns::PromptQueue;
 use crate::prompt::visibility::Size;
 use crate::sys::path::path_of;
 use crate::text::quote::{self, LONGEST};
+use crate::text::wrap;
 
 /// The most prompts shown together. An answer only counts for text that can be read.
 const TOGETHER: usize = 6;
@@ -208,7 +208,7 @@ impl Screenful {
 /// How many rows a text takes. A wide character before the last column may already wrap.
 fn height(text: &str, columns: u16) -> usize {
     let columns = usize::from(columns).saturating_sub(1).max(1);
-    text.lines().map(|line| output::width(line).div_ceil(columns).max(1)).sum()
+    text.lines().map(|line| wrap::width(line).div_ceil(columns).max(1)).sum()
 }
 
 /// The text of the prompts and how many others wait, without the answers on offer. Shows at most `longest` characters
@@ -231,7 +231,7 @@ fn words(questions: &[&Question], others: usize, longest: usize) -> String {
             }
             "  and with that to".clone_into(&mut lead);
         }
-        for line in output::fitted("  ", &reason, " ") {
+        for line in wrap::fitted("  ", &reason, " ") {
             let _ = writeln!(text, "{line}");
         }
     }

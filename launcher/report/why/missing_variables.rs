@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::advice::advisor::Advisor;
-use crate::output;
 use crate::report::why::record::{ExplainedDenial, Rules, RunHead};
 use crate::text::quote;
+use crate::text::wrap;
 
 /// One such variable, and the rule that grants it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub(super) fn words(all: &[Missed]) -> String {
     let options: Vec<String> = all.iter().map(Missed::option).collect();
     let options = options.join(" ");
     let mut text =
-        output::folded(&format!("\nwithheld of the environment\n  allow: jp-confine {options}\n"));
+        wrap::folded(&format!("\nwithheld of the environment\n  allow: jp-confine {options}\n"));
     let with_rules: Vec<&Missed> = all.iter().filter(|one| one.rules.toml.is_some()).collect();
     for of_one_place in with_rules.chunk_by(|one, next| one.rules.place() == next.rules.place()) {
         let place = of_one_place.first().map_or_else(String::new, |one| one.rules.place());

@@ -8,11 +8,11 @@ use super::missing_variables;
 use crate::advice::user_additions::{self, Addition};
 use crate::config::edit::rule_text;
 use crate::host::workspace::Workspace;
-use crate::output;
 use crate::record::command_line;
 use crate::report::summary;
 use crate::report::why::record::{ExplainedDenial, Rules, RunHead, Together, now};
 use crate::text::quote;
+use crate::text::wrap;
 
 /// For people, if there is no record.
 pub(super) fn nothing(workspace: &Workspace) -> String {
@@ -38,7 +38,7 @@ pub(super) fn words(head: &RunHead, denials: &[ExplainedDenial], workspace: &Wor
         1 => "1 denial".to_owned(),
         count => format!("{count} denials"),
     };
-    let mut text = output::folded(&format!(
+    let mut text = wrap::folded(&format!(
         "{count} in the last run: {} (exit status {}, {})\n",
         quote::short(head.command.join(" ").as_bytes()),
         head.status,
@@ -142,13 +142,13 @@ impl ExplainedDenial {
             if !self.other_capability.is_empty() {
                 parts.push(format!("where {} is denied, too", self.other_capability.join(", ")));
             }
-            for line in output::fitted("  ", &parts, ", ") {
+            for line in wrap::fitted("  ", &parts, ", ") {
                 let _ = writeln!(text, "{line}");
             }
         }
         if let Some(message) = &self.message {
             let sentences: Vec<String> = message.split(". ").map(quote::path).collect();
-            for line in output::fitted("  ", &sentences, ". ") {
+            for line in wrap::fitted("  ", &sentences, ". ") {
                 let _ = writeln!(text, "{line}");
             }
             return text;
@@ -161,13 +161,13 @@ impl ExplainedDenial {
         };
         let rule = quote::within(&quote::path(rule), &workspace.root);
         let parts = [format!("by: {rule}"), format!("stopped by {layer}")];
-        for line in output::fitted("  ", &parts, "; ") {
+        for line in wrap::fitted("  ", &parts, "; ") {
             let _ = writeln!(text, "{line}");
         }
         if self.hidden {
             text.push_str("  it looked absent, as in an empty home\n");
         }
-        let told = |words: &str| output::fitted("  ", &[quote::within(words, &workspace.root)], "");
+        let told = |words: &str| wrap::fitted("  ", &[quote::within(words, &workspace.root)], "");
         for line in self.first.iter().flat_map(|words| told(words)) {
             let _ = writeln!(text, "{line}");
         }
