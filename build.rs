@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
-    for input in ["shim", "policy/src", "policy/Cargo.toml", "Cargo.toml", "Cargo.lock"] {
+    for input in
+        ["shim", "policy/engine/src", "policy/engine/Cargo.toml", "Cargo.toml", "Cargo.lock"]
+    {
         println!("cargo::rerun-if-changed={input}");
     }
     let shim = build_shim(&variable("TARGET"), Path::new(&variable("OUT_DIR")));

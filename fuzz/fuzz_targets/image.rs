@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use arbitrary::{Arbitrary as _, Result, Unstructured};
 use jp_confine_fuzz::policy::Policy;
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Destination, OpenRequest, OpenVerdict, Request, Verdict};
-use jp_confine_policy::image::offsets::{CHECKSUM, COVERED, END};
-use jp_confine_policy::image::{Image, Text, checksum};
-use jp_confine_policy::invocation::{self, Admission, Invocation};
-use jp_confine_policy::variables;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Destination, OpenRequest, OpenVerdict, Request, Verdict};
+use jp_confine_engine::image::offsets::{CHECKSUM, COVERED, END};
+use jp_confine_engine::image::{Image, Text, checksum};
+use jp_confine_engine::invocation::{self, Admission, Invocation};
+use jp_confine_engine::variables;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

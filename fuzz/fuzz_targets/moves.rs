@@ -4,10 +4,10 @@
 #![no_main]
 
 use jp_confine_fuzz::tiered::Tiered;
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::moves::{Ends, Kind, Move, Plan, plan};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::moves::{Ends, Kind, Move, Plan, plan};
 use libfuzzer_sys::fuzz_target;
 
 /// Directories that move, and their destinations.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use jp_confine_fuzz::tree::{Spelling, Tree, clear, folder};
-use jp_confine_policy::canonical::{Op, ResolveError, Resolved, resolve};
+use jp_confine_engine::canonical::{Op, ResolveError, Resolved, resolve};
 use libfuzzer_sys::fuzz_target;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
-use jp_confine_policy::commands::{CommandRule, Listed};
-use jp_confine_policy::env::{Env, EnvRule};
-use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::pattern::Places;
-use jp_confine_policy::tier::Tier;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_engine::commands::{CommandRule, Listed};
+use jp_confine_engine::env::{Env, EnvRule};
+use jp_confine_engine::file_policy::FilePolicy;
+use jp_confine_engine::pattern::Places;
+use jp_confine_engine::tier::Tier;
+use jp_confine_engine::tiers::Tiers;
 
 use crate::tree::name;
 

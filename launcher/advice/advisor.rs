@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::Grant;
-use jp_confine_policy::commands::CommandRule;
-use jp_confine_policy::net::Net;
-use jp_confine_policy::tier::Tier;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::Grant;
+use jp_confine_engine::commands::CommandRule;
+use jp_confine_engine::net::Net;
+use jp_confine_engine::tier::Tier;
+use jp_confine_engine::tiers::Tiers;
 
 use crate::advice::hosts::Way;
 use crate::advice::person::Person;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use jp_confine_policy::build::{Grant, GrantKind};
+use jp_confine_engine::build::{Grant, GrantKind};
 
 use super::{Means, Trial};
 use crate::advice::advisor::{Advice, Advisor, First, Written};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use jp_confine_policy::pattern::Pattern;
-use jp_confine_policy::tier::Restraint;
+use jp_confine_engine::pattern::Pattern;
+use jp_confine_engine::tier::Restraint;
 
 use crate::advice::advisor::Advice;
 use crate::record::denial::Denial;

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{GrantKind, Origin};
-use jp_confine_policy::canonical::{self, Op};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{GrantKind, Origin};
+use jp_confine_engine::canonical::{self, Op};
 
 use crate::advice::advisor::Advisor;
 use crate::advice::request::Asked;

@@ -5,9 +5,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{Destination, Request};
-use jp_confine_policy::report_protocol::{EXCHANGE, EXCLUSIVE, PRIVATE, PRIVATE_DIRECTORY};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{Destination, Request};
+use jp_confine_engine::report_protocol::{EXCHANGE, EXCLUSIVE, PRIVATE, PRIVATE_DIRECTORY};
 
 use crate::advice::kernel_obstacles::RunHistory;
 use crate::advice::request::{Asked, Extent, on_the_way};

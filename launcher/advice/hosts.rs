@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::net::{self, Host, Net, NetRule, Reach, may_stand_for};
+use jp_confine_engine::coverage::Coverage;
+use jp_confine_engine::net::{self, Host, Net, NetRule, Reach, may_stand_for};
 use url::Url;
 
 use crate::network::address;

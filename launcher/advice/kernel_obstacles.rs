@@ -7,8 +7,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::SystemTime;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::Destination;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::Destination;
 
 use crate::record::denial::Denial;
 use crate::record::denials::opens_to_write;

@@ -40,11 +40,11 @@ pub(crate) mod user_additions;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{self, Grant, GrantKind};
-use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::pattern::Pattern;
-use jp_confine_policy::tier::Tier;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{self, Grant, GrantKind};
+use jp_confine_engine::canonical::{self, Op};
+use jp_confine_engine::pattern::Pattern;
+use jp_confine_engine::tier::Tier;
 
 use self::denial_request::asked_by;
 pub(crate) use self::per_directory::Gathered;

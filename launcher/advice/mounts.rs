@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use super::{Means, Trial};
 use crate::advice::advisor::Advisor;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::Request;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::Request;
 
 use crate::advice::advisor::Advisor;
 use crate::advice::request::Asked;

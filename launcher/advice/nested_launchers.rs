@@ -5,8 +5,8 @@ use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::canonical::{self, Op};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::canonical::{self, Op};
 
 use crate::files;
 use crate::host::context::Context;

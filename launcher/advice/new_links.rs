@@ -1,8 +1,8 @@
 //! Handles denied creations of symlinks. Once a link exists, a rule on its name counts for its target, and is rejected
 //! if that is outside.
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::tier::Restraint;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::tier::Restraint;
 
 use crate::advice::advisor::Advisor;
 use crate::advice::request::{Asked, Extent, on_the_way};

@@ -3,9 +3,9 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::tier::Tier;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::tier::Tier;
 
 use crate::advice::request::Step;
 use crate::record::denials::of_any_process;

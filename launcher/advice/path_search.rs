@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use crate::advice::kernel_obstacles::RunHistory;
 use crate::host::context::Context;

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::decide::Request;
-use jp_confine_policy::pattern::Pattern;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::decide::Request;
+use jp_confine_engine::pattern::Pattern;
 
 use super::trial::{Means, Trial};
 use crate::advice::advisor::{Advisor, Written};

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Destination, Request, Verdict, lookup};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::tier::Restraint;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Destination, Request, Verdict, lookup};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::tier::Restraint;
 
 use super::trial::Trial;
 use crate::advice::request::{Asked, Extent, Step};

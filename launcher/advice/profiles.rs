@@ -5,9 +5,9 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::decide::{Request, lookup};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::decide::{Request, lookup};
 
 use crate::advice::advisor::Advisor;
 use crate::advice::request::{Extent, Step};

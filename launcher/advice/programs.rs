@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::commands::{CommandRule, Listed, REST};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::invocation::{self, Invocation};
+use jp_confine_engine::canonical::{self, Op};
+use jp_confine_engine::commands::{CommandRule, Listed, REST};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::invocation::{self, Invocation};
 
 use crate::advice::advisor::Advice;
 use crate::compile::prepared::Prepared;

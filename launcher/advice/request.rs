@@ -5,11 +5,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use jp_confine_policy::build::Grant;
-use jp_confine_policy::decide::{self, Destination, Lookup, Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::tier::{Restraint, Tier};
-use jp_confine_policy::{Capabilities, canonical};
+use jp_confine_engine::build::Grant;
+use jp_confine_engine::decide::{self, Destination, Lookup, Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::tier::{Restraint, Tier};
+use jp_confine_engine::{Capabilities, canonical};
 
 use crate::record::generated_names;
 use crate::sys::path::path_of;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ptr;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::commands::CommandRule;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::commands::CommandRule;
 
 use crate::advice::advisor::Advisor;
 use crate::advice::hosts::Way;

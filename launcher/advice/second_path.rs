@@ -1,7 +1,7 @@
 //! Finds the second denial of a move: one denial is recorded, but both ends may lack rights.
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Destination, Verdict};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Destination, Verdict};
 
 use super::asked_by;
 use crate::advice::advisor::Advisor;

@@ -1,6 +1,6 @@
 //! Explains denials that no rule of this run accounts for. Used by `trial`.
 
-use jp_confine_policy::case;
+use jp_confine_engine::case;
 
 use crate::advice::request::Asked;
 

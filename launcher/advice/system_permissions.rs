@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{Destination, Request};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{Destination, Request};
 use rustix::fs::Access;
 use rustix::io::Errno;
 

@@ -9,12 +9,12 @@ mod withheld;
 
 use std::sync::LazyLock;
 
-use jp_confine_policy::build::Origin;
-use jp_confine_policy::decide::Request;
-use jp_confine_policy::net::Net;
-use jp_confine_policy::report_protocol::EXCHANGE;
-use jp_confine_policy::tier::Restraint;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::build::Origin;
+use jp_confine_engine::decide::Request;
+use jp_confine_engine::net::Net;
+use jp_confine_engine::report_protocol::EXCHANGE;
+use jp_confine_engine::tier::Restraint;
+use jp_confine_engine::tiers::Tiers;
 
 use super::*;
 use crate::advice::options::options_for;

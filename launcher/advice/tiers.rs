@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Verdict};
-use jp_confine_policy::pattern::Pattern;
-use jp_confine_policy::tier::{Restraint, Tier};
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Verdict};
+use jp_confine_engine::pattern::Pattern;
+use jp_confine_engine::tier::{Restraint, Tier};
+use jp_confine_engine::tiers::Tiers;
 
 use super::pinned_directories::Gone;
 use super::trial::{Means, Trial};

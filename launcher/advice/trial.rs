@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::decide::{self, Request, Verdict, lookup, may_grant_below};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::pattern::{Pattern, Places};
-use jp_confine_policy::tier::Tier;
-use jp_confine_policy::tiers::Tiers;
-use jp_confine_policy::{Capabilities, Capability};
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::canonical::{self, Op};
+use jp_confine_engine::decide::{self, Request, Verdict, lookup, may_grant_below};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::pattern::{Pattern, Places};
+use jp_confine_engine::tier::Tier;
+use jp_confine_engine::tiers::Tiers;
+use jp_confine_engine::{Capabilities, Capability};
 
 use super::pinned_directories::Gone;
 use super::spelling::why_denied;

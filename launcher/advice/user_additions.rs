@@ -1,7 +1,7 @@
 //! Turns suggestions into additions to the user's own files, which open places outside the workspace: patterns, and a
 //! profile (spec §9.4, §18).
 
-use jp_confine_policy::tier::Tier;
+use jp_confine_engine::tier::Tier;
 use serde::{Deserialize, Serialize};
 
 use crate::advice::advisor::Written;
@@ -115,7 +115,7 @@ fn place(OwnList { table, key, begun, .. }: &OwnList) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jp_confine_policy::Capabilities;
+    use jp_confine_engine::Capabilities;
 
     use super::*;
 

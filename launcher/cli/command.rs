@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
-use jp_confine_policy::Capability;
+use jp_confine_engine::Capability;
 use serde_json::Value;
 
 /// The command that was asked for.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use clap::Args;
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
-use jp_confine_policy::net::{self, Host, Net, NetRule};
+use jp_confine_engine::net::{self, Host, Net, NetRule};
 
 /// The address of a host name, which overrides the system's.
 #[derive(Clone, Debug, PartialEq, Eq)]

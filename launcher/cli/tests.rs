@@ -1,6 +1,6 @@
 //! Tests how command lines are parsed.
 
-use jp_confine_policy::Capability;
+use jp_confine_engine::Capability;
 
 use super::*;
 use crate::cli::mount::Unmount;

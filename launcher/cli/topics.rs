@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
-use jp_confine_policy::Capability;
+use jp_confine_engine::Capability;
 
 use super::command::{Beyond, Topic};
 

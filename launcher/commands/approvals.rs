@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use jp_confine_policy::canonical::{Lookups, Root};
-use jp_confine_policy::external::External;
-use jp_confine_policy::model::FsRule;
-use jp_confine_policy::pattern::{Pattern, Places};
+use jp_confine_engine::canonical::{Lookups, Root};
+use jp_confine_engine::external::External;
+use jp_confine_engine::model::FsRule;
+use jp_confine_engine::pattern::{Pattern, Places};
 
 use crate::cli::Options;
 use crate::config::outside_pattern::{OutsidePattern, list_of};

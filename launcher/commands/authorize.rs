@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use jp_confine_policy::authorize::{Authorized, Authorizer, Refusal};
-use jp_confine_policy::workspace::Workspace;
+use jp_confine_engine::authorize::{Authorized, Authorizer, Refusal};
+use jp_confine_engine::workspace::Workspace;
 use serde::Serialize;
 
 use crate::cli::{AccessRequest, Options, Request};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use jp_confine_policy::canonical::{self, Op};
+use jp_confine_engine::canonical::{self, Op};
 
 use crate::cli::Options;
 use crate::error::Failure;

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use camino::Utf8PathBuf;
-use jp_confine_policy::approvals::Approval;
-use jp_confine_policy::canonical::{Lookups, Root};
-use jp_confine_policy::external::External;
-use jp_confine_policy::pattern::Places;
-use jp_confine_policy::{Capabilities, Capability};
+use jp_confine_engine::approvals::Approval;
+use jp_confine_engine::canonical::{Lookups, Root};
+use jp_confine_engine::external::External;
+use jp_confine_engine::pattern::Places;
+use jp_confine_engine::{Capabilities, Capability};
 use serde::Serialize;
 
 use crate::cli::Options;

@@ -13,11 +13,11 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use jp_confine_policy::Capability;
-use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::check::{self, Verdict};
-use jp_confine_policy::explain::{self, Candidate, Explanation, Judgement, Matched};
-use jp_confine_policy::lexical::LexicalError;
+use jp_confine_engine::Capability;
+use jp_confine_engine::canonical::{self, Op};
+use jp_confine_engine::check::{self, Verdict};
+use jp_confine_engine::explain::{self, Candidate, Explanation, Judgement, Matched};
+use jp_confine_engine::lexical::LexicalError;
 use serde::Serialize;
 
 use crate::cli::Options;

@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::Grant;
-use jp_confine_policy::canonical::Root;
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::Grant;
+use jp_confine_engine::canonical::Root;
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
 use rustix::fs::{Mode, mkdirat};
 
 use crate::cli::Options;
@@ -97,7 +97,7 @@ pub(crate) fn make_in_workspace(root: &Root, image: &Image<'_>, folders: &[Strin
 
 #[cfg(test)]
 mod tests {
-    use jp_confine_policy::build::{GrantKind, Origin};
+    use jp_confine_engine::build::{GrantKind, Origin};
 
     use super::*;
 

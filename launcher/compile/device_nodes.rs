@@ -5,9 +5,9 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use jp_confine_policy::absent::Absent;
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::device::Device;
+use jp_confine_engine::absent::Absent;
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::device::Device;
 use rustix::fs::{major, minor};
 
 /// The directory of device nodes in a root file system.

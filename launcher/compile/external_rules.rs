@@ -1,9 +1,9 @@
 //! Compiles the declared rules of a run to grants, including rules that lead outside the workspace (spec §8.2). That
 //! involves mounts and approvals.
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::canonical::Root;
-use jp_confine_policy::compile::{self, Compiled};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::canonical::Root;
+use jp_confine_engine::compile::{self, Compiled};
 
 use crate::config::layers::{Declared, Layers};
 use crate::config::scope::Scope;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use jp_confine_policy::build::{self, Grant, ImageSpec};
-use jp_confine_policy::canonical;
-use jp_confine_policy::image::Image;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::build::{self, Grant, ImageSpec};
+use jp_confine_engine::canonical;
+use jp_confine_engine::image::Image;
+use jp_confine_engine::tiers::Tiers;
 
 use crate::error::Failure;
 

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use jp_confine_policy::Capability;
-use jp_confine_policy::build::{Grant, GrantKind};
-use jp_confine_policy::commands::Commands;
-use jp_confine_policy::env::EnvRule;
-use jp_confine_policy::model::CompiledRule;
-use jp_confine_policy::net::NetRule;
-use jp_confine_policy::resources::Written;
+use jp_confine_engine::Capability;
+use jp_confine_engine::build::{Grant, GrantKind};
+use jp_confine_engine::commands::Commands;
+use jp_confine_engine::env::EnvRule;
+use jp_confine_engine::model::CompiledRule;
+use jp_confine_engine::net::NetRule;
+use jp_confine_engine::resources::Written;
 use serde::Serialize;
 use serde_json::{Value, json};
 

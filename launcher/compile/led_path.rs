@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::build::Grant;
-use jp_confine_policy::canonical::{self, Op};
+use jp_confine_engine::build::Grant;
+use jp_confine_engine::canonical::{self, Op};
 
 /// A grant whose anchor is not the path that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,15 +22,15 @@ use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::Path;
 
-use jp_confine_policy::build::{Beyond, Grant, ImageSpec, Volume};
-use jp_confine_policy::canonical::Root;
-use jp_confine_policy::case;
-use jp_confine_policy::commands::Listed;
-use jp_confine_policy::compile::Compiled;
-use jp_confine_policy::image::Image;
-use jp_confine_policy::resources::{Resources, Written};
-use jp_confine_policy::tiers::Tiers;
-use jp_confine_policy::warning::{self, Warning};
+use jp_confine_engine::build::{Beyond, Grant, ImageSpec, Volume};
+use jp_confine_engine::canonical::Root;
+use jp_confine_engine::case;
+use jp_confine_engine::commands::Listed;
+use jp_confine_engine::compile::Compiled;
+use jp_confine_engine::image::Image;
+use jp_confine_engine::resources::{Resources, Written};
+use jp_confine_engine::tiers::Tiers;
+use jp_confine_engine::warning::{self, Warning};
 
 use crate::cli::{Enforce, Options};
 use crate::compile::builtin_grants::ReadyMade;

@@ -5,12 +5,12 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::build::{Grant, Origin};
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::tier::Tier;
-use jp_confine_policy::tiers::Tiers;
-use jp_confine_policy::{Capabilities, canonical};
+use jp_confine_engine::build::{Grant, Origin};
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::tier::Tier;
+use jp_confine_engine::tiers::Tiers;
+use jp_confine_engine::{Capabilities, canonical};
 
 use crate::compile::image;
 use crate::compile::led_path::Led;

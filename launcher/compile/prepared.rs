@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use jp_confine_policy::build::Grant;
-use jp_confine_policy::canonical::Root;
-use jp_confine_policy::commands::Listed;
-use jp_confine_policy::model::CompiledRule;
-use jp_confine_policy::resources::{Resources, Written};
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::build::Grant;
+use jp_confine_engine::canonical::Root;
+use jp_confine_engine::commands::Listed;
+use jp_confine_engine::model::CompiledRule;
+use jp_confine_engine::resources::{Resources, Written};
+use jp_confine_engine::tiers::Tiers;
 
 use crate::compile::external_rules::Made;
 use crate::compile::network;

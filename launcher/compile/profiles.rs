@@ -5,9 +5,9 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::canonical::{self, Op};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::canonical::{self, Op};
 
 use crate::cli::Options;
 use crate::compile::anchors::Anchors;

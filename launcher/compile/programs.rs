@@ -5,12 +5,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Beyond, ImageSpec};
-use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::commands::{Commands, Listed};
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Beyond, ImageSpec};
+use jp_confine_engine::canonical::{self, Op};
+use jp_confine_engine::commands::{Commands, Listed};
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
 
 use crate::compile::image;
 use crate::error::Failure;

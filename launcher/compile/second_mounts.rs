@@ -6,12 +6,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::decide::{self, Lookup, Request};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::pattern::Pattern;
-use jp_confine_policy::tiers::Tiers;
-use jp_confine_policy::{Capabilities, canonical};
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::decide::{self, Lookup, Request};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::pattern::Pattern;
+use jp_confine_engine::tiers::Tiers;
+use jp_confine_engine::{Capabilities, canonical};
 
 use crate::compile::{device_nodes, image};
 use crate::error::Failure;

@@ -1,8 +1,8 @@
 //! Builds the tier layer of a run from files and from a person's approvals.
 
-use jp_confine_policy::approvals::Approval;
-use jp_confine_policy::pattern::Places;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::approvals::Approval;
+use jp_confine_engine::pattern::Places;
+use jp_confine_engine::tiers::Tiers;
 
 use crate::compile::external_rules::Purpose;
 use crate::compile::profiles::Resolved;

@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use jp_confine_policy::Capability;
-use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::layers::Layered;
-use jp_confine_policy::model::{FsRule, RuleSource};
-use jp_confine_policy::tier::Tier;
+use jp_confine_engine::Capability;
+use jp_confine_engine::file_policy::FilePolicy;
+use jp_confine_engine::layers::Layered;
+use jp_confine_engine::model::{FsRule, RuleSource};
+use jp_confine_engine::tier::Tier;
 
 use super::decode_resources::{self, Resources};
 pub(crate) use super::decode_tools::Tool;

@@ -1,6 +1,6 @@
 //! Decodes lists of rules that merge with those of other layers.
 
-use jp_confine_policy::layers::{Layered, Merged, Strategy};
+use jp_confine_engine::layers::{Layered, Merged, Strategy};
 
 use super::decode::{Decoded, Decoder};
 use super::document::{Value, ValueNode};

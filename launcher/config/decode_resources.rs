@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use jp_confine_policy::commands::{CommandRule, Commands};
-use jp_confine_policy::env::{Env, EnvRule};
-use jp_confine_policy::layers::Layered;
-use jp_confine_policy::model::RuleSource;
-use jp_confine_policy::net::{Net, NetRule};
+use jp_confine_engine::commands::{CommandRule, Commands};
+use jp_confine_engine::env::{Env, EnvRule};
+use jp_confine_engine::layers::Layered;
+use jp_confine_engine::model::RuleSource;
+use jp_confine_engine::net::{Net, NetRule};
 
 use super::decode::{Decoded, Decoder, File};
 use super::document::{TableEntry, Value, ValueNode};

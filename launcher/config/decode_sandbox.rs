@@ -1,9 +1,9 @@
 //! Decodes `sandbox`, an older form of a tool's `access` (spec §14.10).
 
-use jp_confine_policy::Capability;
-use jp_confine_policy::layers::Layered;
-use jp_confine_policy::model::{FsRule, RuleSource};
-use jp_confine_policy::net::NetRule;
+use jp_confine_engine::Capability;
+use jp_confine_engine::layers::Layered;
+use jp_confine_engine::model::{FsRule, RuleSource};
+use jp_confine_engine::net::NetRule;
 use url::Url;
 
 use super::decode::{Decoded, Decoder, Tool};

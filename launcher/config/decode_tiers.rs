@@ -1,8 +1,8 @@
 //! Decodes the tier layer: `[file_policy]`, and lists of patterns such as `access.sensitive_paths`.
 
-use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::pattern::Pattern;
-use jp_confine_policy::tier::Tier;
+use jp_confine_engine::file_policy::FilePolicy;
+use jp_confine_engine::pattern::Pattern;
+use jp_confine_engine::tier::Tier;
 
 use super::decode::{Decoded, Decoder, Trust};
 use super::document::{Value, ValueNode};

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::layers::Layered;
-use jp_confine_policy::model::FsRule;
+use jp_confine_engine::file_policy::FilePolicy;
+use jp_confine_engine::layers::Layered;
+use jp_confine_engine::model::FsRule;
 
 use super::decode::{Decoded, Decoder, Trust};
 use super::decode_resources::Resources;

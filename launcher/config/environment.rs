@@ -4,10 +4,10 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
-use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::env::{Env, EnvRule};
-use jp_confine_policy::model::{RuleSource, TYPED};
-use jp_confine_policy::variables;
+use jp_confine_engine::coverage::Coverage;
+use jp_confine_engine::env::{Env, EnvRule};
+use jp_confine_engine::model::{RuleSource, TYPED};
+use jp_confine_engine::variables;
 
 use crate::text::quote;
 

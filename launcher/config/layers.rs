@@ -7,12 +7,12 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use jp_confine_policy::canonical::{self, Op, Root};
-use jp_confine_policy::compile_error::CompileError;
-use jp_confine_policy::layers::{self, Layer, Layered, Merged};
-use jp_confine_policy::model::FsRule;
-use jp_confine_policy::warning::Warning;
-use jp_confine_policy::{Capability, control};
+use jp_confine_engine::canonical::{self, Op, Root};
+use jp_confine_engine::compile_error::CompileError;
+use jp_confine_engine::layers::{self, Layer, Layered, Merged};
+use jp_confine_engine::model::FsRule;
+use jp_confine_engine::warning::Warning;
+use jp_confine_engine::{Capability, control};
 
 use super::decode::{self, File, Tool, Trust};
 use super::document::Notation;

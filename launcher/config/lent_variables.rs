@@ -1,9 +1,9 @@
 //! Warns of the user's variables that a workspace file lends to a tool of the file service (`docs/decisions/0023`).
 //! Anybody may have committed that file.
 
-use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::env::Env;
-use jp_confine_policy::layers::{Layered, Merged};
+use jp_confine_engine::coverage::Coverage;
+use jp_confine_engine::env::Env;
+use jp_confine_engine::layers::{Layered, Merged};
 
 use super::decode::{File, Trust};
 use super::layers::Layers;
@@ -35,7 +35,7 @@ fn warning(file: &File, tool: Option<&str>, variables: &[&str]) -> Option<String
 }
 
 /// The names of variables that rules allow to be read.
-fn readable(list: Option<&Layered<jp_confine_policy::env::EnvRule>>) -> Vec<String> {
+fn readable(list: Option<&Layered<jp_confine_engine::env::EnvRule>>) -> Vec<String> {
     let Some(Layered::Plain(rules) | Layered::Merged(Merged { value: rules, .. })) = list else {
         return Vec::new();
     };

@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
-use jp_confine_policy::pattern::Pattern;
-use jp_confine_policy::tier::Tier;
+use jp_confine_engine::pattern::Pattern;
+use jp_confine_engine::tier::Tier;
 
 /// A pattern of a workspace file that matches outside the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@
 //! - It grants creation: a lock file is granted before its first use.
 //! - It lies below an entry of the same table that grants creation: then it removes that grant there.
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 /// One table of ready-made grants, as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

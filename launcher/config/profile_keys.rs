@@ -1,6 +1,6 @@
 //! Maps the keys of a table of ready-made grants to capabilities, and back.
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 /// The keys with the capabilities that each grants, narrower ones first.
 pub(crate) const KEYS: [(&str, Capabilities); 5] = [

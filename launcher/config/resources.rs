@@ -1,9 +1,9 @@
 //! Merges the rules of all files about hosts, variables and programs.
 
-use jp_confine_policy::layers::{self, Layer, Layered};
-use jp_confine_policy::net::NetRule;
-use jp_confine_policy::resources::Written;
-use jp_confine_policy::warning::Warning;
+use jp_confine_engine::layers::{self, Layer, Layered};
+use jp_confine_engine::net::NetRule;
+use jp_confine_engine::resources::Written;
+use jp_confine_engine::warning::Warning;
 
 use super::decode::File;
 use super::decode_resources::Resources;

@@ -1,8 +1,8 @@
 //! Holds the external rules of a run, or of one of the tools (RFD D43).
 
 use camino::Utf8Path;
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::model::FsRule;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::model::FsRule;
 
 /// The external rules of a run, or of one tool with those of every run.
 #[derive(Debug)]

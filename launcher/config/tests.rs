@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::layers::Layered;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::layers::Layered;
 
 use super::decode::{self, Trust};
 use super::document::{self, Notation};

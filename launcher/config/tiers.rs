@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::iter;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::approvals::Approval;
-use jp_confine_policy::autorun::bases::{self, Surroundings};
-use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::pattern::{Pattern, Places};
-use jp_confine_policy::tier::Tier;
-use jp_confine_policy::tiers::{TierError, Tiers};
-use jp_confine_policy::warning;
+use jp_confine_engine::approvals::Approval;
+use jp_confine_engine::autorun::bases::{self, Surroundings};
+use jp_confine_engine::file_policy::FilePolicy;
+use jp_confine_engine::pattern::{Pattern, Places};
+use jp_confine_engine::tier::Tier;
+use jp_confine_engine::tiers::{TierError, Tiers};
+use jp_confine_engine::warning;
 
 use super::decode::{File, Tool, Trust};
 use super::layers::Layers;

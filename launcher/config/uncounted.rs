@@ -1,6 +1,6 @@
 //! Warns of rules for tools that do not count in a run, because it names no tool or another one. Used by `compile`.
 
-use jp_confine_policy::layers::{Layered, Merged};
+use jp_confine_engine::layers::{Layered, Merged};
 
 use super::decode_tools::Tool;
 use super::layers::Layers;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use jp_confine_policy::canonical::Root;
-use jp_confine_policy::control;
+use jp_confine_engine::canonical::Root;
+use jp_confine_engine::control;
 
 use crate::host::context::Context;
 

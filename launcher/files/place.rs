@@ -9,7 +9,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::canonical::{self, Op, Step};
+use jp_confine_engine::canonical::{self, Op, Step};
 use rustix::fs::{
     Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, access, accessat, fstat, linkat,
     openat, renameat, renameat_with, statat, unlinkat,

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::control::Homes;
+use jp_confine_engine::control::Homes;
 
 use crate::error::Failure;
 use crate::host::machine::{Absent, Machine, WITHOUT};

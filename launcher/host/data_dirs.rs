@@ -7,10 +7,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::canonical::{self, Op};
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
 
 use crate::error::Failure;
 use crate::host::context::Context;

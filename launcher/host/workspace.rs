@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::control;
+use jp_confine_engine::control;
 
 use crate::error::Failure;
 use crate::host::context::Context;
@@ -13,7 +13,7 @@ use crate::host::workspace_markers::Marks;
 use crate::text::quote;
 
 /// The policy file of a workspace.
-pub(crate) const FILE: &str = jp_confine_policy::workspace::POLICY_FILE;
+pub(crate) const FILE: &str = jp_confine_engine::workspace::POLICY_FILE;
 
 /// The workspace root.
 #[derive(Debug, PartialEq, Eq)]

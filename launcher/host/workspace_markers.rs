@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::canonical::{self, Op};
+use jp_confine_engine::canonical::{self, Op};
 use rustix::process::geteuid;
 
 use crate::host::context::Context;

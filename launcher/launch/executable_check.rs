@@ -5,10 +5,10 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::{Image, RuleId};
-use jp_confine_policy::loader::{self, Start};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::{Image, RuleId};
+use jp_confine_engine::loader::{self, Start};
 
 use crate::error::{Failure, NotRun};
 use crate::host::context::Context;

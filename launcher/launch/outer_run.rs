@@ -8,10 +8,10 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::{Image, ImageError, LEVELS, Text};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::canonical::{self, Op};
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::{Image, ImageError, LEVELS, Text};
 use rustix::fs::{SealFlags, fcntl_get_seals};
 use rustix::io::Errno;
 

@@ -6,8 +6,8 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
-use jp_confine_policy::build;
-use jp_confine_policy::image::Behind;
+use jp_confine_engine::build;
+use jp_confine_engine::image::Behind;
 
 use crate::cli::{Enforce, Options};
 use crate::compile::external_rules::Made;

@@ -1,6 +1,6 @@
 //! Writes the comments above each rule in the policy file: how it was used, and why it grants unused rights.
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use super::exclusions;
 use super::tree::{self, LearnedRule, RulePurpose, is_below};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use super::moves::Moves;
 use super::replay::ReplayStage;

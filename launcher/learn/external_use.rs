@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{GrantKind, Origin};
-use jp_confine_policy::decide::{self, Request};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{GrantKind, Origin};
+use jp_confine_engine::decide::{self, Request};
 
 use super::replay::ReplayStage;
 use crate::compile::image;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use jp_confine_policy::net::NetRule;
+use jp_confine_engine::net::NetRule;
 
 use super::usage_counts;
 use crate::cli::host;

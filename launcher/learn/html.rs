@@ -5,7 +5,7 @@ mod hosts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use jp_confine_policy::Capability;
+use jp_confine_engine::Capability;
 
 use super::replay::ReplayStage;
 use super::{policy_file, usage_counts};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use super::replay::ReplayStage;
 use super::tree::{self, LearnedRule};

@@ -24,7 +24,7 @@ mod workshops;
 
 use std::collections::{BTreeMap, HashSet};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use self::exclusions::Shut;
 use self::replay::ReplayStage;

@@ -6,12 +6,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::decide::{Denial, Destination, Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::tiers::Tiers;
-use jp_confine_policy::{Capabilities, existing};
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::canonical::{self, Op};
+use jp_confine_engine::decide::{Denial, Destination, Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::tiers::Tiers;
+use jp_confine_engine::{Capabilities, existing};
 
 use super::sensitive_names;
 use super::tree::{LearnedRule, RulePurpose, can_be_written, nearest};

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::canonical::{self, Op};
+use jp_confine_engine::canonical::{self, Op};
 
 use super::tree::{is_below, join};
 use crate::record::usage::{directory, name};

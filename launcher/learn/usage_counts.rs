@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jp_confine_policy::{Capabilities, Capability};
+use jp_confine_engine::{Capabilities, Capability};
 
 use super::replay::ReplayStage;
 use super::tree::{self, LearnedRule, is_below};

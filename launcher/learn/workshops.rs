@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use super::replay::ReplayStage;
 use crate::record::usage::{self, Use};

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
-use jp_confine_policy::net::{Divided, Net, NetRule};
+use jp_confine_engine::net::{Divided, Net, NetRule};
 
 use super::names::Names;
 use super::{Network, proxy};

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-use jp_confine_policy::net::{self, Host};
+use jp_confine_engine::net::{self, Host};
 use rustix::io::Errno;
 
 /// The size of `struct sockaddr_in`, and the smallest size that the kernel accepts for `struct sockaddr_in6`.

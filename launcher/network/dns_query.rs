@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use jp_confine_policy::net::{self, Host};
+use jp_confine_engine::net::{self, Host};
 use simple_dns::rdata::{A, AAAA, RData};
 use simple_dns::{CLASS, OPCODE, Packet, PacketFlag, QCLASS, QTYPE, RCODE, ResourceRecord, TYPE};
 

@@ -15,8 +15,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
-use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::net::{Host, Net, Reach};
+use jp_confine_engine::coverage::Coverage;
+use jp_confine_engine::net::{Host, Net, Reach};
 use url::Url;
 
 use self::clients::Askers;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
-use jp_confine_policy::net::{is_own, may_stand_for};
+use jp_confine_engine::net::{is_own, may_stand_for};
 
 use crate::cli::host::HostAddress;
 

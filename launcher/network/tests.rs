@@ -1,6 +1,6 @@
 //! Tests which addresses a run may connect to.
 
-use jp_confine_policy::net::NetRule;
+use jp_confine_engine::net::NetRule;
 
 use super::*;
 use crate::cli::host::{resolution, rule};

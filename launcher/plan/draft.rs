@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::tier::Tier;
-use jp_confine_policy::{Capabilities, Capability, canonical, decide};
+use jp_confine_engine::tier::Tier;
+use jp_confine_engine::{Capabilities, Capability, canonical, decide};
 use landlock::{ABI, AccessFs};
 use rustix::thread::CapabilitySet;
 

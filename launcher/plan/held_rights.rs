@@ -3,10 +3,10 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::decide::{self, Request};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::{Capabilities, Capability, autorun};
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::decide::{self, Request};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::{Capabilities, Capability, autorun};
 use rustix::fs::{Access, access};
 
 /// An anchor of one or more grants.

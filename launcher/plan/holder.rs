@@ -1,6 +1,6 @@
 //! Names the layers that hold one capability.
 
-use jp_confine_policy::Capability;
+use jp_confine_engine::Capability;
 use serde::Serialize;
 
 /// Landlock's part in holding a capability.

@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request};
-use jp_confine_policy::image::Image;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Request};
+use jp_confine_engine::image::Image;
 use landlock::{ABI, AccessFs};
 use rustix::fs::{Access, access};
 use rustix::process::Uid;

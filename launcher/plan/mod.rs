@@ -16,10 +16,10 @@ pub(crate) mod unsupervised;
 
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::build::{Grant, Origin};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::tiers::Tiers;
-use jp_confine_policy::{Capabilities, Capability};
+use jp_confine_engine::build::{Grant, Origin};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::tiers::Tiers;
+use jp_confine_engine::{Capabilities, Capability};
 use rustix::process::Uid;
 use rustix::thread::CapabilitySet;
 

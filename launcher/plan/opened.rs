@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::tier::Tier;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Request};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::tier::Tier;
+use jp_confine_engine::tiers::Tiers;
 use landlock::{ABI, AccessFs};
 
 use crate::sys::landlock_bounds::{self, LandlockRule};

@@ -5,14 +5,14 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
-use jp_confine_policy::decide::{self, Request};
-use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::image::Image;
-use jp_confine_policy::pattern::Places;
-use jp_confine_policy::tier::Tier;
-use jp_confine_policy::tiers::Tiers;
-use jp_confine_policy::{Capabilities, Capability};
+use jp_confine_engine::build::{Grant, GrantKind, ImageSpec, Origin};
+use jp_confine_engine::decide::{self, Request};
+use jp_confine_engine::file_policy::FilePolicy;
+use jp_confine_engine::image::Image;
+use jp_confine_engine::pattern::Places;
+use jp_confine_engine::tier::Tier;
+use jp_confine_engine::tiers::Tiers;
+use jp_confine_engine::{Capabilities, Capability};
 use landlock::{AccessFs, BitFlags, make_bitflags};
 use rustix::process::Uid;
 

@@ -5,12 +5,12 @@ use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{GrantKind, ImageSpec, Origin};
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::pattern::Places;
-use jp_confine_policy::tier::Tier;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{GrantKind, ImageSpec, Origin};
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::file_policy::FilePolicy;
+use jp_confine_engine::pattern::Places;
+use jp_confine_engine::tier::Tier;
 use landlock::AccessFs;
 use tempfile::TempDir;
 

@@ -1,7 +1,7 @@
 //! Reads the command line of a denied program from its denial. Used by reports and suggestions.
 
-use jp_confine_policy::invocation::Invocation;
-use jp_confine_policy::{commands, report_protocol};
+use jp_confine_engine::invocation::Invocation;
+use jp_confine_engine::{commands, report_protocol};
 
 use crate::record::denial::{Denial, Reason};
 use crate::text::quote;

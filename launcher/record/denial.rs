@@ -7,9 +7,9 @@
 use std::fs::File;
 use std::io::Read as _;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::report_protocol::{COMMAND, COPIED, Flags, MAX_RECORD_BYTES, SET_ID};
-use jp_confine_policy::tier::Restraint;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::report_protocol::{COMMAND, COPIED, Flags, MAX_RECORD_BYTES, SET_ID};
+use jp_confine_engine::tier::Restraint;
 use rustix::fs::fstatvfs;
 
 use crate::record::lost_records::LostRecords;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::tier::Restraint;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::tier::Restraint;
 
 use crate::record::denial::{Denial, Reason};
 use crate::record::effort::Effort;

@@ -7,8 +7,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::sync::{Mutex, PoisonError};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::image::Image;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::image::Image;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::record::generated_names;

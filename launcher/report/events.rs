@@ -1,7 +1,7 @@
 //! Writes the events of `--events` that name rules and layers.
 
-use jp_confine_policy::Capability;
-use jp_confine_policy::tier::Restraint;
+use jp_confine_engine::Capability;
+use jp_confine_engine::tier::Restraint;
 use serde_json::json;
 
 use crate::advice::advisor::Advisor;

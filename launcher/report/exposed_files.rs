@@ -6,10 +6,10 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::tiers::Tiers;
 
 use crate::text::quote;
 

@@ -1,6 +1,6 @@
 //! Describes a denied change of git's configuration for the report, beside the rule.
 
-use jp_confine_policy::report_protocol;
+use jp_confine_engine::report_protocol;
 
 use crate::advice::advisor::Advisor;
 use crate::record::denial::{Denial, Layer};

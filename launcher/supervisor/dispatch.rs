@@ -1,6 +1,6 @@
 //! Maps the numbers of trapped calls to handlers, with the arguments that each takes.
 
-use jp_confine_policy::report_protocol;
+use jp_confine_engine::report_protocol;
 use libc::AT_FDCWD;
 use rustix::io::Errno;
 

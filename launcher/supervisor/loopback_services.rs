@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use jp_confine_policy::net::{Host, Reach};
+use jp_confine_engine::net::{Host, Reach};
 use url::Url;
 
 use super::policy::Policy;

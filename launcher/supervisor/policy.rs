@@ -8,8 +8,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use jp_confine_policy::image::{Image, Text};
-use jp_confine_policy::report_protocol::MAX_RECORD_BYTES;
+use jp_confine_engine::image::{Image, Text};
+use jp_confine_engine::report_protocol::MAX_RECORD_BYTES;
 use rustix::io::Errno;
 
 use crate::network::{Network, inherited_sockets};

@@ -3,9 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
-use jp_confine_policy::image::{Image, RuleId};
-use jp_confine_policy::{Capabilities, report_protocol};
+use jp_confine_engine::decide::{self, Denial, OpenVerdict, Request, Verdict};
+use jp_confine_engine::image::{Image, RuleId};
+use jp_confine_engine::{Capabilities, report_protocol};
 use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, socket_timeout};

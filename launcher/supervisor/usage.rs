@@ -3,10 +3,10 @@
 use std::ffi::CStr;
 use std::time::SystemTime;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::report_protocol::{PRIVATE, PRIVATE_DIRECTORY};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::report_protocol::{PRIVATE, PRIVATE_DIRECTORY};
 use rustix::fs::{AtFlags, FileType, statat};
 use rustix::io::Errno;
 

@@ -2,8 +2,8 @@
 
 use std::os::fd::AsFd;
 
-use jp_confine_policy::loader::{ENTRY, is_glibcs, is_loader};
-use jp_confine_policy::script::interpreter;
+use jp_confine_engine::loader::{ENTRY, is_glibcs, is_loader};
+use jp_confine_engine::script::interpreter;
 use rustix::io::{Errno, pread};
 
 /// How many bytes of a file the kernel reads for a `#!` line (`BINPRM_BUF_SIZE`).

@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 use landlock::{ABI, Access as _, AccessFs, BitFlags, make_bitflags};
 
 /// The newest version of Landlock whose rights jp-confine knows.

@@ -46,121 +46,12 @@
 //! `openat2`, or by `/proc` where that does not exist. Without either, every request for a pin is denied.
 //!
 //! This crate is for tools that ask. For programs that do not, use `jp-confine -- PROGRAM`.
-//!
-//! # Features
-//!
-//! One half is always available ([`capability`], [`image`], [`decide`], [`existing`], [`moves`], [`script`],
-//! [`set_id`], [`variables`], [`invocation`]). It is `no_std` and never allocates, because the preload library is built
-//! on it. The rest needs the feature `std`. It compiles policies to images and answers questions about them. Pins, and
-//! the functions that return them, are for Linux alone.
 
-#![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "std")]
-extern crate std;
-
-mod arrival;
-mod automaton;
-pub mod autorun;
-pub mod capability;
-pub mod config_mode;
-pub mod coverage;
-pub mod decide;
-pub mod device;
-pub mod existing;
-pub mod image;
-pub mod invocation;
-pub mod loader;
-mod lookup;
-pub mod moves;
-mod moves_plain;
-pub mod planted;
-mod reaches;
-mod relocation;
-pub mod report_protocol;
-pub mod script;
-pub mod set_id;
-mod spelled;
-pub mod tier;
-pub mod variables;
-mod volume;
-mod walk;
-
-#[cfg(all(feature = "std", target_os = "linux"))]
-pub mod absent;
-#[cfg(feature = "std")]
-pub mod approvals;
-#[cfg(all(feature = "std", target_os = "linux"))]
-pub mod authorize;
-#[cfg(feature = "std")]
-pub mod build;
-#[cfg(feature = "std")]
-pub mod canonical;
-#[cfg(all(feature = "std", target_os = "linux"))]
-pub mod case;
-#[cfg(feature = "std")]
-mod characters;
-#[cfg(feature = "std")]
-pub mod check;
-#[cfg(feature = "std")]
-pub mod commands;
-#[cfg(feature = "std")]
-pub mod compile;
-#[cfg(feature = "std")]
-pub mod compile_error;
-#[cfg(feature = "std")]
-pub mod control;
-#[cfg(feature = "std")]
-mod denial;
-#[cfg(feature = "std")]
-pub mod env;
-#[cfg(feature = "std")]
-pub mod explain;
-#[cfg(feature = "std")]
-pub mod external;
-#[cfg(feature = "std")]
-pub mod file_policy;
-#[cfg(feature = "std")]
-mod git_config;
-#[cfg(all(feature = "std", target_os = "linux"))]
-pub mod git_links;
-#[cfg(all(feature = "std", target_os = "linux"))]
-pub mod granted;
-#[cfg(feature = "std")]
-mod granting;
-#[cfg(feature = "std")]
-pub mod layers;
-#[cfg(feature = "std")]
-pub mod lexical;
-#[cfg(feature = "std")]
-pub mod model;
-#[cfg(all(feature = "std", target_os = "linux"))]
-pub mod moves_alone;
-#[cfg(feature = "std")]
-pub mod net;
-#[cfg(feature = "std")]
-pub mod pattern;
-#[cfg(all(feature = "std", target_os = "linux"))]
-pub mod pin;
-#[cfg(feature = "std")]
-pub mod received;
-#[cfg(feature = "std")]
-pub mod resources;
-#[cfg(feature = "std")]
-pub mod slips;
-#[cfg(feature = "std")]
-pub mod tiers;
-#[cfg(feature = "std")]
-pub mod vetting;
-#[cfg(feature = "std")]
-mod wanted;
-#[cfg(feature = "std")]
-pub mod warning;
-#[cfg(feature = "std")]
-pub mod workspace;
-
-pub use capability::{Capabilities, Capability};
+pub use jp_confine_engine::{
+    Capabilities, Capability, approvals, authorize, check, decide, model, pin, received, workspace,
+};
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

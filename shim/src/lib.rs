@@ -4,7 +4,7 @@
 //!
 //! - Read the argument ([`path`]).
 //! - Find the object ([`resolve`]).
-//! - Ask the policy ([`jp_confine_policy::decide`]).
+//! - Ask the policy ([`jp_confine_engine::decide`]).
 //! - Act on the judged object.
 //! - Report a denial ([`report`]).
 //!

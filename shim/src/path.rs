@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use jp_confine_policy::decide::Request;
+use jp_confine_engine::decide::Request;
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;

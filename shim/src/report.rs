@@ -2,10 +2,10 @@
 
 use core::ffi::CStr;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
-use jp_confine_policy::image::{Image, RuleId, Text};
-use jp_confine_policy::report_protocol::{
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Denial, OpenVerdict, Request, Verdict};
+use jp_confine_engine::image::{Image, RuleId, Text};
+use jp_confine_engine::report_protocol::{
     COMMAND, CONSENT, Flags, INTERRUPTED, MAX_RECORD_BYTES, SET_ID, VECTORS,
 };
 

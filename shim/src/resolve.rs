@@ -5,8 +5,8 @@
 
 use core::ffi::{CStr, c_int};
 
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;

@@ -8,7 +8,7 @@ use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
-use jp_confine_policy::image::{Image, LEVELS};
+use jp_confine_engine::image::{Image, LEVELS};
 
 use crate::errno::Errno;
 use crate::handle::Handle;

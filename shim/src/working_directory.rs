@@ -2,8 +2,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use jp_confine_policy::decide;
-use jp_confine_policy::image::Image;
+use jp_confine_engine::decide;
+use jp_confine_engine::image::Image;
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;

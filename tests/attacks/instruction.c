@@ -65,7 +65,7 @@ static int v_openat2(char **a)
     long fd = at(SYS_openat2, a[0], (long)how, sizeof how);
     return fd < 0 ? FAILED : show((int)fd);
 }
-/* Makes calls as the library from here on. The mark is in the image (`Header`, policy/src/image.rs), which all may
+/* Makes calls as the library from here on. The mark is in the image (`Header`, policy/engine/src/image.rs), which all may
    read. */
 static int v_marked(char **a)
 {
@@ -89,7 +89,7 @@ static int v_watch(char **a)
     return done(call(SYS_inotify_add_watch, call(SYS_inotify_init1, 0, 0, 0, 0, 0), (long)a[0], 2, 0, 0));
 }
 
-/* Reports to the supervisor as the library does (policy/src/telling.rs), with a chosen reason. */
+/* Reports to the supervisor as the library does (policy/engine/src/telling.rs), with a chosen reason. */
 static int v_tell(char **a)
 {
     struct { uint32_t magic, length, pid, rule; uint8_t missing, flags; uint16_t reason, lengths[5], other; } head =

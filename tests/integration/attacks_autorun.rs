@@ -1,6 +1,6 @@
 //! Auto-run files, which programs outside obey: no call may change them unless the user names them.
 
-use jp_confine_policy::autorun::list::{Entry, Place};
+use jp_confine_engine::autorun::list::{Entry, Place};
 
 use crate::attack::{answers, arena, assert_refused, attacks, set_up};
 use crate::layers::Holder;

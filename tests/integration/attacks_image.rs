@@ -7,8 +7,8 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::FdFlags;
 

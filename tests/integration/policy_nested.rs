@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
 
 use crate::attack::{Linking, arena_with};
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};

@@ -85,7 +85,7 @@ def build_rust(turn, _cache):
     cargo = Path(homes["CARGO_HOME"], "bin/cargo")
     if not os.access(cargo, os.X_OK):
         raise Missing("cargo is not installed")
-    line = [cargo, "build", "--locked", "--offline", "--package", "jp-confine-policy"]
+    line = [cargo, "build", "--locked", "--offline", "--package", "jp-confine-engine"]
     status, _ = turn.run(line, cwd=source, CARGO_INCREMENTAL="0", **homes)
     return {"(exit status)": status} | hashes(source / "target")
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use jp_confine_policy::granted::{Granted, RenameKind};
+use jp_confine_engine::granted::{Granted, RenameKind};
 
 pub use disk::OnDisk;
 pub use memory::InMemory;

@@ -16,7 +16,7 @@
 //!
 //! The last three rows need the feature `host`, which is for Linux alone.
 //!
-//! `jp_confine_policy` is the only evaluator of policies. Nothing here decides what is allowed.
+//! `jp_confine_engine` is the only evaluator of policies. Nothing here decides what is allowed.
 
 #![forbid(unsafe_code)]
 

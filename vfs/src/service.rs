@@ -18,9 +18,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jp_confine_policy::check::Context;
-use jp_confine_policy::net::Net;
-use jp_confine_policy::resources::Resources;
+use jp_confine_engine::check::Context;
+use jp_confine_engine::net::Net;
+use jp_confine_engine::resources::Resources;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};

@@ -1,7 +1,7 @@
 //! Tests that a suggestion for a new entry also covers the program's next steps.
 
-use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::file_policy::FilePolicy;
+use jp_confine_engine::tiers::Tiers;
 
 use super::*;
 

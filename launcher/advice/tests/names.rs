@@ -1,6 +1,6 @@
 //! Tests generated names: the suggestion is the least that also suffices the next time.
 
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::tiers::Tiers;
 
 use super::*;
 

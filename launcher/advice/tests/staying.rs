@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_engine::file_policy::FilePolicy;
 
 use super::withheld::tiers;
 use super::*;

@@ -1,6 +1,6 @@
 //! Tests requests that the system also denies.
 
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::tiers::Tiers;
 use rustix::fs::Access;
 use rustix::io::Errno;
 

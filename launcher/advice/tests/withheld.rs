@@ -1,8 +1,8 @@
 //! Tests suggestions where tiers withhold a grant.
 
-use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::pattern::Places;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::file_policy::FilePolicy;
+use jp_confine_engine::pattern::Places;
+use jp_confine_engine::tiers::Tiers;
 
 use super::*;
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use jp_confine_policy::approvals::ApprovedTargets;
-use jp_confine_policy::canonical::Root;
-use jp_confine_policy::compile;
+use jp_confine_engine::approvals::ApprovedTargets;
+use jp_confine_engine::canonical::Root;
+use jp_confine_engine::compile;
 
 use super::*;
 use crate::config::layers::Layers;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use jp_confine_policy::check::Verdict;
-use jp_confine_policy::model::{RuleSource, TYPED};
+use jp_confine_engine::check::Verdict;
+use jp_confine_engine::model::{RuleSource, TYPED};
 use serde::Serialize;
 
 use crate::commands::query::common::word;

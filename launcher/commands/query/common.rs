@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 
-use jp_confine_policy::check::Verdict;
+use jp_confine_engine::check::Verdict;
 
 use crate::cli::Options;
 use crate::compile::prepared::Prepared;

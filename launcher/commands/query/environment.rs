@@ -3,10 +3,10 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
-use jp_confine_policy::check::Verdict;
-use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::env::EnvRule;
-use jp_confine_policy::variables;
+use jp_confine_engine::check::Verdict;
+use jp_confine_engine::coverage::Coverage;
+use jp_confine_engine::env::EnvRule;
+use jp_confine_engine::variables;
 
 use super::answer::{Candidate, ExplainedVerdict, TargetVerdict, place};
 use super::resources::QueriedPolicy;
@@ -30,7 +30,7 @@ impl QueriedPolicy<'_> {
         let granted = rules.iter().filter(|rule| rule.read).map(|rule| rule.name.clone());
         let base = environment.is_declared.then(|| "the base set".to_owned());
         let passes = environment.passes(name) || variables::is_owned(bytes);
-        let candidate = |found: jp_confine_policy::env::Candidate| {
+        let candidate = |found: jp_confine_engine::env::Candidate| {
             let rule = rules.get(found.index)?;
             let says = format!("read = {}", rule.read);
             Some(Candidate { rule: described(rule), says, wins: found.wins })

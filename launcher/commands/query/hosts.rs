@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 
-use jp_confine_policy::check::Verdict;
-use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::net::{Net, NetRule};
+use jp_confine_engine::check::Verdict;
+use jp_confine_engine::coverage::Coverage;
+use jp_confine_engine::net::{Net, NetRule};
 use url::Url;
 
 use super::answer::{Candidate, ExplainedVerdict, TargetVerdict};

@@ -4,14 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::check::Verdict;
-use jp_confine_policy::commands::Listed;
-use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::decide::{self, Denial, Request};
-use jp_confine_policy::image::{Image, RuleId};
-use jp_confine_policy::invocation::{self, Invocation};
-use jp_confine_policy::{Capabilities, build};
+use jp_confine_engine::canonical::{self, Op};
+use jp_confine_engine::check::Verdict;
+use jp_confine_engine::commands::Listed;
+use jp_confine_engine::coverage::Coverage;
+use jp_confine_engine::decide::{self, Denial, Request};
+use jp_confine_engine::image::{Image, RuleId};
+use jp_confine_engine::invocation::{self, Invocation};
+use jp_confine_engine::{Capabilities, build};
 
 use super::answer::{Candidate, ExplainedVerdict, TargetVerdict, place};
 use super::resources::QueriedPolicy;

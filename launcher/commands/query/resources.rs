@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use jp_confine_policy::Capability;
+use jp_confine_engine::Capability;
 
 use crate::cli::{Beyond, Options};
 use crate::commands::query::answer::{ExplainedVerdict, TargetVerdict};

@@ -11,9 +11,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jp_confine_policy::check;
-use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::env::Env;
+use jp_confine_engine::check;
+use jp_confine_engine::coverage::Coverage;
+use jp_confine_engine::env::Env;
 use jp_confine_vfs::Fault;
 use jp_confine_vfs::files::OnDisk;
 use jp_confine_vfs::message::{Init, PROTOCOL_VERSION, Request, ToolCall};

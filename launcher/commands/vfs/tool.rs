@@ -6,11 +6,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use jp_confine_policy::canonical::Root;
-use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::env::Env;
-use jp_confine_policy::tiers::Tiers;
-use jp_confine_policy::variables;
+use jp_confine_engine::canonical::Root;
+use jp_confine_engine::coverage::Coverage;
+use jp_confine_engine::env::Env;
+use jp_confine_engine::tiers::Tiers;
+use jp_confine_engine::variables;
 use serde_json::json;
 use tempfile::{NamedTempFile, TempDir};
 

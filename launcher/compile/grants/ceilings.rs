@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, Origin};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Grant, Origin};
 
 /// The grants and denials of a command line and of a person's profiles, by canonical path.
 #[derive(Debug, Default)]

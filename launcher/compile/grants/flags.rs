@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::model::TYPED;
-use jp_confine_policy::{Capabilities, decide, slips};
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::canonical::{self, Op};
+use jp_confine_engine::model::TYPED;
+use jp_confine_engine::{Capabilities, decide, slips};
 
 use super::{Ceilings, Parts};
 use crate::cli::Options;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
 
 use super::{Ceilings, Parts};
 

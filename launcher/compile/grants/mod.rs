@@ -11,11 +11,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::tier::Restraint;
-use jp_confine_policy::tiers::Tiers;
-use jp_confine_policy::{Capabilities, canonical};
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::tier::Restraint;
+use jp_confine_engine::tiers::Tiers;
+use jp_confine_engine::{Capabilities, canonical};
 
 pub(crate) use self::ceilings::Ceilings;
 use self::flags::Flag;

@@ -1,7 +1,7 @@
 //! Applies a person's own profiles inside the workspace. Their denials count there, their grants do not.
 
-use jp_confine_policy::build::{Grant, GrantKind};
-use jp_confine_policy::canonical;
+use jp_confine_engine::build::{Grant, GrantKind};
+use jp_confine_engine::canonical;
 
 use super::{Parts, holds};
 use crate::error::Failure;

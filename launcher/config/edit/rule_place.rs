@@ -4,10 +4,10 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::commands::CommandRule;
-use jp_confine_policy::model::RuleSource;
-use jp_confine_policy::net::NetRule;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::commands::CommandRule;
+use jp_confine_engine::model::RuleSource;
+use jp_confine_engine::net::NetRule;
 
 use super::section::AccessSection;
 use crate::config::decode::{self, File, Trust};

@@ -1,10 +1,10 @@
 //! Finds the lists that a new rule may be added to. If layers say how they merge, a rule in the last file may come
 //! before another one about the same subject. Of these the last decides (spec §2.6). Used by suggestions.
 
-use jp_confine_policy::env::EnvRule;
-use jp_confine_policy::layers::{self, Layer, Layered, Merged, Strategy};
-use jp_confine_policy::model::FsRule;
-use jp_confine_policy::net::NetRule;
+use jp_confine_engine::env::EnvRule;
+use jp_confine_engine::layers::{self, Layer, Layered, Merged, Strategy};
+use jp_confine_engine::model::FsRule;
+use jp_confine_engine::net::NetRule;
 
 use super::rule_place::RulePlace;
 use super::section::AccessSection;

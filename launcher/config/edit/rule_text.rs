@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use jp_confine_policy::commands::CommandRule;
-use jp_confine_policy::net::NetRule;
-use jp_confine_policy::{Capabilities, Capability};
+use jp_confine_engine::commands::CommandRule;
+use jp_confine_engine::net::NetRule;
+use jp_confine_engine::{Capabilities, Capability};
 
 use crate::config::document::Notation;
 use crate::config::edit::rule_place::Form;

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::tier::Tier;
+use jp_confine_engine::file_policy::FilePolicy;
+use jp_confine_engine::tier::Tier;
 use serde::{Deserialize, Serialize};
 
 use crate::config::decode::{File, Trust};

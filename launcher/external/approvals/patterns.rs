@@ -1,7 +1,7 @@
 //! Asks about patterns in a workspace file that would open something outside the workspace.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use jp_confine_policy::approvals::Approval;
+use jp_confine_engine::approvals::Approval;
 
 use crate::config::outside_pattern::OutsidePattern;
 use crate::config::scope;
@@ -67,11 +67,11 @@ later runs are not asked, nor those of other tools that get the pattern.
 
 #[cfg(test)]
 mod tests {
-    use jp_confine_policy::canonical::Root;
+    use jp_confine_engine::canonical::Root;
 
     use super::*;
     use crate::host::context::Context;
-    use jp_confine_policy::tier::Tier;
+    use jp_confine_engine::tier::Tier;
 
     fn words(tier: Tier, tools: &[&str], known: &Approval) -> String {
         let dir = tempfile::tempdir().expect("a directory");

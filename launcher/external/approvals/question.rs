@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use jp_confine_policy::canonical::{Lookups, Root};
-use jp_confine_policy::external::External;
-use jp_confine_policy::model::FsRule;
+use jp_confine_engine::canonical::{Lookups, Root};
+use jp_confine_engine::external::External;
+use jp_confine_engine::model::FsRule;
 
 use super::store::{ApprovalKind, Store};
 use crate::config::scope::{self, Scope};
@@ -178,7 +178,7 @@ pub(crate) fn was_and_now(previous: &Path, target: &Utf8Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jp_confine_policy::Capability;
+    use jp_confine_engine::Capability;
 
     use super::*;
 

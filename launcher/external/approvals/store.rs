@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use jp_confine_policy::approvals::{Approval, Approvals};
+use jp_confine_engine::approvals::{Approval, Approvals};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 //! A mount's own rule lasts for one run. Its approval counts for all rules on that name, in all runs. If files grant
 //! more there than was typed, typing the mount does not approve that.
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use super::{Mounted, PlannedMounts};
 use crate::cli::Options;
@@ -106,8 +106,8 @@ impl Mounted {
 
 #[cfg(test)]
 mod tests {
-    use jp_confine_policy::Capability;
-    use jp_confine_policy::model::FsRule;
+    use jp_confine_engine::Capability;
+    use jp_confine_engine::model::FsRule;
 
     use super::*;
     use crate::cli::mount::MountOption;

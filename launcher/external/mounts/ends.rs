@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use camino::Utf8PathBuf;
-use jp_confine_policy::canonical::{self, Op, Root};
-use jp_confine_policy::lexical;
+use jp_confine_engine::canonical::{self, Op, Root};
+use jp_confine_engine::lexical;
 
 use crate::external::control_paths;
 use crate::host::context::Context;

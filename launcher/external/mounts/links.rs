@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use camino::Utf8Path;
-use jp_confine_policy::canonical::Root;
+use jp_confine_engine::canonical::Root;
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 

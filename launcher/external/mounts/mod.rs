@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::{fmt, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use jp_confine_policy::canonical::{Lookups, Op, Root};
+use jp_confine_engine::canonical::{Lookups, Op, Root};
 
 use self::ends::LookupBase;
 use self::links::LinkEntry;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use jp_confine_policy::model::{FsRule, RuleSource, TYPED};
-use jp_confine_policy::{Capabilities, Capability};
+use jp_confine_engine::model::{FsRule, RuleSource, TYPED};
+use jp_confine_engine::{Capabilities, Capability};
 
 use super::{Mounted, PlannedMounts};
 

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::build::{Grant, GrantKind};
-use jp_confine_policy::canonical::{Lookups, Root};
-use jp_confine_policy::external::External;
+use jp_confine_engine::build::{Grant, GrantKind};
+use jp_confine_engine::canonical::{Lookups, Root};
+use jp_confine_engine::external::External;
 
 use crate::cli::mount::MountOption;
 use crate::external::approvals::store::{ApprovalKind, Store};

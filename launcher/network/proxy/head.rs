@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use jp_confine_policy::net::Host;
+use jp_confine_engine::net::Host;
 use url::Url;
 
 use crate::network::address;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-use jp_confine_policy::net::Host;
+use jp_confine_engine::net::Host;
 use url::Url;
 
 use self::head::{Fault, RequestHead, RequestTarget};
@@ -147,7 +147,7 @@ fn admit_document(gate: &impl Gate, url: &Url, asker: &NetworkClient) -> Result<
         gate.refused(url.as_str(), asker);
         return Err((403, "the policy does not allow this URL: no rule of access.net does"));
     }
-    let host = url.host_str().and_then(jp_confine_policy::net::host);
+    let host = url.host_str().and_then(jp_confine_engine::net::host);
     let port = url.port_or_known_default();
     let (host, port) = host.zip(port).ok_or((400, "a URL without a host"))?;
     connect(&gate.places(&host, port))

@@ -14,7 +14,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
-use jp_confine_policy::{report_protocol, set_id};
+use jp_confine_engine::{report_protocol, set_id};
 use libc::{c_int, seccomp_data, sock_filter};
 
 use self::assembler::{Assembler, Label, Test};

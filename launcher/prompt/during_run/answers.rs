@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use super::question::Question;
 use super::wish::Wish;

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 use rustix::fs::{Mode, OFlags, open, stat};
 use rustix::io::pread;
 

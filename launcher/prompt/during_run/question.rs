@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::Denial;
-use jp_confine_policy::tier::Restraint;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::Denial;
+use jp_confine_engine::tier::Restraint;
+use jp_confine_engine::tiers::Tiers;
 
 use crate::prompt::confirmation_word::Countersign;
 use crate::prompt::during_run::subject::Subject;

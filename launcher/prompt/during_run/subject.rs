@@ -1,7 +1,7 @@
 //! Describes the access that a prompt is about.
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::Request;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::Request;
 
 use crate::prompt::during_run::identity::FileIdentity;
 

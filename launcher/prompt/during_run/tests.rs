@@ -4,10 +4,10 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::Denial;
-use jp_confine_policy::tier::Restraint;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::Denial;
+use jp_confine_engine::tier::Restraint;
+use jp_confine_engine::tiers::Tiers;
 use rustix::thread::gettid;
 
 use super::*;

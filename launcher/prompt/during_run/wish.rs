@@ -1,6 +1,6 @@
 //! Describes the access that a prompt asks for.
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use crate::prompt::during_run::identity::FileIdentity;
 

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::net::Net;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::net::Net;
+use jp_confine_engine::tiers::Tiers;
 
 use super::*;
 use crate::advice::advisor::Advisor;

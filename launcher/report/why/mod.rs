@@ -15,7 +15,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use self::last_run::{of_last_run, replace};
 use self::missing_variables::Missed;

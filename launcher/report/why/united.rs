@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jp_confine_policy::{Capabilities, Capability};
+use jp_confine_engine::{Capabilities, Capability};
 
 use super::Ended;
 use crate::advice::advisor::Written;

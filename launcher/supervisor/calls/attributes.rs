@@ -4,8 +4,8 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use jp_confine_policy::decide::{self, Request};
-use jp_confine_policy::{Capabilities, config_mode, set_id};
+use jp_confine_engine::decide::{self, Request};
+use jp_confine_engine::{Capabilities, config_mode, set_id};
 use rustix::fs::{
     AtFlags, FileType, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid,
     chmodat, chownat, fchmod, fchown, fcntl_getfl, futimens, utimensat,

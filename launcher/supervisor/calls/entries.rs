@@ -2,10 +2,10 @@
 
 use std::ffi::CString;
 
-use jp_confine_policy::decide::{self, Denial, Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::report_protocol::{PRIVATE_DIRECTORY, is_private_directory};
-use jp_confine_policy::{Capabilities, existing, set_id};
+use jp_confine_engine::decide::{self, Denial, Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::report_protocol::{PRIVATE_DIRECTORY, is_private_directory};
+use jp_confine_engine::{Capabilities, existing, set_id};
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, statat, symlinkat, unlinkat,
 };

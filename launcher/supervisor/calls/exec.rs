@@ -9,10 +9,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::invocation::{self, Invocation};
-use jp_confine_policy::{Capabilities, report_protocol};
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::invocation::{self, Invocation};
+use jp_confine_engine::{Capabilities, report_protocol};
 use rustix::fs::{Access, AtFlags, FileType, OFlags, accessat};
 use rustix::io::Errno;
 
@@ -243,10 +243,10 @@ fn may_be_started(file: &Object) -> Result<(), Errno> {
 
 #[cfg(test)]
 mod tests {
-    use jp_confine_policy::build::{Grant, GrantKind, Origin};
-    use jp_confine_policy::file_policy::FilePolicy;
-    use jp_confine_policy::pattern::Places;
-    use jp_confine_policy::tiers::Tiers;
+    use jp_confine_engine::build::{Grant, GrantKind, Origin};
+    use jp_confine_engine::file_policy::FilePolicy;
+    use jp_confine_engine::pattern::Places;
+    use jp_confine_engine::tiers::Tiers;
 
     use super::*;
 

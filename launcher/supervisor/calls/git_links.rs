@@ -8,8 +8,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use jp_confine_policy::decide::Request;
-use jp_confine_policy::{Capabilities, git_links};
+use jp_confine_engine::decide::Request;
+use jp_confine_engine::{Capabilities, git_links};
 use rustix::fs::{FileType, MemfdFlags, OFlags, fstat, memfd_create, openat};
 use rustix::io::Errno;
 

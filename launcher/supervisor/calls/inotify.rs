@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd as _;
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 use rustix::fs::inotify;
 use rustix::io::Errno;
 

@@ -1,9 +1,9 @@
 //! Receives reports of the preload library's own denials. They come by a system call, so no program in the run can open
 //! the record. The supervisor determines the sender itself.
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::report_protocol::{CONSENT, INTERRUPTED, VECTORS};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::report_protocol::{CONSENT, INTERRUPTED, VECTORS};
 use rustix::io::Errno;
 
 use crate::prompt::during_run::identity::PromptedCaller;

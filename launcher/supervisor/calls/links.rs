@@ -2,9 +2,9 @@
 
 use std::os::fd::AsFd as _;
 
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::{Capabilities, existing};
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::{Capabilities, existing};
 use rustix::fs::{AtFlags, FileType, linkat};
 use rustix::io::Errno;
 

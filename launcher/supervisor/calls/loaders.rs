@@ -4,7 +4,7 @@
 //! The kernel only sees the loader read the program. So any process that may read a file could start it, although no
 //! rule allows executing it.
 
-use jp_confine_policy::loader::{self, Start};
+use jp_confine_engine::loader::{self, Start};
 use rustix::io::Errno;
 
 use super::exec::{Given, find, may_execute, named};

@@ -3,9 +3,9 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::{Capabilities, device, report_protocol, set_id};
+use jp_confine_engine::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::{Capabilities, device, report_protocol, set_id};
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 use rustix::io::Errno;
 

@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 
-use jp_confine_policy::decide::{self, OpenVerdict};
+use jp_confine_engine::decide::{self, OpenVerdict};
 use rustix::io::Errno;
 
 use super::open::OpenArguments;

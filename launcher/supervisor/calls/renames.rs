@@ -2,11 +2,11 @@
 
 use std::os::fd::AsFd as _;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Denial, Verdict};
-use jp_confine_policy::moves::{self, Ends, Kind, Move, Plan, Stays, Way};
-use jp_confine_policy::moves_alone::move_alone;
-use jp_confine_policy::report_protocol::{COPIED, EXCHANGE};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Denial, Verdict};
+use jp_confine_engine::moves::{self, Ends, Kind, Move, Plan, Stays, Way};
+use jp_confine_engine::moves_alone::move_alone;
+use jp_confine_engine::report_protocol::{COPIED, EXCHANGE};
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 

@@ -3,7 +3,7 @@
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
 

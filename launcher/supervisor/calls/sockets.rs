@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use jp_confine_policy::{Capabilities, decide};
+use jp_confine_engine::{Capabilities, decide};
 use rustix::fs::{Mode, OFlags, ResolveFlags, Stat, fstat, open, openat2};
 use rustix::io::Errno;
 use rustix::process::fchdir;

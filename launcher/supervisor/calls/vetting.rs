@@ -6,10 +6,10 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use jp_confine_policy::autorun;
-use jp_confine_policy::image::Text;
-use jp_confine_policy::moves::{self, Ends, Move};
-use jp_confine_policy::vetting::{self, Facts, Unvetted};
+use jp_confine_engine::autorun;
+use jp_confine_engine::image::Text;
+use jp_confine_engine::moves::{self, Ends, Move};
+use jp_confine_engine::vetting::{self, Facts, Unvetted};
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, fchmod, fstat, mkdirat, openat, openat2,
     renameat, statat, unlinkat,

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::os::fd::AsFd as _;
 
-use jp_confine_policy::{Capabilities, set_id};
+use jp_confine_engine::{Capabilities, set_id};
 use rustix::fs::{XattrFlags, fremovexattr, fsetxattr, getxattr, removexattr, setxattr};
 use rustix::io::Errno;
 

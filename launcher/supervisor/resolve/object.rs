@@ -3,8 +3,8 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use jp_confine_policy::decide::Request;
-use jp_confine_policy::device::Device;
+use jp_confine_engine::decide::Request;
+use jp_confine_engine::device::Device;
 use rustix::fs::{FileType, Stat, fstat, major, minor};
 use rustix::io::Errno;
 

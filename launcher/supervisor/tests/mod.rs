@@ -20,9 +20,9 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_engine::tiers::Tiers;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Pid;
 

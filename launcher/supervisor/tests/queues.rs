@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use super::{Ground, address, c, call, said, shown};
 

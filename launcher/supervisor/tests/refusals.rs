@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::report_protocol::MAX_RECORD_BYTES;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::report_protocol::MAX_RECORD_BYTES;
 
 use super::{Ground, HERE, address, c, call, every_number, said, serve, shown};
 use crate::record::denial::Layer;

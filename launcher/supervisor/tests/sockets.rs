@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use super::{Ground, agree, call, said, shown};
 

@@ -181,7 +181,7 @@ fn killed_callers() {
 /// If the path changes meanwhile, the caller gets one of the two files, judged.
 #[test]
 fn a_path_that_changes_meanwhile() {
-    use jp_confine_policy::Capabilities;
+    use jp_confine_engine::Capabilities;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 

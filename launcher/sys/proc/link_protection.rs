@@ -2,7 +2,7 @@
 //! `proc_sys_fs(5)`). The kernel does this by the directory that they are in, but only when it resolves a path itself,
 //! not for pinned objects. Used by the supervisor.
 
-use jp_confine_policy::planted::Left;
+use jp_confine_engine::planted::Left;
 use rustix::fs::{FileType, Stat};
 
 /// The machine's settings of `fs.protected_*`.

@@ -3,9 +3,9 @@
 
 use core::ffi::{CStr, c_char};
 
-use jp_confine_policy::image::{Image, Text};
-use jp_confine_policy::invocation::Admission;
-use jp_confine_policy::variables::{self, LONGEST};
+use jp_confine_engine::image::{Image, Text};
+use jp_confine_engine::invocation::Admission;
+use jp_confine_engine::variables::{self, LONGEST};
 
 use super::handle::{Handle, Variable};
 use super::loader_lists::Judge;

@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use jp_confine_policy::image::LEVELS;
+use jp_confine_engine::image::LEVELS;
 
 use crate::errno::Errno;
 use crate::session;

@@ -2,9 +2,9 @@
 
 use core::ffi::{CStr, c_char};
 
-use jp_confine_policy::image::Image;
-use jp_confine_policy::invocation::{self, Admission, Invocation};
-use jp_confine_policy::report_protocol;
+use jp_confine_engine::image::Image;
+use jp_confine_engine::invocation::{self, Admission, Invocation};
+use jp_confine_engine::report_protocol;
 
 use super::reader::Reader;
 use crate::buffer::{Buffer, PathBuffer};

@@ -1,8 +1,8 @@
 //! Follows the symlinks in a program's name, such as `sh` and `python3`, one by one. Asking `/proc` for the path of a
 //! descriptor would cost a newly forked process ten times as much.
 
-use jp_confine_policy::decide::{Request, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_engine::decide::{Request, Verdict};
+use jp_confine_engine::image::Image;
 
 use super::{SHORT, may_execute};
 use crate::buffer::Buffer;

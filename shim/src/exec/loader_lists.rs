@@ -3,9 +3,9 @@
 
 use core::ffi::CStr;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;

@@ -20,10 +20,10 @@ mod words;
 
 use core::ffi::{CStr, c_char, c_int};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::{Image, Text};
-use jp_confine_policy::invocation::Admission;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::{Image, Text};
+use jp_confine_engine::invocation::Admission;
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
@@ -87,7 +87,7 @@ pub(crate) fn with_judged(
         Ok(image) => image,
         Err(errno) => return errno,
     };
-    if jp_confine_policy::invocation::is_limited(image) {
+    if jp_confine_engine::invocation::is_limited(image) {
         return words::with_copy(program.argv, |argv| {
             judge_and_run(image, call, Program { argv, ..program }, envp, run)
         });

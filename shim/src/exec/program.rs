@@ -2,10 +2,10 @@
 
 use core::ffi::c_int;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::script::interpreter;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::script::interpreter;
 
 use crate::buffer::Buffer;
 use crate::errno::Errno;

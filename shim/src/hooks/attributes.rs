@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint};
 
-use jp_confine_policy::{Capabilities, set_id};
+use jp_confine_engine::{Capabilities, set_id};
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::{object, set_id_bits};

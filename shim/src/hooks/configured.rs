@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use super::guard::{granted, guards, minus_one, null};
 use crate::buffer::PathBuffer;

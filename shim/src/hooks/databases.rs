@@ -2,8 +2,8 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;

@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use jp_confine_policy::image::Image;
+use jp_confine_engine::image::Image;
 
 use crate::errno::{Errno, Reply};
 #[cfg(target_os = "linux")]

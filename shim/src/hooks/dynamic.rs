@@ -5,7 +5,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use crate::errno::Errno;
 use crate::exec::reader::Reader;

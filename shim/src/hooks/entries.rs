@@ -3,11 +3,11 @@
 use core::cell::OnceCell;
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
-use jp_confine_policy::decide::{self, Denial, Request, Verdict};
-use jp_confine_policy::existing;
-use jp_confine_policy::image::Image;
-use jp_confine_policy::report_protocol::{PRIVATE_DIRECTORY, is_private_directory};
-use jp_confine_policy::{Capabilities, set_id};
+use jp_confine_engine::decide::{self, Denial, Request, Verdict};
+use jp_confine_engine::existing;
+use jp_confine_engine::image::Image;
+use jp_confine_engine::report_protocol::{PRIVATE_DIRECTORY, is_private_directory};
+use jp_confine_engine::{Capabilities, set_id};
 use libc::dev_t;
 
 use crate::buffer::{Buffer, PathBuffer};

@@ -3,9 +3,9 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request};
-use jp_confine_policy::image::Image;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Request};
+use jp_confine_engine::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};

@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use crate::errno::Errno;
 use crate::hooks::object;

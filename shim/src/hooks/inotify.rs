@@ -3,7 +3,7 @@
 
 use core::ffi::{c_char, c_int};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use crate::errno::{Errno, Reply};
 use crate::fd_paths::DescriptorLink;

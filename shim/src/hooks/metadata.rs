@@ -3,8 +3,8 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use jp_confine_policy::decide::{self, Denial, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_engine::decide::{self, Denial, Verdict};
+use jp_confine_engine::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};

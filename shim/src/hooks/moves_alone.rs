@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_int, c_uint};
 
-use jp_confine_policy::moves::{Movable, TRIAL, Way, trial_name};
+use jp_confine_engine::moves::{Movable, TRIAL, Way, trial_name};
 
 use crate::buffer::Buffer;
 use crate::errno::Errno;

@@ -2,11 +2,11 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::{Capabilities, config_mode};
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::{Capabilities, config_mode};
 #[cfg(target_os = "linux")]
-use jp_confine_policy::{decide::Denial, tier::Restraint};
+use jp_confine_engine::{decide::Denial, tier::Restraint};
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;

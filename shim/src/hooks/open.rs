@@ -3,10 +3,10 @@
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
 #[cfg(target_os = "linux")]
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::{report_protocol, set_id};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::{report_protocol, set_id};
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};

@@ -9,9 +9,9 @@
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::mem::MaybeUninit;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, OpenRequest, OpenVerdict, Request, Verdict};
-use jp_confine_policy::image::{Image, Text};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, OpenRequest, OpenVerdict, Request, Verdict};
+use jp_confine_engine::image::{Image, Text};
 
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};

@@ -3,11 +3,11 @@
 use core::cell::Cell;
 use core::ffi::{CStr, c_uint};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Denial, Verdict};
-use jp_confine_policy::image::Image;
-use jp_confine_policy::moves::{self, Alone, Ends, Kind, Move, Plan, Stays};
-use jp_confine_policy::report_protocol::{COPIED, EXCHANGE};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide::{self, Denial, Verdict};
+use jp_confine_engine::image::Image;
+use jp_confine_engine::moves::{self, Alone, Ends, Kind, Move, Plan, Stays};
+use jp_confine_engine::report_protocol::{COPIED, EXCHANGE};
 
 use super::entries::{
     Argument, apply_verdict_to_pair, as_spelled, exists, is_told_missing, judge_missing,

@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
-use jp_confine_policy::set_id;
+use jp_confine_engine::set_id;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;

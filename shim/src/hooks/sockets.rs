@@ -3,8 +3,8 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::offset_of;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::decide;
 
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};

@@ -4,7 +4,7 @@
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_uint};
 
-use jp_confine_policy::image::Image;
+use jp_confine_engine::image::Image;
 
 use crate::cancellation;
 use crate::errno::{Errno, Reply};

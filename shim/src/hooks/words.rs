@@ -3,8 +3,8 @@
 
 use core::ffi::{c_char, c_int};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::image::Image;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;

@@ -2,8 +2,8 @@
 
 use core::ffi::{CStr, c_int};
 
-use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::image::Image;
 
 use super::{LINK_BUDGET, entry};
 use crate::buffer::{Buffer, PathBuffer};

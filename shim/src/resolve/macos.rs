@@ -6,7 +6,7 @@
 
 use core::ffi::{CStr, c_int};
 
-use jp_confine_policy::image::Image;
+use jp_confine_engine::image::Image;
 
 use super::LINK_BUDGET;
 use crate::buffer::{Buffer, PathBuffer};

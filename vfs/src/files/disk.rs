@@ -4,9 +4,9 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
-use jp_confine_policy::canonical::Root;
-use jp_confine_policy::granted::{Granted, RenameKind};
-use jp_confine_policy::pin::HeldRoot;
+use jp_confine_engine::canonical::Root;
+use jp_confine_engine::granted::{Granted, RenameKind};
+use jp_confine_engine::pin::HeldRoot;
 
 use super::{ProjectFiles, Standing};
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capability;
-use jp_confine_policy::granted::{Granted, RenameKind};
+use jp_confine_engine::Capability;
+use jp_confine_engine::granted::{Granted, RenameKind};
 
 use super::{ProjectFiles, Standing};
 

@@ -1,8 +1,8 @@
 //! Suggestions for denials about hosts and programs: a rule that would allow the request, worded for tools.
 
-use jp_confine_policy::commands::{self, Commands};
-use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::net::{Net, NetRule};
+use jp_confine_engine::commands::{self, Commands};
+use jp_confine_engine::coverage::Coverage;
+use jp_confine_engine::net::{Net, NetRule};
 use serde_json::json;
 use url::Url;
 

@@ -4,10 +4,10 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use jp_confine_policy::Capability;
-use jp_confine_policy::canonical::Op;
-use jp_confine_policy::check::CheckResult;
-use jp_confine_policy::granted::Granted;
+use jp_confine_engine::Capability;
+use jp_confine_engine::canonical::Op;
+use jp_confine_engine::check::CheckResult;
+use jp_confine_engine::granted::Granted;
 
 use super::Service;
 use super::caller::Caller;

@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::Builder;
 use std::time::Duration;
 
-use jp_confine_policy::net::Net;
+use jp_confine_engine::net::Net;
 use ureq::Agent;
 use ureq::http::header::{HeaderName, HeaderValue, LOCATION};
 use ureq::http::{HeaderMap, Request, Response};
@@ -133,7 +133,7 @@ impl Service<'_> {
 
     /// The value of a variable that headers may contain. From now on it is a secret.
     fn variable(&mut self, name: &str) -> Result<String, Fault> {
-        use jp_confine_policy::coverage::Coverage;
+        use jp_confine_engine::coverage::Coverage;
         let is_granted = self.resources.net_env.judge(name) == Coverage::Allowed;
         let value = (self.variables)(name).filter(|_| is_granted).ok_or_else(|| {
             Fault::denied(format!(

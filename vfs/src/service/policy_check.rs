@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use jp_confine_policy::check::{CheckResult, Context};
-use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::granted::Granted;
+use jp_confine_engine::check::{CheckResult, Context};
+use jp_confine_engine::coverage::Coverage;
+use jp_confine_engine::granted::Granted;
 
 use super::caller::Caller;
 use crate::fault::Fault;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::env::Env;
+use jp_confine_engine::coverage::Coverage;
+use jp_confine_engine::env::Env;
 
 use super::Service;
 use super::advice;

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use jp_confine_policy::net::{self, Net};
+use jp_confine_engine::net::{self, Net};
 use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
-use jp_confine_policy::Capability;
-use jp_confine_policy::check::CheckResult;
-use jp_confine_policy::granted::Granted;
+use jp_confine_engine::Capability;
+use jp_confine_engine::check::CheckResult;
+use jp_confine_engine::granted::Granted;
 
 use super::Service;
 use super::caller::Caller;

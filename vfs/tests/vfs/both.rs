@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use jp_confine_policy::approvals::ApprovedTargets;
-use jp_confine_policy::workspace::Workspace;
+use jp_confine_engine::approvals::ApprovedTargets;
+use jp_confine_engine::workspace::Workspace;
 use jp_confine_vfs::files::{InMemory, OnDisk, ProjectFiles};
 use jp_confine_vfs::message::{Incoming, parse};
 use jp_confine_vfs::person::{Nobody, Person};

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use jp_confine_policy::resources::Written;
+use jp_confine_engine::resources::Written;
 use jp_confine_vfs::person::Nobody;
 use serde_json::{Value, json};
 

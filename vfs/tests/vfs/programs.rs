@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use jp_confine_policy::resources::Written;
+use jp_confine_engine::resources::Written;
 use jp_confine_vfs::Code;
 use jp_confine_vfs::files::OnDisk;
 use jp_confine_vfs::message::{Incoming, parse};

@@ -1,6 +1,6 @@
 //! Inspects ELF files (elf(5)).
 
-use jp_confine_policy::loader::{ENTRY, is_loader};
+use jp_confine_engine::loader::{ENTRY, is_loader};
 
 use super::{Interpreter, Kind, fetch, number, read_at};
 use crate::buffer::CAPACITY;

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_char, c_int, c_uint};
 
-use jp_confine_policy::set_id;
+use jp_confine_engine::set_id;
 
 use crate::errno::{Errno, Reply};
 use crate::fd_paths::DescriptorLink;

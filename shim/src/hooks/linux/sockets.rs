@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_int, c_uint};
 use core::mem::offset_of;
 
-use jp_confine_policy::image::Image;
+use jp_confine_engine::image::Image;
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::sockets::{Address, SocketPath, header, send_message, told};

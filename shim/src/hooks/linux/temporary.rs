@@ -2,7 +2,7 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use jp_confine_policy::image::Text;
+use jp_confine_engine::image::Text;
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::open::{How, open_spelled};

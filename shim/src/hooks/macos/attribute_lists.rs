@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 
-use jp_confine_policy::Capabilities;
+use jp_confine_engine::Capabilities;
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::{metadata, object};

@@ -4,7 +4,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use jp_confine_policy::decide::OpenVerdict;
+use jp_confine_engine::decide::OpenVerdict;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};

@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use jp_confine_policy::image::Text;
+use jp_confine_engine::image::Text;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};

@@ -3,11 +3,11 @@
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::autorun;
-use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request};
-use jp_confine_policy::device::{self, Device};
-use jp_confine_policy::image::Image;
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::autorun;
+use jp_confine_engine::decide::{self, Denial, OpenVerdict, Request};
+use jp_confine_engine::device::{self, Device};
+use jp_confine_engine::image::Image;
 
 use super::{Failure, How, attempt, create, in_place_of, judge_missing, refuse_directory};
 use crate::buffer::PathBuffer;

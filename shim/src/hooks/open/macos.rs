@@ -3,8 +3,8 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use jp_confine_policy::decide::OpenVerdict;
-use jp_confine_policy::image::Image;
+use jp_confine_engine::decide::OpenVerdict;
+use jp_confine_engine::image::Image;
 
 use super::{Failure, How, attempt, create, judge_missing};
 use crate::buffer::PathBuffer;

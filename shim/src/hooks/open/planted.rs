@@ -4,8 +4,8 @@
 
 use core::ffi::CStr;
 
-use jp_confine_policy::image::Image;
-use jp_confine_policy::planted::Left;
+use jp_confine_engine::image::Image;
+use jp_confine_engine::planted::Left;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;

@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use jp_confine_policy::report_protocol;
+use jp_confine_engine::report_protocol;
 
 use super::arch::syscall6;
 use crate::errno::Errno;

@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_int};
 
-use jp_confine_policy::image::{Image, Text};
+use jp_confine_engine::image::{Image, Text};
 
 use super::{call, fcntl, int, map, openat, write};
 use crate::buffer::Buffer;

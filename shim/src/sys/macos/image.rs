@@ -3,7 +3,7 @@
 
 use core::ffi::c_int;
 
-use jp_confine_policy::image::{Image, Text};
+use jp_confine_engine::image::{Image, Text};
 
 use super::{fcntl, fstat, openat, random, unlinkat, write};
 use crate::buffer::PathBuffer;

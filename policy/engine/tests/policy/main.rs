@@ -1,0 +1,29 @@
+//! Tests the engine from outside: one topic per module, with table rows where they help.
+
+mod alone;
+mod apart;
+mod arrival;
+mod authorize;
+mod autorun;
+mod autorun_document;
+mod beyond;
+mod canonical;
+mod case;
+mod characters;
+mod check;
+mod compile;
+mod evaluator;
+mod explain;
+mod granted;
+mod kernel;
+mod layers;
+mod lexical;
+mod messages;
+mod model;
+mod moves;
+mod operations;
+mod patterns;
+mod pin;
+mod place;
+mod tiers;
+mod workspace;
