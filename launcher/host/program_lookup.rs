@@ -4,10 +4,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use jp_confine_engine::executable::ExecutableKind;
+
 use crate::error::NotRun;
 use crate::files;
 use crate::host::context::Context;
-use crate::sys::executable::{ExecutableKind, inspect, read_at};
+use crate::sys::executable::inspect;
 
 /// The files that `name` may mean, in the order of `PATH`.
 pub(crate) fn candidates(context: &Context, name: &OsStr) -> Vec<PathBuf> {
@@ -28,15 +30,16 @@ pub(crate) fn own_path() -> PathBuf {
 
 /// Whether another program, an interpreter or the shell, runs the file by reading it. Looks at the disk.
 pub(crate) fn is_script(path: &Path) -> bool {
-    matches!(kind(path), Ok(ExecutableKind::Script(_) | ExecutableKind::Other))
+    matches!(kind(path), Ok((ExecutableKind::Script | ExecutableKind::Other, _)))
 }
 
-/// The kind of program that a file is. An object other than a regular file is an error: reading it might wait.
-pub(crate) fn kind(path: &Path) -> Result<ExecutableKind, NotRun> {
+/// The kind of program that a file is, and the path of its interpreter or loader. An object other than a regular file is
+/// an error: reading it might wait.
+pub(crate) fn kind(path: &Path) -> Result<(ExecutableKind, Vec<u8>), NotRun> {
     let unknown = |error| NotRun::Unfit(format!("what kind of program it is is unknown: {error}"));
     if !path.metadata().map_err(unknown)?.is_file() {
         return Err(NotRun::Unfit("it is no regular file".to_owned()));
     }
     let file = files::open_file(path).map_err(unknown)?;
-    inspect(|offset, to| read_at(&file, offset, to)).map_err(|errno| unknown(errno.into()))
+    inspect(file).map_err(|errno| unknown(errno.into()))
 }

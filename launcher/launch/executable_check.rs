@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::executable::{ExecutableKind, Libc};
 use jp_confine_engine::image::{Image, RuleId};
 use jp_confine_engine::loader::{self, Start};
 
@@ -15,7 +16,6 @@ use crate::host::context::Context;
 use crate::host::program_lookup::{candidates, kind, own_path};
 use crate::plan::unsupervised::Unsupervised;
 use crate::record::denial::{Denial, Layer, Reason};
-use crate::sys::executable::{ExecutableKind, Libc};
 
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
 const INTERPRETERS: usize = 5;
@@ -93,22 +93,21 @@ impl Judge<'_> {
     /// Checks that the layers confine whatever the kernel starts for the program at this canonical path, and that it
     /// may be executed.
     fn what_starts(&self, canonical: &Path, interpreters: usize) -> Result<(), NotRun> {
-        match kind(canonical)? {
-            ExecutableKind::Dynamic(_)
+        let (kind, next) = kind(canonical)?;
+        let next = Path::new(OsStr::from_bytes(&next));
+        match kind {
+            ExecutableKind::Dynamic
                 if has_capabilities(canonical) && !self.image.behind().other_programs =>
             {
                 Err(self
                     .unheld("it has capabilities of its own, so the loader ignores the library"))
             }
-            ExecutableKind::Dynamic(loader) => {
-                self.loader(Path::new(OsStr::from_bytes(&loader)), canonical)
+            ExecutableKind::Dynamic => self.loader(next, canonical),
+            ExecutableKind::Script if interpreters > 0 => {
+                let outcome = self.program(next, canonical, interpreters - 1);
+                outcome.map(drop).map_err(|reason| reason.of("its interpreter", next))
             }
-            ExecutableKind::Script(interpreter) if interpreters > 0 => {
-                let interpreter = Path::new(OsStr::from_bytes(&interpreter));
-                let outcome = self.program(interpreter, canonical, interpreters - 1);
-                outcome.map(drop).map_err(|reason| reason.of("its interpreter", interpreter))
-            }
-            ExecutableKind::Script(_) => Err(NotRun::Unfit("interpreters in a circle".to_owned())),
+            ExecutableKind::Script => Err(NotRun::Unfit("interpreters in a circle".to_owned())),
             // No magic number: the C library runs it with the shell (`exec(3)`, ENOEXEC).
             ExecutableKind::Other => self.program(Path::new("/bin/sh"), canonical, 0).map(drop),
             ExecutableKind::Static if self.image.behind().other_programs => Ok(()),
@@ -211,6 +210,6 @@ mod tests {
         for path in [folder.path(), &fifo, Path::new("/dev/null")] {
             assert!(matches!(kind(path), Err(NotRun::Unfit(_))), "{}", path.display());
         }
-        assert!(matches!(kind(Path::new("/proc/self/exe")), Ok(ExecutableKind::Dynamic(_))));
+        assert!(matches!(kind(Path::new("/proc/self/exe")), Ok((ExecutableKind::Dynamic, _))));
     }
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::executable::ExecutableKind;
 use jp_confine_engine::image::Image;
 use jp_confine_engine::invocation::{self, Invocation};
 use jp_confine_engine::{Capabilities, report_protocol};
@@ -25,7 +26,7 @@ use crate::supervisor::arguments;
 use crate::supervisor::resolve::Argument;
 use crate::supervisor::resolve::object::{Object, ResolvedObject};
 use crate::supervisor::task::Task;
-use crate::sys::executable::{self, ExecutableKind};
+use crate::sys::executable;
 use crate::sys::notification::CallResult;
 use crate::sys::proc::{HERE, name_of};
 
@@ -166,12 +167,13 @@ fn is_absent(task: &Task<'_>, argument: &Argument<'_>) -> bool {
 fn admit(task: &Task<'_>, program: Object, given: Given) -> Result<Object, Errno> {
     let mut program = program;
     for scripts in 0..=SCRIPT_DEPTH {
-        match inspect(task, &program)? {
-            ExecutableKind::Script(interpreter) => {
-                let argument = named(task, interpreter)?;
+        let (kind, next) = inspect(task, &program)?;
+        match kind {
+            ExecutableKind::Script => {
+                let argument = named(task, next)?;
                 program = find(task, &argument, false, &may_execute)?;
             }
-            ExecutableKind::Dynamic(loader) => return admit_loader(task, loader).map(|()| program),
+            ExecutableKind::Dynamic => return admit_loader(task, next).map(|()| program),
             ExecutableKind::Static => return Ok(program),
             ExecutableKind::Loader(libc) => {
                 let words = (scripts == 0).then_some(given);
@@ -187,7 +189,7 @@ fn admit(task: &Task<'_>, program: Object, given: Given) -> Result<Object, Errno
     Err(Errno::LOOP)
 }
 
-fn inspect(task: &Task<'_>, program: &Object) -> Result<ExecutableKind, Errno> {
+fn inspect(task: &Task<'_>, program: &Object) -> Result<(ExecutableKind, Vec<u8>), Errno> {
     match program.kind() {
         FileType::RegularFile => {}
         FileType::Symlink => return Err(Errno::LOOP),
@@ -201,7 +203,7 @@ fn inspect(task: &Task<'_>, program: &Object) -> Result<ExecutableKind, Errno> {
         }
         file => file?,
     };
-    executable::inspect(|offset, to| executable::read_at(&file, offset, to))
+    executable::inspect(file)
 }
 
 /// The interpreter or loader that a program names. An empty path means the working directory, as in the kernel.

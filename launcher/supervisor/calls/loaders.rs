@@ -4,6 +4,7 @@
 //! The kernel only sees the loader read the program. So any process that may read a file could start it, although no
 //! rule allows executing it.
 
+use jp_confine_engine::executable::Libc;
 use jp_confine_engine::loader::{self, Start};
 use rustix::io::Errno;
 
@@ -13,7 +14,6 @@ use crate::record::denial::Reason;
 use crate::supervisor::arguments;
 use crate::supervisor::resolve::object::Object;
 use crate::supervisor::task::Task;
-use crate::sys::executable::Libc;
 
 /// The variable that makes glibc's loader print its libraries and start nothing, as ldd(1) does.
 const PRINTS: &[u8] = b"LD_TRACE_LOADED_OBJECTS=";

@@ -23,6 +23,7 @@ pub mod config_mode;
 pub mod coverage;
 pub mod decide;
 pub mod device;
+pub mod executable;
 pub mod existing;
 pub mod image;
 pub mod invocation;

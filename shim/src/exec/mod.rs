@@ -22,6 +22,7 @@ use core::ffi::{CStr, c_char, c_int};
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::executable::ExecutableKind;
 use jp_confine_engine::image::{Image, Text};
 use jp_confine_engine::invocation::Admission;
 
@@ -34,7 +35,7 @@ use crate::sys::process::{self, Strings};
 use crate::sys::{self, Object};
 use crate::{memory, resolve, session};
 use environment::Withheld;
-use program::{Executable, Interpreter, Kind};
+use program::{Executable, Interpreter};
 
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
 const SCRIPT_DEPTH: u32 = 5;
@@ -283,35 +284,39 @@ fn admit(
     let mut next = Interpreter::new();
     for _ in 0..=SCRIPT_DEPTH {
         let reason = match program::inspect(&program, &mut next) {
-            Ok(Kind::Script) => {
+            Ok(ExecutableKind::Script) => {
                 program = find(image, call, libc::AT_FDCWD, next.as_bytes(), false)?;
                 continue;
             }
             #[cfg(target_os = "linux")]
-            Ok(Kind::Dynamic) if !image.holds_other_programs() && program.has_capabilities() => {
+            Ok(ExecutableKind::Dynamic)
+                if !image.holds_other_programs() && program.has_capabilities() =>
+            {
                 Reason::ShimUnreachable
             }
             #[cfg(target_os = "linux")]
-            Ok(Kind::Dynamic) => {
+            Ok(ExecutableKind::Dynamic) => {
                 return loader::admit(image, call, next.as_bytes()).map(|()| Sight::Whole);
             }
             // The kernel starts only its own loader.
             #[cfg(target_os = "macos")]
-            Ok(Kind::Dynamic) => return Ok(Sight::Whole),
+            Ok(ExecutableKind::Dynamic) => return Ok(Sight::Whole),
             #[cfg(target_os = "macos")]
-            Ok(Kind::Protected) => Reason::ShimUnreachable,
+            Ok(ExecutableKind::Protected) => Reason::ShimUnreachable,
             // The supervisor gives the answer of `not_a_program`.
-            Ok(Kind::Other) if image.is_learned_from() => return Ok(Sight::Outside),
-            Ok(Kind::Other) => return Err(not_a_program(&program.object)),
+            Ok(ExecutableKind::Other) if image.is_learned_from() => return Ok(Sight::Outside),
+            Ok(ExecutableKind::Other) => return Err(not_a_program(&program.object)),
             // The kernel confines it.
-            Ok(Kind::Static) if image.holds_other_programs() => return Ok(Sight::Whole),
+            Ok(ExecutableKind::Static) if image.holds_other_programs() => return Ok(Sight::Whole),
             // The supervisor judges the program that the loader will start.
             #[cfg(target_os = "linux")]
-            Ok(Kind::Loader) if image.holds_other_programs() => return Ok(Sight::Outside),
+            Ok(ExecutableKind::Loader(_)) if image.holds_other_programs() => {
+                return Ok(Sight::Outside);
+            }
             #[cfg(target_os = "linux")]
-            Ok(Kind::Loader) => Reason::StaticProgram,
-            Ok(Kind::Static) => Reason::StaticProgram,
-            Ok(Kind::Foreign) => Reason::ForeignProgram,
+            Ok(ExecutableKind::Loader(_)) => Reason::StaticProgram,
+            Ok(ExecutableKind::Static) => Reason::StaticProgram,
+            Ok(ExecutableKind::Foreign) => Reason::ForeignProgram,
             // No layer can run this as a program.
             Err(errno) if !program.is_file => return Err(errno),
             // The kernel would run an unreadable file, but the library does not work in it, and its interpreter is

@@ -4,8 +4,8 @@ use core::ffi::c_int;
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::executable::{Contents, ExecutableKind, HEAD, Head, LINE};
 use jp_confine_engine::image::Image;
-use jp_confine_engine::script::interpreter;
 
 use crate::buffer::Buffer;
 use crate::errno::Errno;
@@ -13,41 +13,12 @@ use crate::path::Spelling;
 use crate::resolve;
 use crate::sys::{self, Fd, Object};
 
-#[cfg(target_os = "linux")]
-#[path = "program/elf.rs"]
-mod system;
 #[cfg(target_os = "macos")]
-#[path = "program/mach_o.rs"]
-mod system;
+mod mach_o;
 
-/// How much of a file the kernel examines for a `#!` line (`BINPRM_BUF_SIZE`).
-const LINE: usize = 256;
-/// Enough for the header and the program headers of nearly every binary.
-const HEAD: usize = 1024;
 /// The path of a script's interpreter or of a loader. A line of [`LINE`] bytes names the interpreter. Each system has
 /// only one loader, with a shorter path.
 pub(crate) type Interpreter = Buffer<LINE>;
-
-/// A kind of executable file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A `#!` line names the interpreter.
-    Script,
-    /// A binary of this machine that names its loader.
-    Dynamic,
-    /// A binary of this machine without a loader. Nothing can be preloaded into it.
-    Static,
-    /// A loader itself, which starts the program that its arguments name.
-    #[cfg(target_os = "linux")]
-    Loader,
-    /// A binary of another machine or word size.
-    Foreign,
-    /// A binary that the system preloads nothing into.
-    #[cfg(target_os = "macos")]
-    Protected,
-    /// A file that the kernel itself cannot run.
-    Other,
-}
 
 /// A pinned file that should be started.
 pub(crate) struct Executable {
@@ -124,55 +95,45 @@ pub(crate) const FLAGS: c_int =
 /// `ELOOP` for a symlink; `EACCES` for other objects that are not regular files, and for unreadable files;
 /// `ENAMETOOLONG` for a loader that no system has.
 #[inline(never)]
-pub(crate) fn inspect(program: &Executable, next: &mut Interpreter) -> Result<Kind, Errno> {
+pub(crate) fn inspect(
+    program: &Executable,
+    next: &mut Interpreter,
+) -> Result<ExecutableKind, Errno> {
     let file = match &program.file {
         Ok(file) => file,
         Err(errno) => return Err(*errno),
     };
-    let mut head = [0_u8; HEAD];
-    let len = read_at(file, &mut head, 0)?;
-    let found = head.get(..len).unwrap_or(&[]);
-    if let Some(line) = found.strip_prefix(b"#!") {
-        let room = LINE.saturating_sub(2);
-        return match interpreter(line.get(..line.len().min(room)).unwrap_or(&[]), room) {
-            Some(path) => {
-                next.clear();
-                next.push(path).map(|()| Kind::Script)
+    let mut room = [0_u8; HEAD];
+    let head = Head::read(file, &mut room)?;
+    let mut keep = |before: usize, part: &[u8]| {
+        if before == 0 {
+            next.clear();
+        }
+        next.push(part)
+    };
+    match head.script(&mut keep) {
+        Some(kind) => kind,
+        #[cfg(target_os = "linux")]
+        None => head.binary(keep),
+        #[cfg(target_os = "macos")]
+        None => mach_o::binary(file, &head),
+    }
+}
+
+impl Contents for Fd {
+    type Error = Errno;
+    const CUT_OFF: Errno = Errno::EIO;
+
+    fn read_at(&self, offset: u64, to: &mut [u8]) -> Result<usize, Errno> {
+        let mut filled = 0_usize;
+        while let Some(rest) = to.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match sys::pread(self.raw(), rest, offset.saturating_add(filled as u64)) {
+                Ok(0) => break,
+                Ok(count) => filled = filled.saturating_add(count),
+                Err(Errno::EINTR) => {}
+                Err(errno) => return Err(errno),
             }
-            None => Ok(Kind::Other),
-        };
-    }
-    system::binary(file, found, next)
-}
-
-/// Fills `to` from `offset` of the file, which begins with `head`. Returns whether the file has that many bytes.
-fn fetch(file: &Fd, head: &[u8], offset: u64, to: &mut [u8]) -> Result<bool, Errno> {
-    let start = usize::try_from(offset).unwrap_or(usize::MAX);
-    if let Some(known) = head.get(start..start.saturating_add(to.len())) {
-        for (to, &from) in to.iter_mut().zip(known) {
-            *to = from;
         }
-        return Ok(true);
+        Ok(filled)
     }
-    Ok(read_at(file, to, offset)? == to.len())
-}
-
-/// Reads until `to` is full or the file ends. Returns the number of bytes.
-fn read_at(file: &Fd, to: &mut [u8], offset: u64) -> Result<usize, Errno> {
-    let mut filled = 0_usize;
-    while let Some(rest) = to.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match sys::pread(file.raw(), rest, offset.saturating_add(filled as u64)) {
-            Ok(0) => break,
-            Ok(count) => filled = filled.saturating_add(count),
-            Err(Errno::EINTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(filled)
-}
-
-/// A little-endian number of `size` bytes at `at`.
-fn number(bytes: &[u8], at: usize, size: usize) -> u64 {
-    let field = bytes.get(at..at.saturating_add(size)).unwrap_or(&[]);
-    field.iter().rev().fold(0, |value, &byte| (value << 8) | u64::from(byte))
 }

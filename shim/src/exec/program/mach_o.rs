@@ -1,6 +1,7 @@
 //! Inspects Mach-O files (`mach-o/loader.h`, `mach-o/fat.h`), and decides whether dyld will preload into them.
 
-use super::{Interpreter, Kind, fetch, number};
+use jp_confine_engine::executable::{ExecutableKind, Head, number};
+
 use crate::errno::Errno;
 use crate::sys::{self, Fd};
 
@@ -40,82 +41,87 @@ const RESTRICTED: u32 = 0x0008_0000;
 ///
 /// # Errors
 /// The kernel's.
-pub(super) fn binary(file: &Fd, head: &[u8], _next: &mut Interpreter) -> Result<Kind, Errno> {
+pub(super) fn binary(file: &Fd, head: &Head<'_, Fd>) -> Result<ExecutableKind, Errno> {
     let stat = sys::fstat(file.raw())?;
     let set_id = stat.st_mode & (libc::S_ISUID | libc::S_ISGID) != 0;
-    let kind = if head.len() >= 8 && big(head, 0, 4) == FAT {
-        fat(file, head)?
+    let kind = if head.bytes().len() >= 8 && big(head.bytes(), 0, 4) == FAT {
+        fat(head)?
     } else {
-        part(file, head, 0)?
+        part(head, 0)?
     };
     let protected = set_id || stat.st_flags & RESTRICTED != 0;
-    Ok(if kind == Kind::Dynamic && protected { Kind::Protected } else { kind })
+    Ok(if kind == ExecutableKind::Dynamic && protected { ExecutableKind::Protected } else { kind })
 }
 
 /// Inspects the part for this processor.
-fn fat(file: &Fd, head: &[u8]) -> Result<Kind, Errno> {
-    let count = big(head, 4, 4);
+fn fat(head: &Head<'_, Fd>) -> Result<ExecutableKind, Errno> {
+    let count = big(head.bytes(), 4, 4);
     if count > MOST_PARTS {
-        return Ok(Kind::Other);
+        return Ok(ExecutableKind::Other);
     }
     for index in 0..count {
         let at = FAT_HEADER.saturating_add(index.saturating_mul(FAT_ENTRY));
         let mut entry = [0_u8; 20];
-        if !fetch(file, head, at, &mut entry)? {
-            return Ok(Kind::Other);
+        if !head.fetch(at, &mut entry)? {
+            return Ok(ExecutableKind::Other);
         }
         if big(&entry, 0, 4) == MACHINE {
-            return part(file, head, big(&entry, 8, 4));
+            return part(head, big(&entry, 8, 4));
         }
     }
-    Ok(Kind::Foreign)
+    Ok(ExecutableKind::Foreign)
 }
 
 /// Inspects the part at `start`.
-fn part(file: &Fd, head: &[u8], start: u64) -> Result<Kind, Errno> {
+fn part(head: &Head<'_, Fd>, start: u64) -> Result<ExecutableKind, Errno> {
     let mut header = [0_u8; HEADER];
-    if !fetch(file, head, start, &mut header)? {
-        return Ok(Kind::Other);
+    if !head.fetch(start, &mut header)? {
+        return Ok(ExecutableKind::Other);
     }
     match number(&header, 0, 4) {
         MAGIC => {}
-        MAGIC_32 => return Ok(Kind::Foreign),
-        _ => return Ok(Kind::Other),
+        MAGIC_32 => return Ok(ExecutableKind::Foreign),
+        _ => return Ok(ExecutableKind::Other),
     }
     let subtype = number(&header, 8, 4) & 0x00ff_ffff;
     if number(&header, 4, 4) != MACHINE || FOREIGN_SUBTYPE == Some(subtype) {
-        return Ok(Kind::Foreign);
+        return Ok(ExecutableKind::Foreign);
     }
     let (count, size) = (number(&header, 16, 4), number(&header, 20, 4));
     if number(&header, 12, 4) != MAIN_PROGRAM || size > MOST_COMMANDS {
-        return Ok(Kind::Other);
+        return Ok(ExecutableKind::Other);
     }
-    commands(file, head, start, count, size)
+    commands(head, start, count, size)
 }
 
 /// Goes through the load commands of the part at `start`.
-fn commands(file: &Fd, head: &[u8], start: u64, count: u64, size: u64) -> Result<Kind, Errno> {
+fn commands(
+    head: &Head<'_, Fd>,
+    start: u64,
+    count: u64,
+    size: u64,
+) -> Result<ExecutableKind, Errno> {
     let mut at = start.saturating_add(HEADER as u64);
     let end = at.saturating_add(size);
-    let mut kind = Kind::Static;
+    let mut kind = ExecutableKind::Static;
     for _ in 0..count {
         let mut command = [0_u8; 16];
-        if at >= end || !fetch(file, head, at, &mut command)? {
-            return Ok(Kind::Other);
+        if at >= end || !head.fetch(at, &mut command)? {
+            return Ok(ExecutableKind::Other);
         }
         match number(&command, 0, 4) {
-            LOADER if kind == Kind::Static => kind = Kind::Dynamic,
+            LOADER if kind == ExecutableKind::Static => kind = ExecutableKind::Dynamic,
             SIGNATURE => {
                 let signature = start.saturating_add(number(&command, 8, 4));
-                if is_hardened(file, head, signature)? {
-                    kind = Kind::Protected;
+                if is_hardened(head, signature)? {
+                    kind = ExecutableKind::Protected;
                 }
             }
             _ => {}
         }
         let length = number(&command, 4, 4);
         if length < 8 {
-            return Ok(Kind::Other);
+            return Ok(ExecutableKind::Other);
         }
         at = at.saturating_add(length);
     }
@@ -125,23 +131,23 @@ fn commands(file: &Fd, head: &[u8], start: u64, count: u64, size: u64) -> Result
 /// Whether a code signature has a flag that makes dyld ignore its variables or libraries that others signed:
 /// `CS_RESTRICT`, `CS_REQUIRE_LV` and `CS_RUNTIME` (`kern/cs_blobs.h`). An entitlement may lift that again, but this
 /// does not look for one.
-fn is_hardened(file: &Fd, head: &[u8], signature: u64) -> Result<bool, Errno> {
+fn is_hardened(head: &Head<'_, Fd>, signature: u64) -> Result<bool, Errno> {
     const SUPER_BLOB: u64 = 0xfade_0cc0;
     const CODE_DIRECTORY: u64 = 0xfade_0c02;
     const HARDENED: u64 = 0x0800 | 0x2000 | 0x0001_0000;
     const MOST_BLOBS: u64 = 64;
     let mut start = [0_u8; 12];
-    if !fetch(file, head, signature, &mut start)? || big(&start, 0, 4) != SUPER_BLOB {
+    if !head.fetch(signature, &mut start)? || big(&start, 0, 4) != SUPER_BLOB {
         return Ok(true);
     }
     for index in 0..big(&start, 8, 4).min(MOST_BLOBS) {
         let at = signature.saturating_add(12).saturating_add(index.saturating_mul(8));
         let mut slot = [0_u8; 8];
-        if !fetch(file, head, at, &mut slot)? {
+        if !head.fetch(at, &mut slot)? {
             return Ok(true);
         }
         let mut blob = [0_u8; 16];
-        let found = fetch(file, head, signature.saturating_add(big(&slot, 4, 4)), &mut blob)?;
+        let found = head.fetch(signature.saturating_add(big(&slot, 4, 4)), &mut blob)?;
         if !found {
             return Ok(true);
         }
