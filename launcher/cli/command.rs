@@ -114,14 +114,14 @@ pub(crate) enum AccessRequest {
 // The options of `learn`: where its results go.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LearnOptions {
-    /// Where the policy goes, as TOML; `-` for standard output, and then what the program writes
-    /// there goes to standard error [default: jp-confine.learned.toml in the workspace]
+    /// Write the policy to this TOML file; `-` means standard output, and moves the program's own
+    /// output to standard error [default: jp-confine.learned.toml in the workspace]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace files that exist
+    /// Replace existing files
     #[arg(long)]
     pub(crate) force: bool,
-    /// Write a report of what was touched, to look at in a browser
+    /// Write a page that shows each access, for a browser
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -129,13 +129,13 @@ pub(crate) struct LearnOptions {
 // The options of `vfs`: the call that a tool gets, and its limits.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Call {
-    /// What the tool is to do, a JSON value [default: {}]
+    /// The tool's arguments, a JSON value [default: {}]
     #[arg(long, value_name = "JSON", value_parser = json_value)]
     pub(crate) arguments: Option<Value>,
-    /// What was answered to its questions before [default: {}]
+    /// Earlier answers to the tool's questions, a JSON value [default: {}]
     #[arg(long, value_name = "JSON", value_parser = json_value)]
     pub(crate) answers: Option<Value>,
-    /// How it is configured [default: {}]
+    /// The tool's options, a JSON value [default: {}]
     #[arg(long = "tool-options", value_name = "JSON", value_parser = json_value)]
     pub(crate) configuration: Option<Value>,
     /// The longest file that is read or written [default: 10485760]

@@ -61,16 +61,16 @@ pub(crate) fn resolution(word: &str) -> Result<HostAddress, String> {
 
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HostOptions {
-    /// Connect to this host, and else to none; without a port to the scheme's own, or those of http,
-    /// https and ftp; repeatable. With --no-net rules in files do not count
+    /// Allow only this host; repeatable. Without a port: the scheme's, or those of http, https and
+    /// ftp. --no-net overrides host rules in policy files
     #[arg(long, value_name = "[SCHEME://]HOST[:PORT]")]
     #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| rule(&word)))]
     pub(crate) net: Vec<NetRule>,
-    /// An address that a host name has, whatever the system says; repeatable
+    /// Use this address for a host name instead of the system's; repeatable
     #[arg(long, value_name = "NAME=ADDRESS")]
     #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| resolution(&word)))]
     pub(crate) resolve: Vec<HostAddress>,
-    /// Have a proxy see what is asked for, so that rules about paths hold for plain HTTP
+    /// Send plain HTTP through a proxy, which applies rules about paths
     #[arg(long)]
     pub(crate) net_proxy: bool,
 }

@@ -63,8 +63,8 @@ pub(crate) struct Line {
 // Builds a subcommand's options only when it is used: most runs use none.
 #[command(defer = true)]
 enum Sub {
-    /// Say whether a tool may use workspace paths, hosts, variables or a program: 0 all allowed,
-    /// 1 some denied, 2 some to be asked about, 125 error
+    /// Check whether a tool may use workspace paths, hosts, variables or a program: exits with 0 if
+    /// all are allowed, 1 if some are denied, 2 if some need a prompt, 125 on an error
     Check {
         #[command(flatten)]
         options: Options,
@@ -74,22 +74,23 @@ enum Sub {
         /// read, create, update, delete or execute; net, env or command
         #[arg(value_parser = Topics, value_name = "CAPABILITY", hide_possible_values = true)]
         topic: Topic,
-        /// Workspace-relative paths; URLs; names of variables; a program and its arguments, behind
-        /// `--` if they begin with a dash
+        /// Workspace-relative paths, URLs, names of variables, or a program and its arguments; put
+        /// `--` before arguments that begin with a dash
         #[arg(required = true, value_name = "TARGET")]
         targets: Vec<OsString>,
     },
-    /// Say whether a tool may use absolute paths, and where they lead: 0 all, 1 not all, 125 error
+    /// Check whether a tool may use absolute paths, and where they lead: exits with 0 if it may use
+    /// all, 1 if not, 125 on an error
     Authorize {
         #[command(flatten)]
         options: Options,
         /// Print one JSON array instead of one line for each path
         #[arg(long)]
         json: bool,
-        /// One more folder that paths may be in, under its own policy; repeatable
+        /// Another directory that paths may be in, with its own policy; repeatable
         #[arg(long = "root", value_name = "DIR")]
         roots: Vec<PathBuf>,
-        /// What messages begin with [default: the name that --tool gives]
+        /// Begin messages with this name [default: that of --tool]
         #[arg(long, value_name = "NAME")]
         source: Option<String>,
         /// read or write
@@ -98,15 +99,15 @@ enum Sub {
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<OsString>,
     },
-    /// Say which rule decides each capability of a path, and how the path was resolved; or which
-    /// decides about a URL, a variable or a program
+    /// Show which rule decides each capability of a path, and how the path was resolved; or which
+    /// rule decides about a URL, a variable or a program
     Explain {
         #[command(flatten)]
         options: Options,
         /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Any path, as a program would use it; or net, env or command, and a target as of check
+        /// Any path, as a program would use it; or net, env or command, then a target as for check
         #[arg(required = true, value_name = "TARGET")]
         words: Vec<OsString>,
     },
@@ -125,8 +126,8 @@ enum Sub {
         #[arg(last = true, required = true, value_name = "PROGRAM")]
         program: Vec<OsString>,
     },
-    /// Run a tool that touches nothing itself, and do for it what the policy grants: the
-    /// workspace to read, unless files or options say otherwise
+    /// Run a tool that has no access of its own, and serve it what the policy grants: by default
+    /// to read the workspace
     Vfs {
         #[command(flatten)]
         options: Options,
@@ -136,7 +137,7 @@ enum Sub {
         #[arg(last = true, required = true, value_name = "TOOL")]
         line: Vec<OsString>,
     },
-    /// List the links to folders outside the workspace, and whether their targets are approved
+    /// List the symlinks to directories outside the workspace, and whether their targets are approved
     Mounts {
         #[command(flatten)]
         options: Options,
@@ -144,14 +145,14 @@ enum Sub {
         #[arg(long)]
         json: bool,
     },
-    /// List, give and take back approvals of targets outside the workspace
+    /// List, give and revoke approvals of targets outside the workspace
     Approvals {
         #[command(flatten)]
         options: Options,
         #[command(subcommand)]
         sub: Box<ApprovalsSub>,
     },
-    /// Explain what the last run in this workspace was refused, and what would allow it
+    /// Show what the last run in this workspace was denied, and what would allow it
     Why {
         #[command(flatten)]
         options: Options,
@@ -162,7 +163,7 @@ enum Sub {
         #[arg(long)]
         json: bool,
     },
-    /// Say what this machine offers, what is lost without the rest, and how to get it
+    /// Show what this machine offers, what is lost without the rest, and how to get it
     Doctor {
         #[command(flatten)]
         options: Options,
@@ -180,7 +181,7 @@ enum Sub {
         #[command(flatten)]
         options: Options,
     },
-    /// Print what a shell needs to complete the command line
+    /// Print a script that lets a shell complete the command line
     Completions {
         #[command(flatten)]
         options: Options,
@@ -192,7 +193,7 @@ enum Sub {
 // The subcommands of `approvals`. With `///` this line would become the description of `approvals`.
 #[derive(Debug, Subcommand)]
 enum ApprovalsSub {
-    /// Print them: the rule's path, what it may lead to, and since when
+    /// Print each approval: the rule's path, its target, and since when
     List {
         #[command(flatten)]
         options: Options,
@@ -200,14 +201,14 @@ enum ApprovalsSub {
         #[arg(long)]
         json: bool,
     },
-    /// Approve what a rule's path leads to now
+    /// Approve the target that a rule's path leads to now
     Approve {
         #[command(flatten)]
         options: Options,
         /// The rule's path, relative to the workspace
         name: String,
     },
-    /// Take an approval back
+    /// Revoke an approval
     Revoke {
         #[command(flatten)]
         options: Options,
@@ -298,7 +299,7 @@ fn explained(words: Vec<OsString>, json: bool) -> Result<Command, clap::Error> {
         Some(topic) => Ok(Command::ExplainBeyond { topic, targets, json }),
         None => Err(Line::command().error(
             clap::error::ErrorKind::InvalidValue,
-            "explain takes one path, or net, env or command and what that is about",
+            "explain takes one path, or net, env or command and a target",
         )),
     }
 }

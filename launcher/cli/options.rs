@@ -44,17 +44,17 @@ pub(crate) struct Options {
     /// Grant read and execute
     #[arg(short = 'x', long, value_name = "PATH")]
     pub(crate) exec: Vec<PathBuf>,
-    /// Deny everything there and below, but for what other options grant
+    /// Deny everything there and below, except what other options grant
     #[arg(long, value_name = "PATH")]
     pub(crate) deny: Vec<PathBuf>,
     /// Let this run change auto-run files that match, as `.vscode/tasks.json` or `.git/hooks/**`
     #[arg(long = "allow-autorun", value_name = "GLOB", value_hint = ValueHint::FilePath)]
     pub(crate) allow_autorun: Vec<String>,
-    /// Link a path outside the workspace as NAME and grant it for this run; the link stays
+    /// Link a path outside the workspace as NAME and grant it for this run; the symlink stays
     #[arg(long = "mount", value_name = "[TOOL:]NAME=PATH[:ro|rw]")]
     #[arg(value_parser = OsStringValueParser::new().try_map(|word| MountOption::parse(&word)))]
     pub(crate) mounts: Vec<MountOption>,
-    /// Remove such a link with its rules and approval; without NAME all of them
+    /// Remove such a symlink with its rules and approval; without NAME all of them
     #[arg(long = "no-mount", value_name = "NAME", num_args = 0..=1)]
     #[arg(default_missing_value = Unmount::ALL)]
     #[arg(value_parser = OsStringValueParser::new().try_map(|word| Unmount::parse(&word)))]
@@ -72,27 +72,27 @@ pub(crate) struct Options {
     /// Which hosts the program may connect to
     #[command(flatten)]
     pub(crate) hosts: HostOptions,
-    /// No network: only local sockets are made
+    /// No network: allow only local sockets
     #[arg(long)]
     pub(crate) no_net: bool,
-    /// Grant a variable, a beginning of names with `*` behind it, or set one; then no other is handed on
-    /// but the base set
+    /// Pass a variable on, or all with a prefix (`AWS_*`), or set one; then only these and the base set
+    /// are passed on
     #[arg(long, value_name = "NAME[=VALUE]")]
     #[arg(value_parser = OsStringValueParser::new().try_map(|word| EnvOption::parse(&word)))]
     pub(crate) env: Vec<EnvOption>,
-    /// No network, and of the environment the base set alone, but for what options grant
+    /// No network, and only the base set of variables, except what other options grant
     #[arg(long)]
     pub(crate) isolated: bool,
     /// Answer EACCES, never ENOENT: nothing is hidden
     #[arg(long)]
     pub(crate) show_denied: bool,
-    /// What must hold the policy [default: layered]
+    /// Layers that must enforce the policy [default: layered]
     #[arg(long, value_name = "LAYERS")]
     pub(crate) enforce: Option<Enforce>,
-    /// End what the program leaves running, instead of waiting for it
+    /// End processes that the program leaves running, instead of waiting for them
     #[arg(long)]
     pub(crate) kill_leftovers: bool,
-    /// Never ask
+    /// Never prompt
     #[arg(long)]
     pub(crate) non_interactive: bool,
     /// Append one JSON line for each denial, warning and layer decision
@@ -119,7 +119,7 @@ pub(crate) struct Options {
     /// No warnings and no report of denials
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say what was chosen
+    /// Print the choices that jp-confine makes
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }

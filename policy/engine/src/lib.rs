@@ -5,8 +5,8 @@
 //! # Features
 //!
 //! One half is always available. It is `no_std` and never allocates, because the preload library is built on it:
-//! [`capability`], [`image`], [`decide`], [`existing`], [`moves`], [`script`], [`set_id`], [`variables`],
-//! [`invocation`]. The rest needs the feature `std`. It compiles policies to images and answers questions about them.
+//! [`capability`], [`image`], [`decide`], [`executable`], [`existing`], [`moves`], [`script`], [`set_id`],
+//! [`variables`], [`invocation`]. The rest needs the feature `std`. It compiles policies to images and answers questions about them.
 //! Pins, and the functions that return them, are for Linux alone.
 
 #![no_std]
