@@ -313,9 +313,7 @@ fn admit(
             Ok(ExecutableKind::Loader(_)) if image.holds_other_programs() => {
                 return Ok(Sight::Outside);
             }
-            #[cfg(target_os = "linux")]
-            Ok(ExecutableKind::Loader(_)) => Reason::StaticProgram,
-            Ok(ExecutableKind::Static) => Reason::StaticProgram,
+            Ok(ExecutableKind::Static | ExecutableKind::Loader(_)) => Reason::StaticProgram,
             Ok(ExecutableKind::Foreign) => Reason::ForeignProgram,
             // No layer can run this as a program.
             Err(errno) if !program.is_file => return Err(errno),
