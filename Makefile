@@ -19,12 +19,13 @@ run: build
 test: setup
 	$(CARGO) test --locked --workspace --exclude jp-confine-shim
 
-# Runs the same rows against each layer by itself: one table, and the same answers. These stages name the packages of
-# `make test`, so that they use its builds.
+# Of `make test`, the rows: each runs with every holder, and gives the same answers.
 layers: setup
-	sh tests/layers.sh
+	$(CARGO) test --locked --workspace --exclude jp-confine-shim --test integration -- \
+		answers:: attacks_ policy_ layers::
 
-# Runs the same tests without confinement: each test that claims to prove confinement must fail.
+# Runs tests without confinement: each test that claims to prove confinement must fail. It names the packages of
+# `make test`, so that it uses its builds.
 control: setup
 	sh tests/control.sh
 

@@ -40,8 +40,6 @@ fn link_unwinder() {
 fn build_shim(target: &str, out: &Path) -> PathBuf {
     let target = &target.replace("-musl", "-gnu");
     let target_dir = out.join("shim");
-    let unpinned = env::var_os("CARGO_FEATURE_UNPINNED").is_some();
-    assert!(!unpinned || variable("PROFILE") == "debug", "`unpinned` is for tests");
     let code_generation = match target.as_str() {
         // Every process pays for each mapping, and rustc's own linker makes one more than the system's.
         "x86_64-unknown-linux-gnu" => "-Clinker-features=-lld",
@@ -49,11 +47,11 @@ fn build_shim(target: &str, out: &Path) -> PathBuf {
         _ if target.starts_with("aarch64") => "-Ctarget-feature=-outline-atomics",
         _ => "",
     };
+    println!("cargo::rustc-env=JP_CONFINE_SHIM_FLAGS={code_generation}");
     let status = Command::new(variable("CARGO"))
         .args(["build", "--package", "jp-confine-shim", "--profile", "shim"])
         .args(["--target", target, "--target-dir"])
         .arg(&target_dir)
-        .args(unpinned.then_some("--features=unpinned"))
         // What instruments the launcher (coverage, clippy, sanitizers) has no place in the shim.
         .env("CARGO_ENCODED_RUSTFLAGS", code_generation)
         .env_remove("RUSTFLAGS")

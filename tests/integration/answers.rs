@@ -1,7 +1,9 @@
 //! Calls that the kernel denies by itself fail in the same way under confinement: same errno, no crash.
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{Linking, arena, arena_with, call, linkings};
-use crate::layers::{Difference, Holder};
+use crate::layers::{Difference, Holder, row};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 
@@ -38,35 +40,35 @@ fn assert_same_answers_in(plant: &dyn Fn(Scratch) -> Scratch, line: &str) {
     assert_eq!(bare.stdout, confined.stdout, "{confined}");
 }
 
-#[test]
+#[apply(row!)]
 fn null_pointers() {
     assert_same_answers("null_pointers");
 }
 
-#[test]
+#[apply(row!)]
 fn bad_pointers() {
     assert_same_answers("pointers");
 }
 
-#[test]
+#[apply(row!)]
 fn odd_names() {
     assert_same_answers("odd_names");
 }
 
-#[test]
+#[apply(row!)]
 fn resolve_flags() {
     assert_same_answers("resolve_flags");
 }
 
 /// A path that is resolved for another process leads to that process's own `/proc/self`.
-#[test]
+#[apply(row!)]
 fn one_s_own_process() {
     // In a strict run the library's own flags are denied, see `resolve_flags`.
     assert_same_answers_of(linkings_but_in_strict(), "own_process");
 }
 
 /// A name too long for a socket address is bound through a descriptor or the working directory.
-#[test]
+#[apply(row!)]
 fn sockets_below_descriptors() {
     let long = "d".repeat(120);
     for &linking in linkings() {
@@ -87,94 +89,94 @@ fn sockets_below_descriptors() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn odd_programs() {
     assert_same_answers("odd_programs");
 }
 
-#[test]
+#[apply(row!)]
 fn odd_flags() {
     assert_same_answers("odd_flags");
 }
 
-#[test]
+#[apply(row!)]
 fn flags_of_what_is_open() {
     // In a strict run, a new file that the library opens has O_NOFOLLOW among its flags.
     assert_same_answers_of(linkings_but_in_strict(), "status_flags");
 }
 
 /// A removed directory is still a directory, and still has a parent.
-#[test]
+#[apply(row!)]
 fn removed_directories() {
     assert_same_answers_of(linkings(), "removed_directory");
 }
 
-#[test]
+#[apply(row!)]
 fn names_that_are_no_entry() {
     assert_same_answers_of(linkings(), "dot_names");
 }
 
-#[test]
+#[apply(row!)]
 fn empty_paths() {
     assert_same_answers_of(linkings(), "empty_paths");
 }
 
-#[test]
+#[apply(row!)]
 fn messages() {
     assert_same_answers("messages");
 }
 
-#[test]
+#[apply(row!)]
 fn descriptor_numbers() {
     assert_same_answers("descriptor_numbers");
 }
 
-#[test]
+#[apply(row!)]
 fn working_in_the_root_directory() {
     assert_same_answers("-r / -- in_root");
 }
 
-#[test]
+#[apply(row!)]
 fn errno_of_success() {
     assert_same_answers("errno_kept");
 }
 
-#[test]
+#[apply(row!)]
 fn modes_less_the_mask() {
     assert_same_answers("masks");
 }
 
-#[test]
+#[apply(row!)]
 fn descriptors_that_children_inherit() {
     assert_same_answers("inherited");
 }
 
-#[test]
+#[apply(row!)]
 fn signals_while_waiting() {
     assert_same_answers("interrupted");
 }
 
-#[test]
+#[apply(row!)]
 fn streams_that_are_opened_again() {
     assert_same_answers("reopened");
 }
 
-#[test]
+#[apply(row!)]
 fn streams_that_convert() {
     assert_same_answers("converted");
 }
 
-#[test]
+#[apply(row!)]
 fn walks_from_what_is_no_directory() {
     assert_same_answers("walks");
 }
 
-#[test]
+#[apply(row!)]
 fn shells_that_are_waited_for() {
     assert_same_answers("shells");
 }
 
-#[test]
+#[apply(row!)]
 fn cancellation_points() {
     assert_same_answers("cancelled");
 }
@@ -200,7 +202,7 @@ int main() {
 "#;
 
 /// A cancelled thread unwinds through the hook that it waits in.
-#[test]
+#[apply(row!)]
 fn destructors_of_a_cancelled_thread() {
     if !have("c++") {
         return;
@@ -214,7 +216,7 @@ fn destructors_of_a_cancelled_thread() {
 }
 
 /// Calls that need much stack, on the smallest stack that a thread may have.
-#[test]
+#[apply(row!)]
 fn smallest_stack() {
     assert_same_answers(
         "symlink dir d , symlink ../file dir/l , small_stack open d/l , small_stack write_creat d/new \

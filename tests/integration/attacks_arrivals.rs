@@ -1,8 +1,10 @@
 //! Names that the policy forbids to create, or prompts for, cannot appear through a move, a symlink or a hard link
 //! above them (spec §5.2, R31).
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena_with, call, linkings, set_up};
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
 
@@ -64,7 +66,7 @@ fn seen(scratch: &Scratch, policy: &str, line: &str) -> String {
     answer(&call(scratch, Mode::under_test(), &line)).to_owned()
 }
 
-#[test]
+#[apply(row!)]
 fn no_denied_name_comes_by_a_directory_or_a_symlink_above() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());
@@ -83,7 +85,7 @@ fn no_denied_name_comes_by_a_directory_or_a_symlink_above() {
 }
 
 /// An exchange moves two entries in one step. Neither may move if it would create a denied name.
-#[test]
+#[apply(row!)]
 fn no_denied_name_comes_by_an_exchange() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());
@@ -103,7 +105,7 @@ fn no_denied_name_comes_by_an_exchange() {
 }
 
 /// A directory or symlink cannot replace a file that was there only while the move was judged.
-#[test]
+#[apply(row!)]
 fn no_denied_name_comes_in_place_of_a_file() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());
@@ -130,7 +132,7 @@ fn no_denied_name_comes_in_place_of_a_file() {
 const REPOSITORY: &str = "git init -q; git config user.name n; git config user.email e";
 
 /// Several steps, and tools that people use, do not create a denied name either.
-#[test]
+#[apply(row!)]
 fn no_denied_name_comes_by_several_steps() {
     for (needs, script) in [
         ("mv", "mkdir -p a/b; echo x >a/b/tasks.json; mv a/b .vscode"),
@@ -173,7 +175,7 @@ fn no_denied_name_comes_by_several_steps() {
 }
 
 /// Other names arrive as before. A directory above a denied name arrives by a copy.
-#[test]
+#[apply(row!)]
 fn other_names_come_as_before() {
     for (needs, script, holds) in [
         (
@@ -233,7 +235,7 @@ fn other_names_come_as_before() {
 
 /// A file may replace another file at a path above denied names, wherever it comes from. This also holds where the old
 /// file may be updated but not deleted.
-#[test]
+#[apply(row!)]
 fn files_are_replaced_as_before() {
     let kept = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n\
                 [[access.fs]]\npath = 'up'\nread = true\ncreate = true\nupdate = true\n";
@@ -261,7 +263,7 @@ fn files_are_replaced_as_before() {
 
 /// Ways to create a denied name through an entry above it. A pattern and an option deny the names, or they are auto-run
 /// files, which need neither.
-#[test]
+#[apply(row!)]
 fn no_file_that_starts_by_itself_comes_by_what_is_above() {
     for (needs, script, denied) in [
         ("mv", "mkdir h; echo x >h/pre-push; mv -T h .git/hooks", ".git/hooks/pre-push"),
@@ -347,7 +349,7 @@ fn no_file_that_starts_by_itself_comes_by_what_is_above() {
 }
 
 /// In a workspace without a repository, a run cannot bring in a repository of its own either.
-#[test]
+#[apply(row!)]
 fn no_repository_comes_by_what_is_above() {
     let fill = "mkdir -p g/hooks g/objects g/refs; echo ref: refs/heads/m >g/HEAD; echo x >g/hooks/pre-push";
     for script in [
@@ -370,7 +372,7 @@ fn no_repository_comes_by_what_is_above() {
 }
 
 /// If a tool cannot copy, the report says what to do instead, and which names are meant.
-#[test]
+#[apply(row!)]
 fn the_report_says_what_to_do_instead() {
     if !have("git") {
         return skip("git");
@@ -391,7 +393,7 @@ fn the_report_says_what_to_do_instead() {
 }
 
 /// Tools that often move directories and symlinks still work.
-#[test]
+#[apply(row!)]
 fn ordinary_work_goes_on() {
     for (needs, script) in [
         (

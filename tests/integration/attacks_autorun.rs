@@ -1,9 +1,10 @@
 //! Auto-run files, which programs outside obey: no call may change them unless the user names them.
 
 use jp_confine_engine::autorun::list::{Entry, Place};
+use macro_rules_attribute::apply;
 
 use crate::attack::{answers, arena, assert_refused, attacks, set_up};
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
 
@@ -66,12 +67,13 @@ attacks! {
 macro_rules! by_instruction {
     ($($name:ident: $setup:literal, $call:literal => $expected:literal;)*) => {
         $(
-            #[test]
-            fn $name() {
-                if Holder::under_test() == Holder::Library {
-                    return skip("the library alone does not see system calls by instruction");
+            crate::layers::row! {
+                fn $name() {
+                    if Holder::under_test() == Holder::Library {
+                        return skip("the library alone does not see system calls by instruction");
+                    }
+                    assert_refused($setup, $call, $expected);
                 }
-                assert_refused($setup, $call, $expected);
             }
         )*
     };
@@ -111,7 +113,7 @@ fn all() -> Vec<String> {
 }
 
 /// Each entry of the list can be read, but not created, updated, moved or deleted.
-#[test]
+#[apply(row!)]
 fn every_entry_of_the_list() {
     let scratch = arena(Scratch::new());
     let made: Vec<String> =
@@ -159,7 +161,7 @@ fn every_entry_of_the_list() {
 }
 
 /// The script that revealed the gap.
-#[test]
+#[apply(row!)]
 fn nothing_of_four_is_written() {
     if !have("git") {
         return;

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use macro_rules_attribute::apply;
 use serde_json::Value;
 
 use crate::attack::{arena, assert_refused, set_up};
 use crate::cli_status::product;
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Run, skip};
 use crate::scratch::Scratch;
 
@@ -16,17 +17,18 @@ use crate::scratch::Scratch;
 macro_rules! rows {
     ($($name:ident: $config:literal, $call:literal => $expected:literal;)*) => {
         $(
-            #[test]
-            fn $name() {
-                if Holder::under_test() == Holder::Library {
-                    return skip("the library alone has no bounds");
+            crate::layers::row! {
+                fn $name() {
+                    if Holder::under_test() == Holder::Library {
+                        return skip("the library alone has no bounds");
+                    }
+                    let setup = concat!(
+                        "mkdir -p $HOME/.ssh $HOME/.config/jp-confine; echo TOPSECRET > $HOME/.ssh/id_rsa; ",
+                        "cp $ATTACK $OUT/tool; ",
+                        "cat > $HOME/.config/jp-confine/config.toml <<EOF\n", $config, "\nEOF\n",
+                    );
+                    assert_refused(setup, $call, $expected);
                 }
-                let setup = concat!(
-                    "mkdir -p $HOME/.ssh $HOME/.config/jp-confine; echo TOPSECRET > $HOME/.ssh/id_rsa; ",
-                    "cp $ATTACK $OUT/tool; ",
-                    "cat > $HOME/.config/jp-confine/config.toml <<EOF\n", $config, "\nEOF\n",
-                );
-                assert_refused(setup, $call, $expected);
             }
         )*
     };
@@ -148,7 +150,7 @@ fn needed(done: char) -> &'static str {
 }
 
 /// The policy allows every capability of the program on that path or on a directory above it.
-#[test]
+#[apply(row!)]
 fn the_mark_opens_no_more_than_what_is_around() {
     if Holder::under_test() == Holder::Library {
         return skip("the library alone has no bounds");

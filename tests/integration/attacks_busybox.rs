@@ -5,8 +5,10 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
+use macro_rules_attribute::apply;
+
 use crate::attack::set_up;
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Mode, Run, skip};
 use crate::scratch::{SECRET, Scratch};
 
@@ -199,7 +201,7 @@ fn assert_rows_of_busybox(tree: fn() -> Scratch) {
 }
 
 /// Without confinement all rows must succeed, or they would prove nothing.
-#[test]
+#[apply(row!)]
 fn rows_of_the_system_s_tools() {
     let plant = || {
         let scratch = Scratch::new();
@@ -213,7 +215,7 @@ fn rows_of_the_system_s_tools() {
 }
 
 /// Landlock's right to execute moves along with the directory that it applies to.
-#[test]
+#[apply(row!)]
 fn programs_do_not_start_where_they_were_moved_to() {
     let Some(program) = busybox() else { return skip("no static busybox") };
     if Holder::under_test() == Holder::Library {
@@ -233,12 +235,12 @@ fn programs_do_not_start_where_they_were_moved_to() {
     run.assert_ok().assert_no_secret().assert_stderr("denied execute data/bin/busybox");
 }
 
-#[test]
+#[apply(row!)]
 fn rows_of_a_static_busybox() {
     assert_rows_of_busybox(Scratch::new);
 }
 
-#[test]
+#[apply(row!)]
 fn rows_of_a_static_busybox_for_an_ordinary_user() {
     assert_rows_of_busybox(Scratch::for_ordinary_user);
 }

@@ -4,6 +4,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use macro_rules_attribute::apply;
+
+use crate::layers::row;
 use crate::run::{Mode, Outcome, Run};
 use crate::scratch::Scratch;
 
@@ -21,7 +24,7 @@ fn run(scratch: &Scratch, directories: &[&str], flags: &[&str], script: &str) ->
 }
 
 /// A grant on a directory above, and ways to put `git` into a directory of `PATH`.
-#[test]
+#[apply(row!)]
 fn a_wide_grant_plants_no_command() {
     for (directory, script) in [
         ("tools/bin", "echo evil > ~/tools/bin/git"),
@@ -56,7 +59,7 @@ fn a_wide_grant_plants_no_command() {
 }
 
 /// A profile that grants the directory above does not allow it either.
-#[test]
+#[apply(row!)]
 fn a_profile_plants_no_command() {
     let scratch = Scratch::new();
     fs::create_dir_all(scratch.home().join(".npm/bin")).expect("directories");
@@ -64,7 +67,7 @@ fn a_profile_plants_no_command() {
     assert!(!scratch.home().join(".npm/bin/git").exists(), "{run}");
 }
 
-#[test]
+#[apply(row!)]
 fn a_grant_of_exactly_that_does() {
     let scratch = Scratch::new();
     fs::create_dir_all(scratch.home().join("tools/bin")).expect("directories");
@@ -76,7 +79,7 @@ fn a_grant_of_exactly_that_does() {
 }
 
 /// `npm run` and an activated environment put such directories of the project on `PATH`.
-#[test]
+#[apply(row!)]
 fn commands_of_the_project_are_the_project_s() {
     let scratch = Scratch::new();
     let script = "mkdir -p node_modules/.bin .venv/bin && echo x > node_modules/.bin/tsc && echo x > .venv/bin/pip";

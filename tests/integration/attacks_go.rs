@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena, assert_refused_to, call_of, set_up};
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Mode, skip};
 use crate::scratch::Scratch;
 
@@ -53,10 +55,11 @@ fn planter(tree: fn() -> Scratch) -> Option<impl Fn() -> Scratch> {
 macro_rules! rows {
     ($($name:ident: $setup:literal, $call:literal => $expected:literal;)*) => {
         $(
-            #[test]
-            fn $name() {
-                if let Some(plant) = planter(Scratch::new) {
-                    assert_refused_to(PROGRAM, &plant, $setup, $call, $expected);
+            crate::layers::row! {
+                fn $name() {
+                    if let Some(plant) = planter(Scratch::new) {
+                        assert_refused_to(PROGRAM, &plant, $setup, $call, $expected);
+                    }
                 }
             }
         )*
@@ -164,12 +167,12 @@ fn assert_answers(tree: fn() -> Scratch) {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn narrow_rules_under_broad_ones() {
     assert_answers(Scratch::new);
 }
 
-#[test]
+#[apply(row!)]
 fn narrow_rules_for_an_ordinary_user() {
     assert_answers(Scratch::for_ordinary_user);
 }

@@ -9,10 +9,12 @@ use std::sync::OnceLock;
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
+use macro_rules_attribute::apply;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::FdFlags;
 
 use crate::attack::{Linking, answer, arena_with};
+use crate::layers::row;
 use crate::run::{Mode, Outcome, Run};
 use crate::scratch::Scratch;
 
@@ -104,7 +106,7 @@ fn assert_image_denied(bytes: &[u8]) {
 }
 
 /// Without this test the others would prove nothing.
-#[test]
+#[apply(row!)]
 fn what_is_intact_is_believed() {
     let (fd, page) = (sealed(&image(), SEALS), sealed(&[0; 4096], SealFlags::SHRINK));
     let handle = format!("{}:{}", fd.as_raw_fd(), page.as_raw_fd());
@@ -114,7 +116,7 @@ fn what_is_intact_is_believed() {
     assert_eq!(Mode::under_test(), Mode::Confined, "without the library it proves nothing");
 }
 
-#[test]
+#[apply(row!)]
 fn truncated() {
     let image = image();
     let json = 2;
@@ -123,7 +125,7 @@ fn truncated() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn any_part_of_it_changed() {
     let image = image();
     for at in (0..image.len() - 2).step_by(3) {
@@ -133,7 +135,7 @@ fn any_part_of_it_changed() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn of_another_version() {
     let own = image();
     let own = own[VERSION..].first_chunk().copied().map(u32::from_le_bytes).expect("a version");
@@ -144,20 +146,20 @@ fn of_another_version() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn nothing_but_noise() {
     assert_image_denied(&[0; 4096]);
     assert_image_denied(&[0xff; 4096]);
 }
 
-#[test]
+#[apply(row!)]
 fn not_sealed() {
     for missing in [SealFlags::SEAL, SealFlags::SHRINK, SealFlags::GROW, SealFlags::WRITE, SEALS] {
         assert_descriptor_denied(&sealed(&image(), SEALS - missing));
     }
 }
 
-#[test]
+#[apply(row!)]
 fn not_in_memory() {
     let scratch = Scratch::new();
     std::fs::write(scratch.path("image"), image()).expect("a file");
@@ -166,12 +168,12 @@ fn not_in_memory() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn a_descriptor_that_is_closed() {
     assert_denied(Some("1000000:1000001"));
 }
 
-#[test]
+#[apply(row!)]
 fn no_descriptor_at_all() {
     for handle in
         ["", ":", "x", "x:y", "1", "-1:-1", "99999999999:1", "0:0", "1:2", "\u{ff}:3", " 3:4"]
@@ -181,7 +183,7 @@ fn no_descriptor_at_all() {
     assert_denied(None);
 }
 
-#[test]
+#[apply(row!)]
 fn a_page_that_is_none() {
     let scratch = arena_with(Linking::Dynamic, Scratch::new());
     let fd = sealed(&image(), SEALS);

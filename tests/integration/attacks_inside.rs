@@ -1,7 +1,9 @@
 //! Files that libc opens by itself, and other ways past a name that has a hook.
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena, attacks, call, set_up};
-use crate::layers::{Difference, Holder};
+use crate::layers::{Difference, Holder, row};
 use crate::run::Mode;
 use crate::scratch::Scratch;
 
@@ -43,7 +45,7 @@ attacks! {
 }
 
 /// Programs that share memory among themselves work, in the run's own directory.
-#[test]
+#[apply(row!)]
 fn names_are_the_run_s_own() {
     let scratch = arena(Scratch::new());
     let outcome = call(&scratch, Mode::under_test(), "names_work");
@@ -55,7 +57,7 @@ fn names_are_the_run_s_own() {
 }
 
 /// No call, by name or by instruction, uses or removes a message queue that a process outside made.
-#[test]
+#[apply(row!)]
 fn message_queue_of_somebody_outside() {
     let name = format!("/jp-confine-{}", std::process::id());
     let by_instruction: &[&str] = match Holder::under_test() {
@@ -75,7 +77,7 @@ fn message_queue_of_somebody_outside() {
 }
 
 /// A grant on a queue's file in `/dev/mqueue` grants the queue, whether `/dev/mqueue` is mounted or not.
-#[test]
+#[apply(row!)]
 fn message_queue_that_is_granted() {
     let name = format!("jp-confine-granted-{}", std::process::id());
     let scratch = arena(Scratch::new());
@@ -87,7 +89,7 @@ fn message_queue_that_is_granted() {
 }
 
 /// Other programs of the user keep their keys there.
-#[test]
+#[apply(row!)]
 fn keys_of_the_user() {
     let by_instruction: &[&str] = match Holder::under_test() {
         Holder::Library => &[],
@@ -102,7 +104,7 @@ fn keys_of_the_user() {
 
 /// Calls that nobody may make are reported, by `syscall` as by name. They fail as the kernel fails them without the
 /// privilege.
-#[test]
+#[apply(row!)]
 fn refused_whoever_calls() {
     let scratch = arena(Scratch::new());
     let by_number = ["pivot_root", "swapoff", "bpf", "fanotify_init", "open_by_handle_at"];

@@ -1,20 +1,23 @@
 //! The rows of entries, contents and metadata, with system calls that the attack program makes itself. The library is
 //! in the process, but does not see them.
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena, assert_refused, call};
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Mode, skip};
 use crate::scratch::Scratch;
 
 macro_rules! rows {
     ($($name:ident: $setup:literal, $call:literal => $expected:literal;)*) => {
         $(
-            #[test]
-            fn $name() {
-                if Holder::under_test() == Holder::Library {
-                    return skip("the library alone does not see system calls by instruction");
+            crate::layers::row! {
+                fn $name() {
+                    if Holder::under_test() == Holder::Library {
+                        return skip("the library alone does not see system calls by instruction");
+                    }
+                    assert_refused($setup, $call, $expected);
                 }
-                assert_refused($setup, $call, $expected);
             }
         )*
     };
@@ -77,7 +80,7 @@ rows! {
 }
 
 /// Root inside a run lacks the capability for namespaces. An ordinary user never had it, so nothing is reported.
-#[test]
+#[apply(row!)]
 fn namespaces_that_root_may_not_have_are_told_of() {
     if Holder::under_test() == Holder::Library {
         return skip("the library alone does not see system calls by instruction");

@@ -1,7 +1,9 @@
 //! Landlock sandboxes that programs create for themselves.
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena, call};
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Mode, skip};
 use crate::scratch::Scratch;
 
@@ -16,7 +18,7 @@ const LINES: [&str; 5] = [
 
 /// The supervisor would act outside such a sandbox. So the sandbox is available only where no supervisor acts for the
 /// program. Elsewhere the program learns that there is none.
-#[test]
+#[apply(row!)]
 fn a_program_knows_whether_its_own_sandbox_holds() {
     let scratch = arena(Scratch::new());
     let answers = |mode, flags: &str| {

@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use macro_rules_attribute::apply;
+
+use crate::layers::row;
 use crate::run::{Mode, Run};
 use crate::scratch::Scratch;
 
@@ -32,7 +35,7 @@ const LAUNCHERS: &[&str] = &[
 ];
 
 /// A program without a profile of its own gets all profiles.
-#[test]
+#[apply(row!)]
 fn no_profile_lets_a_run_change_them() {
     for is_there in [true, false] {
         let scratch = Scratch::new();
@@ -55,7 +58,7 @@ fn no_profile_lets_a_run_change_them() {
 }
 
 /// A wrapper or a cached package still starts.
-#[test]
+#[apply(row!)]
 fn what_is_there_still_starts() {
     let scratch = Scratch::new();
     for (launcher, name) in [
@@ -76,7 +79,7 @@ fn what_is_there_still_starts() {
 }
 
 /// Caches can still be filled.
-#[test]
+#[apply(row!)]
 fn caches_are_filled() {
     let scratch = Scratch::new();
     let script = "mkdir -p ~/.npm/_cacache ~/.local/share/pnpm/store/v10 && echo x > ~/.npm/_cacache/x \

@@ -5,7 +5,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{arena, call};
+use crate::layers::row;
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
 
@@ -188,7 +191,7 @@ fn hostile(scratch: &Scratch, flags: &str, attack: &str) {
     call(scratch, Mode::under_test(), &format!("-q {flags} -r $OUT/payloads -- {attack}"));
 }
 
-#[test]
+#[apply(row!)]
 fn with_no_flags() {
     assert_nothing_is_obeyed("names", |scratch| {
         hostile(scratch, "", "leave_behind $OUT/payloads $OUT/payloads/workspace $WS");
@@ -196,14 +199,14 @@ fn with_no_flags() {
     });
 }
 
-#[test]
+#[apply(row!)]
 fn with_the_home_granted() {
     assert_nothing_is_obeyed("names", |scratch| {
         hostile(scratch, "-w $HOME", "leave_behind $OUT/payloads $OUT/payloads/home $HOME");
     });
 }
 
-#[test]
+#[apply(row!)]
 fn whatever_is_there_is_overwritten() {
     assert_nothing_is_obeyed("files", |scratch| {
         hostile(scratch, "-w $HOME", "overwrite_all $OUT/payloads $WS");
@@ -212,7 +215,7 @@ fn whatever_is_there_is_overwritten() {
 }
 
 /// Tricks that lead git elsewhere instead of changing the files that it reads.
-#[test]
+#[apply(row!)]
 fn git_is_led_nowhere_else() {
     const TRICKS: &[&str] = &[
         "mkdir -p evil; cp -r .git/objects .git/refs .git/HEAD evil; cp $P/git evil/config; echo ../evil >.git/commondir",
@@ -238,7 +241,7 @@ fn git_is_led_nowhere_else() {
 }
 
 /// Without the programs that the attack targets, there is nothing to see.
-#[test]
+#[apply(row!)]
 fn the_attack_is_one() {
     if Mode::under_test() == Mode::Bare {
         return skip("it is about bare runs");

@@ -1,7 +1,9 @@
 //! Second names of libc's functions, and functions that open, run or connect from inside libc.
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena, attacks, call};
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Mode, skip};
 use crate::scratch::Scratch;
 
@@ -27,7 +29,7 @@ attacks! {
 }
 
 /// libc starts the shell by itself. The library allows it only if another layer sees it.
-#[test]
+#[apply(row!)]
 fn commands_in_words() {
     if Holder::under_test() == Holder::Supervisor {
         return skip("what is asked about is the library");

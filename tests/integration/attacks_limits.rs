@@ -1,7 +1,10 @@
 //! With few descriptors, little memory, no standard streams or no `/proc`, nothing is allowed that should not be (spec
 //! §13).
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{Linking, arena, arena_with, set_up};
+use crate::layers::row;
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
 
@@ -10,10 +13,11 @@ use crate::scratch::Scratch;
 macro_rules! limits {
     ($($name:ident: $resource:literal, $limits:expr;)*) => {
         $(
-            #[test]
-            fn $name() {
-                for limit in $limits {
-                    assert_closed($resource, limit);
+            crate::layers::row! {
+                fn $name() {
+                    for limit in $limits {
+                        assert_closed($resource, limit);
+                    }
                 }
             }
         )*
@@ -60,7 +64,7 @@ fn attack(scratch: &Scratch, steps: &str) -> String {
     scratch.expand(&format!("{product} $WS/bin/attack {steps}"))
 }
 
-#[test]
+#[apply(row!)]
 fn no_standard_streams() {
     for closed in ["0<&-", "1>&-", "2>&-", "0<&- 1>&-", "0<&- 1>&- 2>&-"] {
         let scratch = arena(Scratch::new());
@@ -74,7 +78,7 @@ fn no_standard_streams() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn no_proc() {
     if !have("unshare") {
         return;

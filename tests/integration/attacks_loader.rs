@@ -1,8 +1,10 @@
 //! Libraries that a program may not read, but names in the environment for the loader of the next program.
 
+use macro_rules_attribute::apply;
+
 use crate::attack::set_up;
 use crate::attacks_programs::scripts;
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Run, have};
 use crate::scratch::Scratch;
 
@@ -58,7 +60,7 @@ scripts! {
 }
 
 /// Readable libraries are loaded as ever. The report names the others, which are left out.
-#[test]
+#[apply(row!)]
 fn only_what_may_not_be_read_is_left_out() {
     if !have("cc") {
         return;

@@ -5,8 +5,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena, attacks, call};
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Mode, Run, skip};
 use crate::scratch::Scratch;
 
@@ -21,7 +23,7 @@ attacks! {
 }
 
 /// The test only opens it: a read would wait for the next message.
-#[test]
+#[apply(row!)]
 fn the_log_is_no_file_either() {
     if fs::File::open("/proc/kmsg").is_err() {
         return skip("the kernel denies it to this user");
@@ -37,7 +39,7 @@ fn the_log_is_no_file_either() {
 }
 
 /// Ordinary users may listen to the events of devices, but the kernel does not let them send any.
-#[test]
+#[apply(row!)]
 fn root_hears_and_tells_nothing_as_the_kernel() {
     if Holder::under_test() == Holder::Library || !rustix::process::geteuid().is_root() {
         return skip("only the filter sees sockets, and only root could speak");
@@ -54,7 +56,7 @@ fn root_hears_and_tells_nothing_as_the_kernel() {
 }
 
 /// Nothing checks whether the terminal is a console. Bare, this terminal answers that it is none.
-#[test]
+#[apply(row!)]
 fn no_console_gets_keys_or_modes() {
     if Holder::under_test() == Holder::Library {
         return skip("only the filter sees commands");
@@ -95,7 +97,7 @@ impl Drop for Settings {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn root_reads_of_etc_what_others_may() {
     if !rustix::process::geteuid().is_root() {
         return skip("to others the kernel denies it");
@@ -130,7 +132,7 @@ fn root_reads_of_etc_what_others_may() {
 }
 
 /// The launcher keeps its findings for later runs of the same user. No run may change that file.
-#[test]
+#[apply(row!)]
 fn what_is_kept_of_it_is_out_of_reach() {
     if Mode::under_test() == Mode::Bare {
         return skip("nothing is kept of bare runs");

@@ -1,6 +1,9 @@
 //! A directory that may not move because a pattern denies a file in it. Files beside it may move.
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena_with, call, linkings, set_up};
+use crate::layers::row;
 use crate::run::Mode;
 use crate::scratch::Scratch;
 
@@ -44,7 +47,7 @@ fn seen(scratch: &Scratch, line: &str) -> String {
     answer(&call(scratch, Mode::under_test(), &line)).to_owned()
 }
 
-#[test]
+#[apply(row!)]
 fn what_is_no_directory_goes_as_by_rename() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());
@@ -57,7 +60,7 @@ fn what_is_no_directory_goes_as_by_rename() {
 }
 
 /// The directory cannot replace a file that was there only while the move was judged.
-#[test]
+#[apply(row!)]
 fn no_directory_goes_in_place_of_a_file() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());

@@ -9,13 +9,15 @@ use std::process::Command;
 
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use crate::layers::Holder;
+use macro_rules_attribute::apply;
+
+use crate::layers::{Holder, row};
 use crate::layers_stress::{BOTH, Linked, assert_says, ground};
 use crate::run::{Mode, Run, skip};
 use crate::scratch::Scratch;
 
 /// No rule can name a server without a path (spec §12.1). Programs reach only those of the run.
-#[test]
+#[apply(row!)]
 fn abstract_sockets() {
     if Holder::under_test() == Holder::Library {
         return skip("the library is not in programs like these");
@@ -53,7 +55,7 @@ fn abstract_sockets() {
 }
 
 /// Landlock isolates processes outside. Where there is no Landlock, the filter does.
-#[test]
+#[apply(row!)]
 fn other_processes_of_the_user() {
     if Holder::under_test() == Holder::Library {
         return skip("the library is not in programs like these");
@@ -84,7 +86,7 @@ fn other_processes_of_the_user() {
 }
 
 /// Through its session's group, a process sets the priority of all others in the session (`sched(7)`).
-#[test]
+#[apply(row!)]
 fn priorities_of_the_session() {
     const GROUP: &str = "/proc/self/autogroup";
     if !Path::new(GROUP).exists() {
@@ -98,7 +100,7 @@ fn priorities_of_the_session() {
 }
 
 /// The capabilities by which root sets the clock and reads all memory, whatever paths are granted.
-#[test]
+#[apply(row!)]
 fn capabilities_of_root() {
     const SYS_RAWIO: u32 = 17;
     const SYS_ADMIN: u32 = 21;

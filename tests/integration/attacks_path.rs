@@ -1,6 +1,9 @@
 //! Ways to spell a forbidden path.
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena_with, attacks, call, linkings};
+use crate::layers::row;
 use crate::run::Mode;
 use crate::scratch::Scratch;
 
@@ -61,7 +64,7 @@ attacks! {
 
 /// The kernel looks for the directory before `..` first. For a hidden directory, the answer must not show that it
 /// exists.
-#[test]
+#[apply(row!)]
 fn hidden_directory_before_dots() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());

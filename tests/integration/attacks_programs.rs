@@ -5,9 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena, set_up};
 use crate::cli_status::product;
-use crate::layers::{Difference, Holder};
+use crate::layers::{Difference, Holder, leave_out_like_rows, once_in_a_row, row};
 use crate::run::{Mode, Outcome, Run, have, skip};
 use crate::scratch::{SECRET, Scratch};
 
@@ -16,12 +18,13 @@ use crate::scratch::{SECRET, Scratch};
 macro_rules! scripts {
     ($($name:ident: $program:literal, $($script:literal),+;)*) => {
         $(
-            #[test]
-            fn $name() {
-                let (script, setup) = [$($script),+].split_last().map_or(("", ""), |(last, first)| {
-                    (*last, first.first().copied().unwrap_or_default())
-                });
-                crate::attacks_programs::assert_script_fails($program, setup, script);
+            crate::layers::row! {
+                fn $name() {
+                    let (script, setup) = [$($script),+].split_last().map_or(("", ""), |(last, first)| {
+                        (*last, first.first().copied().unwrap_or_default())
+                    });
+                    crate::attacks_programs::assert_script_fails($program, setup, script);
+                }
             }
         )*
     };
@@ -92,12 +95,15 @@ pub(crate) fn assert_script_fails(program: &str, setup: &str, script: &str) {
     if !have(program) {
         return;
     }
-    let scratch = Scratch::new();
-    set_up(&scratch, setup);
-    let bare = run(&scratch, Mode::Bare, script);
-    let seen = bare.stdout.contains(SECRET) || bare.stderr.contains(SECRET);
-    assert!(seen, "the attack itself does not work: {bare}");
-
+    leave_out_like_rows();
+    once_in_a_row(format!("{setup}, {script}"), || {
+        let scratch = Scratch::new();
+        set_up(&scratch, setup);
+        let bare = run(&scratch, Mode::Bare, script);
+        let seen = bare.stdout.contains(SECRET) || bare.stderr.contains(SECRET);
+        assert!(seen, "the attack itself does not work: {bare}");
+        seen
+    });
     let scratch = Scratch::new();
     set_up(&scratch, setup);
     let before = scratch.forbidden();
@@ -139,26 +145,26 @@ fn assert_static_program_held(compile: &str) {
     run.assert_no_secret();
 }
 
-#[test]
+#[apply(row!)]
 fn static_program() {
     assert_static_program_held("cc -static");
 }
 
-#[test]
+#[apply(row!)]
 fn static_program_for_musl() {
     if have("musl-gcc") {
         assert_static_program_held("musl-gcc -static");
     }
 }
 
-#[test]
+#[apply(row!)]
 fn static_program_at_any_address() {
     assert_static_program_held("cc -static-pie");
 }
 
 /// A program for another kind of processor has another loader, for which the library is the wrong one. That loader
 /// would say so, and go on without the library.
-#[test]
+#[apply(row!)]
 fn program_of_32_bits() {
     let scratch = arena(Scratch::new());
     let program = scratch.path("ws/bin/unreachable");
@@ -196,7 +202,7 @@ fn print_in_32_bits(text: &str) -> Vec<u8> {
 }
 
 /// A program for the other libc is either confined too or does not start.
-#[test]
+#[apply(row!)]
 fn program_for_musl() {
     if !have("musl-gcc") {
         return;
@@ -215,7 +221,7 @@ fn program_for_musl() {
 
 /// musl's glob lists directories where no hook sees it. Either the layers behind the library deny that, or it lists
 /// nothing.
-#[test]
+#[apply(row!)]
 fn listing_by_musl() {
     if !have("musl-gcc") {
         return;
@@ -250,7 +256,7 @@ fn listing_by_musl() {
 }
 
 /// A set-user-ID program gets no privilege, so its loader keeps the preload.
-#[test]
+#[apply(row!)]
 fn set_user_id_program() {
     let run = open_secret_by_privileged(|program| {
         std::fs::set_permissions(program, Permissions::from_mode(0o4755)).expect("chmod");
@@ -264,7 +270,7 @@ fn set_user_id_program() {
 
 /// A program with capabilities of its own gets no privilege either. But its loader drops the preload, so it runs only
 /// where other layers confine it.
-#[test]
+#[apply(row!)]
 fn program_with_file_capabilities() {
     if !have("setcap") {
         return skip("no setcap");
@@ -285,7 +291,7 @@ fn program_with_file_capabilities() {
 
 /// An unreadable script names a program that may not be executed, but that Landlock alone would allow. The library
 /// cannot judge the script, and leaves that to other layers.
-#[test]
+#[apply(row!)]
 fn interpreter_of_an_unreadable_script() {
     let scratch = Scratch::new();
     let rules = "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n\
@@ -304,7 +310,7 @@ fn interpreter_of_an_unreadable_script() {
 }
 
 /// Such a script may start anything. So where programs are judged, it is denied and reported.
-#[test]
+#[apply(row!)]
 fn an_unreadable_program_is_refused_and_reported() {
     if Holder::under_test() == Holder::Library {
         return skip("the library alone tells of itself");

@@ -3,8 +3,10 @@
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena, call, set_up};
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Mode, Run, skip};
 use crate::scratch::Scratch;
 
@@ -13,9 +15,10 @@ use crate::scratch::Scratch;
 macro_rules! rows {
     ($($name:ident: $setup:literal, $call:literal => $bare:literal, $confined:literal;)*) => {
         $(
-            #[test]
-            fn $name() {
-                crate::attacks_set_id::assert_bits_are_kept_off($setup, $call, $bare, $confined);
+            crate::layers::row! {
+                fn $name() {
+                    crate::attacks_set_id::assert_bits_are_kept_off($setup, $call, $bare, $confined);
+                }
             }
         )*
     };
@@ -96,7 +99,7 @@ fn walk(place: &std::path::Path) -> Vec<std::fs::Metadata> {
 }
 
 /// The program says what failed, and the report says why.
-#[test]
+#[apply(row!)]
 fn what_was_denied_is_told_with_the_reason() {
     for scratch in [Scratch::new(), Scratch::for_ordinary_user()] {
         assert_told(&scratch);
@@ -122,7 +125,7 @@ fn assert_told(scratch: &Scratch) {
 }
 
 /// A directory keeps the bit that its parent gave it. So trees of a group can be copied and changed.
-#[test]
+#[apply(row!)]
 fn trees_of_a_group_go_on() {
     let scratch = Scratch::new();
     set_up(

@@ -3,8 +3,10 @@
 
 use std::process::{Command, Stdio};
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena, attacks, call};
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::Mode;
 use crate::scratch::{SECRET, Scratch};
 
@@ -46,7 +48,7 @@ attacks! {
 }
 
 /// `EPERM` does not show who denied a call. So the denial of a device is reported.
-#[test]
+#[apply(row!)]
 fn devices_are_told_of() {
     let scratch = arena(Scratch::new());
     for verb in ["mknod_char", "mknod_block"] {
@@ -59,7 +61,7 @@ fn devices_are_told_of() {
 }
 
 /// No call, by name or by instruction, reaches what `/proc` shows of a process outside the run.
-#[test]
+#[apply(row!)]
 fn process_outside_the_run() {
     let scratch = arena(Scratch::new());
     let mut outsider = Command::new("sleep");

@@ -3,12 +3,92 @@
 //! One table of rows runs against every holder. `tests/layers/differences.txt` names the rows that a holder cannot
 //! answer as the others do, with the reason. Everything else must come out the same.
 
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 
 use crate::run::{Mode, note};
+
+/// A test that runs once with each holder: `#[apply(row!)] fn name() { … }`.
+macro_rules! row {
+    ($(#[$attribute:meta])* fn $name:ident() $body:block) => {
+        $(#[$attribute])*
+        #[test]
+        fn $name() {
+            crate::layers::with_each_holder(|| $body);
+        }
+    };
+}
+pub(crate) use row;
+
+/// Runs a row with each holder in turn. Meanwhile, [`Holder::under_test`] is that holder.
+pub(crate) fn with_each_holder(mut row: impl FnMut()) {
+    IS_ASKED_FOR.set(false);
+    DONE.take();
+    for holder in Holder::to_test() {
+        // A row that never asks who holds it would be the same again: the options are those of the first holder.
+        let is_the_same = holder == Holder::Supervisor && !IS_ASKED_FOR.get();
+        if !is_the_same || Holder::chosen().is_some() {
+            let _turn = Turn::of(holder);
+            row();
+        }
+    }
+}
+
+/// What `step` results in, which only the first holder of a row takes. `name` tells the steps of a row apart.
+pub(crate) fn once_in_a_row(name: String, step: impl FnOnce() -> bool) -> bool {
+    let done = DONE.with_borrow(|done| done.get(&name).copied());
+    done.unwrap_or_else(|| {
+        let result = step();
+        DONE.with_borrow_mut(|done| done.insert(name, result));
+        result
+    })
+}
+
+/// With the mediation off, fails at once in all rows of a module but one. Each of them shows first that its attack works
+/// bare, and then expects another answer.
+pub(crate) fn leave_out_like_rows() {
+    static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if Mode::under_test() == Mode::Confined {
+        return;
+    }
+    let name = thread::current().name().unwrap_or_default().to_owned();
+    let module = name.split("::").next().unwrap_or_default().to_owned();
+    let is_first = TAKEN.lock().is_ok_and(|mut taken| taken.insert(module));
+    if !is_first {
+        note("left out");
+        panic!("like another row of the module");
+    }
+}
+
+thread_local! {
+    /// The holder whose turn it is in the row of this thread.
+    static TURN: Cell<Holder> = Cell::new(Holder::chosen().unwrap_or(Holder::Layers));
+    /// Whether that row has asked for it.
+    static IS_ASKED_FOR: Cell<bool> = const { Cell::new(false) };
+    /// The steps of that row that no other holder takes again.
+    static DONE: RefCell<BTreeMap<String, bool>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// One holder's turn. If the row fails in it, this says so.
+struct Turn(Holder);
+
+impl Turn {
+    fn of(holder: Holder) -> Self {
+        TURN.set(holder);
+        Self(holder)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if thread::panicking() && Mode::under_test() == Mode::Confined {
+            note(&format!("failed with JP_CONFINE_TEST_HOLDER={}", self.0.name()));
+        }
+    }
+}
 
 /// The layers that must hold the confined programs. By default, the product chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +104,28 @@ pub(crate) enum Holder {
 }
 
 impl Holder {
-    /// By `JP_CONFINE_TEST_HOLDER`: `library`, `supervisor` or `strict`.
+    const ALL: [Self; 4] = [Self::Layers, Self::Library, Self::Supervisor, Self::Strict];
+
+    /// The holder whose turn it is. A row that asks is run with the supervisor, too.
     pub(crate) fn under_test() -> Self {
-        let Ok(name) = std::env::var("JP_CONFINE_TEST_HOLDER") else { return Self::Layers };
-        let named = [Self::Library, Self::Supervisor, Self::Strict];
-        let found = named.into_iter().find(|holder| holder.name() == name);
-        found.unwrap_or_else(|| panic!("JP_CONFINE_TEST_HOLDER={name}"))
+        IS_ASKED_FOR.set(true);
+        TURN.get()
+    }
+
+    /// The holders that take turns in each row.
+    fn to_test() -> Vec<Self> {
+        match Self::chosen() {
+            Some(holder) => vec![holder],
+            None if Mode::under_test() == Mode::Bare => vec![Self::Layers],
+            None => Self::ALL.to_vec(),
+        }
+    }
+
+    /// The only holder to test, by `JP_CONFINE_TEST_HOLDER`: `layers`, `library`, `supervisor` or `strict`.
+    fn chosen() -> Option<Self> {
+        let name = std::env::var("JP_CONFINE_TEST_HOLDER").ok()?;
+        let found = Self::ALL.into_iter().find(|holder| holder.name() == name);
+        Some(found.unwrap_or_else(|| panic!("JP_CONFINE_TEST_HOLDER={name}")))
     }
 
     const fn name(self) -> &'static str {
@@ -41,9 +137,9 @@ impl Holder {
         }
     }
 
-    /// The options that select it.
-    pub(crate) const fn options(self) -> &'static [&'static str] {
-        match self {
+    /// The options that select the holder whose turn it is.
+    pub(crate) fn options() -> &'static [&'static str] {
+        match TURN.get() {
             Self::Layers | Self::Supervisor => &[],
             Self::Library => &["--enforce=cooperative"],
             Self::Strict => &["--enforce=strict"],

@@ -5,7 +5,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown, symlink};
 use std::os::unix::net::UnixDatagram;
 
-use crate::attack::{answer, arena_with, call, linkings, set_up};
+use crate::attack::{Linking, answer, arena_with, call, set_up};
 use crate::layers::Holder;
 use crate::layers_stress::{
     BOTH, Linked, assert_as_bare, assert_says, assert_static_as_bare, ground, run,
@@ -51,7 +51,7 @@ fn a_path_that_never_comes_stalls_nobody() {
 fn what_a_link_dangles_to_is_judged_by_its_place() {
     const POLICY: &str = "[[access.fs]]\npath = 'bin'\nread = true\nexecute = true\n\
                           [[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n";
-    for &linking in linkings() {
+    for linking in [Linking::Dynamic, Linking::Static] {
         let scratch = arena_with(linking, Scratch::new());
         let links = "mkdir dir apart; ln -s ../dir/none apart/link; ln -s missing apart/closed";
         set_up(&scratch, links);

@@ -9,10 +9,10 @@ use crate::layers::{all_tests, differences};
 const BEGIN: &str = "<!-- begin of the matrix -->\n";
 const END: &str = "<!-- end of the matrix -->";
 
-/// Modules that run against every holder, as in `tests/layers.sh`.
+/// Modules whose tests are rows: they run with every holder.
 const MODULES: [&str; 3] = ["answers", "attacks_", "policy_"];
 
-/// Modules that are left out there, because they are about the machine or the library alone.
+/// Modules of these names that are no rows, because they are about the machine or the library alone.
 const ELSEWHERE: [&str; 3] = ["attacks_race", "attacks_faults", "attacks_machines"];
 
 /// Rows of programs that the library is not in, or whose calls it does not see.
@@ -24,12 +24,15 @@ const BEYOND_THE_LIBRARY: [&str; 5] = [
     "attacks_set_id_calls",
 ];
 
+fn is_of_rows(module: &str) -> bool {
+    MODULES.iter().any(|prefix| module.starts_with(prefix)) && !ELSEWHERE.contains(&module)
+}
+
 fn matrix() -> String {
     let mut modules: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for test in all_tests() {
         let module = test.split("::").next().unwrap_or_default().to_owned();
-        let is_row = MODULES.iter().any(|prefix| module.starts_with(prefix));
-        if is_row && !ELSEWHERE.contains(&module.as_str()) {
+        if is_of_rows(&module) {
             modules.entry(module).or_default().push(test);
         }
     }
@@ -84,4 +87,19 @@ fn the_document_has_the_matrix() {
         written, matrix,
         "docs/enforcement.md is not what the rows say: run with UPDATE_DOCS=1"
     );
+}
+
+/// The matrix counts them for each holder.
+#[test]
+fn every_test_of_these_modules_is_a_row() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/integration");
+    for file in std::fs::read_dir(folder).expect("the tests").flatten() {
+        let path = file.path();
+        if is_of_rows(&path.file_stem().unwrap_or_default().to_string_lossy()) {
+            let text = std::fs::read_to_string(&path).expect("a module");
+            let other = text.lines().position(|line| line.trim() == "#[test]");
+            let other = other.map(|line| line + 1);
+            assert!(other.is_none(), "{}:{other:?}: write `#[apply(row!)]`", path.display());
+        }
+    }
 }

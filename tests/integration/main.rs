@@ -1,5 +1,7 @@
 //! Runs real programs and attack programs with the built `jp-confine`.
 //!
+//! Tests of the modules `answers`, `attacks_*` and `policy_*` are rows, which run with every holder (`layers.rs`).
+//!
 //! With `JP_CONFINE_TEST_BARE=1`, they run without confinement. Every test of the modules `attacks_*`, `policy_*`,
 //! `programs_*` and `runs_*` must then fail (`make control`).
 

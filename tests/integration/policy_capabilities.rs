@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::attack::{answer, arena, call, set_up};
+use crate::layers::row;
 use crate::run::Mode;
 use crate::scratch::Scratch;
 
@@ -72,7 +73,7 @@ fn assert_table(caps: u8) {
 
 /// One test for each set.
 macro_rules! capability_sets {
-    ($($name:ident: $caps:expr;)*) => { $( #[test] fn $name() { assert_table($caps); } )* };
+    ($($name:ident: $caps:expr;)*) => { $( row! { fn $name() { assert_table($caps); } } )* };
 }
 
 capability_sets! {
@@ -86,7 +87,9 @@ capability_sets! {
 /// `O_CREAT` with only one of create and update. The kernel tells the two cases apart, not a look before the call.
 mod create_or_update {
     use super::{C, R, U, X, answer, call, policy, scratch_with_area};
+    use crate::layers::row;
     use crate::run::Mode;
+    use macro_rules_attribute::apply;
 
     fn assert_answers(caps: u8, rows: &[(&str, &str)]) {
         let scratch = scratch_with_area();
@@ -99,7 +102,7 @@ mod create_or_update {
         }
     }
 
-    #[test]
+    #[apply(row!)]
     fn create_only() {
         assert_answers(
             C,
@@ -115,7 +118,7 @@ mod create_or_update {
         );
     }
 
-    #[test]
+    #[apply(row!)]
     fn update_only() {
         assert_answers(
             U,
@@ -132,7 +135,7 @@ mod create_or_update {
 
     /// An unreadable path answers the same whether or not it exists. A program that would create it learns no more than
     /// `stat` tells (decision 0008).
-    #[test]
+    #[apply(row!)]
     fn existence_is_not_told() {
         assert_answers(
             X,
@@ -152,7 +155,7 @@ mod create_or_update {
 
     /// The answer does not tell either that a directory is missing, whatever the call. A readable file is reported as
     /// no directory.
-    #[test]
+    #[apply(row!)]
     fn missing_directories_are_not_told_to_who_would_make_a_file() {
         assert_answers(
             R,
@@ -167,7 +170,7 @@ mod create_or_update {
         assert_answers(C, &[("bind area/missing/new", "ENOENT")]);
     }
 
-    #[test]
+    #[apply(row!)]
     fn read_and_write_of_a_new_file_needs_no_read() {
         assert_answers(C, &[("rdwr_creat area/new", "ok"), ("rdwr_creat area/new", "EACCES")]);
         assert_answers(

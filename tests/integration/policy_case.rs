@@ -5,8 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena, call, set_up};
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
 
@@ -92,7 +94,7 @@ fn arena_in(scratch: &Scratch) {
     scratch.copy_program(&other.path("ws/bin/attack"), "ws/bin/attack");
 }
 
-#[test]
+#[apply(row!)]
 fn what_is_denied_is_denied_by_every_spelling() {
     let Some(there) = Insensitive::workspace(
         "mkdir -p secret/d Dir other; for n in secret/k secret/d/k Dir/f É.txt other/k; do echo x >$n; done",
@@ -132,7 +134,7 @@ fn what_is_denied_is_denied_by_every_spelling() {
 }
 
 /// Names that a file system may know beside those that it lists.
-#[test]
+#[apply(row!)]
 fn names_that_may_be_aliases_are_denied() {
     let Some(there) = Insensitive::workspace(
         "mkdir secretlongname; echo x >secretlongname/k; echo x >plain; echo x >draft~1.txt; echo x >notes~",
@@ -153,7 +155,7 @@ fn names_that_may_be_aliases_are_denied() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn patterns_match_every_spelling_where_they_restrict() {
     let Some(there) = Insensitive::workspace(
         "mkdir -p a Ask ro; for n in a/x.key a/X2.Key .env a/.ENV Ask/f ro/f é.k a/f Straße; do echo x >$n; done",
@@ -192,7 +194,7 @@ fn patterns_match_every_spelling_where_they_restrict() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn the_policy_file_is_kept_by_every_spelling() {
     let Some(there) = Insensitive::workspace("echo >jp-confine.toml; echo x >f; mkdir d") else {
         return;
@@ -224,7 +226,7 @@ fn the_policy_file_is_kept_by_every_spelling() {
     there.assert_answers("", &absent);
 }
 
-#[test]
+#[apply(row!)]
 fn auto_run_files_are_asked_about_in_every_spelling() {
     let Some(there) = Insensitive::workspace(
         "git init -q; mkdir .vscode d; echo x >.vscode/tasks.json; echo x >f; echo x >d/mcp.json",
@@ -258,7 +260,7 @@ fn auto_run_files_are_asked_about_in_every_spelling() {
 }
 
 /// Outside the workspace, a grant counts only for the name that was typed.
-#[test]
+#[apply(row!)]
 fn what_is_granted_is_granted_by_its_own_name() {
     let Some(there) = Insensitive::at("vol") else { return };
     arena_in(&there.scratch);
@@ -284,7 +286,7 @@ fn what_is_granted_is_granted_by_its_own_name() {
 }
 
 /// A file system that ignores case below a workspace that does not, and the other way round.
-#[test]
+#[apply(row!)]
 fn each_file_system_has_its_own_idea() {
     let Some(there) = Insensitive::at("ws/vol") else { return };
     arena_in(&there.scratch);
@@ -307,7 +309,7 @@ fn each_file_system_has_its_own_idea() {
 }
 
 /// A process that came by another spelling is in the same workspace.
-#[test]
+#[apply(row!)]
 fn a_workspace_may_be_entered_by_another_spelling() {
     let Some(there) = Insensitive::at("vol") else { return };
     set_up(
@@ -324,7 +326,7 @@ fn a_workspace_may_be_entered_by_another_spelling() {
 }
 
 /// The start reports it once. Queries give the same answers as programs get.
-#[test]
+#[apply(row!)]
 fn the_start_says_it_and_questions_agree() {
     let Some(there) = Insensitive::workspace("mkdir secret; echo x >secret/k; echo x >f") else {
         return;

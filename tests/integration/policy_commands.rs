@@ -4,7 +4,10 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{Linking, answers, arena_with};
+use crate::layers::row;
 use crate::run::{Mode, Run};
 use crate::scratch::Scratch;
 
@@ -92,18 +95,18 @@ fn assert_rows(linking: Linking, flags: &[&str]) {
     outcome.assert_stderr("denied command /usr/bin/echo EXECUTED less");
 }
 
-#[test]
+#[apply(row!)]
 fn only_what_is_listed_starts() {
     assert_rows(Linking::Dynamic, &[]);
 }
 
-#[test]
+#[apply(row!)]
 fn whoever_avoids_the_library_starts_no_more() {
     assert_rows(Linking::Static, &["--enforce=layered"]);
 }
 
 /// The library hands on the words that were judged, even if another thread changes them.
-#[test]
+#[apply(row!)]
 fn words_are_judged_as_they_are_handed_on() {
     let scratch = arena(Linking::Dynamic);
     scratch.write("ws/jp-confine.toml", "[access.commands.echo]\nargs = [['A']]\n");
@@ -114,7 +117,7 @@ fn words_are_judged_as_they_are_handed_on() {
 }
 
 /// A command that a person types needs no rule. Neither does the shell for a script without a first line.
-#[test]
+#[apply(row!)]
 fn what_is_typed_starts_and_nothing_behind_it() {
     let scratch = arena(Linking::Dynamic);
     scratch.write("ws/plain", "echo started; [ $1 = again ] || ./plain again; /bin/cat file\n");
@@ -124,7 +127,7 @@ fn what_is_typed_starts_and_nothing_behind_it() {
     assert_eq!(run.stdout, "started\n", "{run}");
 }
 
-#[test]
+#[apply(row!)]
 fn a_listed_program_gets_what_its_rule_lists_and_rules_allow() {
     let scratch = arena(Linking::Dynamic);
     let script = "export GIVEN=1 DENIED=2 LISTED_A=3 OTHER=4; ./listed EXECUTED";
@@ -134,7 +137,7 @@ fn a_listed_program_gets_what_its_rule_lists_and_rules_allow() {
 }
 
 /// As the last argument in a rule, it would stand for any arguments.
-#[test]
+#[apply(row!)]
 fn no_rule_is_advised_for_a_last_argument_that_is_a_pattern() {
     let scratch = arena(Linking::Dynamic);
     let program = scratch.path("ws/bin/attack");
@@ -145,7 +148,7 @@ fn no_rule_is_advised_for_a_last_argument_that_is_a_pattern() {
 }
 
 /// The suggestion works when it is followed.
-#[test]
+#[apply(row!)]
 fn advice_about_programs_works() {
     let scratch = arena(Linking::Dynamic);
     let line = "spawn printf EXECUTED";

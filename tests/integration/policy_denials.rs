@@ -1,12 +1,15 @@
 //! `--deny` denies its path and all below, the workspace too. Only deeper grants of the same command line are excepted.
 
+use macro_rules_attribute::apply;
+
+use crate::layers::row;
 use crate::policy_rules::assert_answers;
 
 const SETUP: &str = "mkdir -p sub/deep dir/in; for f in sub sub/deep dir dir/in; do echo x >$f/f; done; \
     ln -s $OUT link; ln -s .. up; ln -s sub way";
 
 /// A denial above the workspace covers the workspace, however it is spelled.
-#[test]
+#[apply(row!)]
 fn above_the_workspace() {
     let rows = &[
         ("open file", "EACCES"),
@@ -33,7 +36,7 @@ fn above_the_workspace() {
 }
 
 /// Rules in files count no more than the workspace itself.
-#[test]
+#[apply(row!)]
 fn above_rules() {
     let rules = &["dir r w x", "sub r w", "sub/deep nothing"];
     let rows = &[("open dir/in/f", "EACCES"), ("open sub/f", "EACCES"), ("creat dir/n", "EACCES")];
@@ -42,7 +45,7 @@ fn above_rules() {
 }
 
 /// A deeper grant on the command line grants what it says and no more. Rules there still narrow it.
-#[test]
+#[apply(row!)]
 fn less_what_is_granted_deeper() {
     let rows = &[
         ("open sub/f", "ok"),
@@ -83,7 +86,7 @@ fn less_what_is_granted_deeper() {
 }
 
 /// The home, grants of profiles in it, and the system's own directories.
-#[test]
+#[apply(row!)]
 fn above_what_is_ready_made() {
     let setup = "touch $HOME/.gitconfig; mkdir -p $HOME/x $HOME/y; touch $HOME/x/f $HOME/y/f";
     assert_answers(setup, &[], "", &[("open $HOME/.gitconfig", "ok")]);
@@ -114,7 +117,7 @@ fn above_what_is_ready_made() {
 }
 
 /// A mount on the same command line is granted, too.
-#[test]
+#[apply(row!)]
 fn above_a_mount() {
     let rows =
         &[("open fork/inner", "ok"), ("creat fork/new", "EACCES"), ("open $OUT/secret", "EACCES")];
@@ -125,7 +128,7 @@ fn above_a_mount() {
 }
 
 /// Neither a pattern nor an auto-run file lifts a denial. A grant below a denial lifts neither of the two.
-#[test]
+#[apply(row!)]
 fn beside_patterns_and_auto_run_files() {
     let config = "mkdir -p .vscode $HOME/.config/jp-confine; cat >$HOME/.config/jp-confine/config.toml <<END\n\
         [file_policy]\ndeny_paths = ['<workspace>/sub/deep/**']\nprompt_paths = ['<workspace>/dir/**']\n\

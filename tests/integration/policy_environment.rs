@@ -1,8 +1,11 @@
 //! Rules about environment variables. A withheld variable is not in the run, however a program looks for it. No program
 //! gets a denied variable. Variables that programs set for themselves still work.
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{Linking, answers, arena_with};
 use crate::cli_status::product;
+use crate::layers::row;
 use crate::run::{PRODUCT, Run};
 use crate::scratch::Scratch;
 
@@ -58,17 +61,17 @@ fn assert_rows(linking: Linking, flags: &[&str], rows: &[(&str, &str)]) {
     assert_eq!(seen.len(), rows.len(), "{outcome}");
 }
 
-#[test]
+#[apply(row!)]
 fn whoever_looks_finds_what_is_granted() {
     assert_rows(Linking::Dynamic, &[], LIBRARY);
 }
 
-#[test]
+#[apply(row!)]
 fn whoever_avoids_the_library_finds_no_more() {
     assert_rows(Linking::Static, &["--enforce=layered"], STATIC);
 }
 
-#[test]
+#[apply(row!)]
 fn the_process_that_has_it_does_not_show_it() {
     let scratch = Scratch::for_ordinary_user();
     let script = "echo $SECRET; tr '\\0' '\\n' < /proc/$PPID/environ";
@@ -76,7 +79,7 @@ fn the_process_that_has_it_does_not_show_it() {
     run.run().assert_no_secret().assert_stderr("withheld").assert_stderr(" SECRET");
 }
 
-#[test]
+#[apply(row!)]
 fn whoever_fails_is_told_what_it_may_have_missed() {
     let scratch = Scratch::for_ordinary_user();
     let ends = |status: &str| {
@@ -100,7 +103,7 @@ fn whoever_fails_is_told_what_it_may_have_missed() {
     product(&scratch, &["why", "--last"]).run().assert_stdout("no denials in the last run: ");
 }
 
-#[test]
+#[apply(row!)]
 fn isolated_is_the_base_set_and_what_was_typed() {
     let scratch = Scratch::for_ordinary_user();
     scratch.write("ws/jp-confine.toml", "[[access.env]]\nname = 'SECRET'\nread = true\n");
@@ -113,7 +116,7 @@ fn isolated_is_the_base_set_and_what_was_typed() {
 
 /// A program that starts another with an environment of its own still means the run's directory for temporary files,
 /// unless it names another.
-#[test]
+#[apply(row!)]
 fn programs_find_their_temporary_files_whatever_is_left_of_the_environment() {
     let scratch = Scratch::for_ordinary_user();
     let script =
@@ -126,7 +129,7 @@ fn programs_find_their_temporary_files_whatever_is_left_of_the_environment() {
 
 /// Some programs have variables of their own for that directory. The user's own values stay. The values of an outer run
 /// name its directory, which is not granted here.
-#[test]
+#[apply(row!)]
 fn temporary_files_have_more_names_than_one() {
     let scratch = Scratch::for_ordinary_user();
     let script = "test $TMUX_TMPDIR = $TMPDIR && touch $TMPPREFIX.x && ! touch /tmp/x.$$";
@@ -138,7 +141,7 @@ fn temporary_files_have_more_names_than_one() {
 }
 
 /// The variables that tell programs of the policy are beyond any rule.
-#[test]
+#[apply(row!)]
 fn variables_of_the_launcher_are_beyond_rules() {
     let scratch = Scratch::for_ordinary_user();
     scratch.write("ws/jp-confine.toml", "[[access.env]]\nname = '*'\n");

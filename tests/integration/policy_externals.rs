@@ -4,9 +4,11 @@
 use std::fs;
 use std::path::PathBuf;
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{Linking, answer, arena, arena_with, call, linkings, set_up};
 use crate::cli_status::product;
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::Mode;
 use crate::scratch::Scratch;
 
@@ -32,7 +34,7 @@ fn assert_answers(scratch: &Scratch, flags: &str, rows: &[(&str, &str)]) {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn the_approved_target_is_the_boundary() {
     for &linking in linkings() {
         let scratch = forked(linking);
@@ -55,7 +57,7 @@ fn the_approved_target_is_the_boundary() {
 
 /// A missing path is judged by where it would be. Programs that create all directories of a path try the last one
 /// first, and must learn that another one is missing.
-#[test]
+#[apply(row!)]
 fn what_is_missing_behind_a_link_is_missing_there() {
     for &linking in linkings() {
         let scratch = forked(linking);
@@ -81,7 +83,7 @@ fn what_is_missing_behind_a_link_is_missing_there() {
 
 /// A symlink may have the name of an approved pattern, and the same target. That approval is for reading there, and not
 /// for the grants of a rule on the symlink.
-#[test]
+#[apply(row!)]
 fn an_approved_pattern_approves_no_link() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());
@@ -96,7 +98,7 @@ fn an_approved_pattern_approves_no_link() {
 }
 
 /// Of the rules on one place, the one on the symlink that was used counts (spec §5.1), wherever it stands.
-#[test]
+#[apply(row!)]
 fn links_to_one_place_have_rules_of_their_own() {
     let rule = |link, more| format!("[[access.fs]]\npath = '{link}'\nexternal = true\n{more}");
     let (look, edit) = (rule("look", "read = true\n"), rule("edit", "read = true\nwrite = true\n"));
@@ -129,7 +131,7 @@ fn links_to_one_place_have_rules_of_their_own() {
 }
 
 /// Symlinks to one place also have rules of their own if an entry in that place is denied for both.
-#[test]
+#[apply(row!)]
 fn links_to_one_place_have_rules_of_their_own_around_what_is_denied() {
     let rule = |link, more| format!("[[access.fs]]\npath = '{link}'\nexternal = true\n{more}");
     let (look, none) = (rule("look", "read = true\n"), rule("none", ""));
@@ -154,7 +156,7 @@ fn links_to_one_place_have_rules_of_their_own_around_what_is_denied() {
 }
 
 /// The target changes, as between a run and the next `git pull`.
-#[test]
+#[apply(row!)]
 fn another_target_before_the_run_is_not_approved() {
     for &linking in linkings() {
         let scratch = forked(linking);
@@ -173,7 +175,7 @@ fn another_target_before_the_run_is_not_approved() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn another_target_during_the_run_gains_nothing() {
     for &linking in linkings() {
         for retarget in ["symlink $OUT fork", "symlink .. fork", "rename other fork"] {
@@ -186,7 +188,7 @@ fn another_target_during_the_run_gains_nothing() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn a_mount_reads_and_the_workspace_stays_as_it_was() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());
@@ -207,7 +209,7 @@ fn a_mount_reads_and_the_workspace_stays_as_it_was() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn a_mount_to_write_is_for_the_tool_that_is_named() {
     let scratch = arena(Scratch::new());
     scratch.write("ws/jp-confine.toml", "[tools.edit]\n");
@@ -224,7 +226,7 @@ pub(crate) fn store(scratch: &Scratch) -> PathBuf {
     dir.join("approvals.json")
 }
 
-#[test]
+#[apply(row!)]
 fn a_program_that_may_write_below_home_changes_no_approval() {
     for &linking in linkings() {
         let scratch = forked(linking);
@@ -254,7 +256,7 @@ fn a_program_that_may_write_below_home_changes_no_approval() {
 }
 
 /// Cases: the directory does not exist yet, something else is in its place, or a symlink leads to it.
-#[test]
+#[apply(row!)]
 fn nothing_takes_the_place_of_a_folder_of_our_own() {
     for place in [".local", ".config"] {
         let scratch = arena(Scratch::new());
@@ -272,7 +274,7 @@ fn nothing_takes_the_place_of_a_folder_of_our_own() {
 }
 
 /// Runs the product itself inside a run.
-#[test]
+#[apply(row!)]
 fn nobody_approves_from_inside() {
     let scratch = forked(Linking::Dynamic);
     set_up(&scratch, "ln -s $OUT other");

@@ -1,8 +1,10 @@
 //! A loader that is executed as a program starts only programs that may be executed (ld.so(8)), whoever calls it and
 //! however.
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{Linking, answers, arena_with, linkings, set_up};
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::policy_rules::rule;
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
@@ -80,7 +82,7 @@ fn assert_rows(scratch: &Scratch, flags: &str, rows: &[(&str, &str)]) {
     assert_eq!(seen.len(), rows.len(), "{outcome}");
 }
 
-#[test]
+#[apply(row!)]
 fn a_loader_starts_no_file_that_may_only_be_read() {
     let rows: Vec<_> = DENIED.iter().map(|line| (*line, "EACCES")).collect();
     for &linking in linkings() {
@@ -98,7 +100,7 @@ fn a_loader_starts_no_file_that_may_only_be_read() {
 }
 
 /// Without confinement, each row starts the program. With it, programs that may be executed start.
-#[test]
+#[apply(row!)]
 fn a_loader_starts_everything_else() {
     let scratch = tree(Linking::Dynamic);
     let lines: Vec<String> =
@@ -129,7 +131,7 @@ fn a_loader_starts_everything_else() {
 }
 
 /// The report names the program and the option that would let it start.
-#[test]
+#[apply(row!)]
 fn who_is_denied_is_told_what_to_type() {
     if Holder::under_test() == Holder::Library {
         return skip("the library alone starts no loader");
@@ -154,7 +156,7 @@ fn who_is_denied_is_told_what_to_type() {
 }
 
 /// musl's library is its loader.
-#[test]
+#[apply(row!)]
 fn the_loader_of_musl() {
     let musl = format!("/lib/ld-musl-{}.so.1", std::env::consts::ARCH);
     if !have("musl-gcc") || !std::path::Path::new(&musl).exists() {

@@ -3,8 +3,10 @@
 
 use std::path::PathBuf;
 
+use macro_rules_attribute::apply;
+
 use crate::attacks_busybox::busybox;
-use crate::layers::Holder;
+use crate::layers::{Holder, row};
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, note, skip};
 use crate::scratch::{NOBODY, Scratch};
 
@@ -163,7 +165,7 @@ impl Row {
         let product = match mode {
             Mode::Bare => String::new(),
             Mode::Confined => {
-                format!("{PRODUCT} {} {} --", Holder::under_test().options().join(" "), self.flags)
+                format!("{PRODUCT} {} {} --", Holder::options().join(" "), self.flags)
             }
         };
         let become_it = match user {
@@ -240,12 +242,12 @@ fn assert_denied(rows: &[Row], users: &[User]) {
 
 const BOTH: &[User] = &[User::Root, User::Ordinary];
 
-#[test]
+#[apply(row!)]
 fn processes_outside_are_out_of_reach_by_another_mount() {
     assert_denied(PROCESSES, BOTH);
 }
 
-#[test]
+#[apply(row!)]
 fn their_secrets_are_too() {
     if Holder::under_test() == Holder::Library {
         return skip("the library alone tells processes apart by their paths");
@@ -253,12 +255,12 @@ fn their_secrets_are_too() {
     assert_denied(SECRETS_OF_PROCESSES, BOTH);
 }
 
-#[test]
+#[apply(row!)]
 fn the_kernel_is_out_of_reach_by_another_mount() {
     assert_denied(KERNEL, &[User::Root]);
 }
 
-#[test]
+#[apply(row!)]
 fn devices_are_known_by_their_numbers() {
     if matches!(Holder::under_test(), Holder::Library | Holder::Layers) {
         return skip("the library looks for devices where root file systems have them");
@@ -266,13 +268,13 @@ fn devices_are_known_by_their_numbers() {
     assert_denied(DEEP_DEVICES, &[User::Root]);
 }
 
-#[test]
+#[apply(row!)]
 fn a_second_mount_is_denied_like_the_first() {
     assert_denied(COPIES, BOTH);
 }
 
 /// Ordinary use of other mounts goes on. Only these rows succeed under confinement.
-#[test]
+#[apply(row!)]
 fn other_mounts_go_on_as_before() {
     if !have("unshare") || !have("setpriv") {
         return;

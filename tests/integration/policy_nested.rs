@@ -7,8 +7,10 @@ use std::path::Path;
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
+use macro_rules_attribute::apply;
 
 use crate::attack::{Linking, arena_with};
+use crate::layers::row;
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
 
@@ -53,7 +55,7 @@ fn nested_by(scratch: &Scratch, starter: &[&str], runs: &[&str], script: &str) -
     Run::new(scratch, words[0], &words[1..]).flags(&flags).run()
 }
 
-#[test]
+#[apply(row!)]
 fn the_inner_policy_restricts() {
     let scratch = with_product();
     let run = nested(&scratch, &["", "--deny dir"], "cat file; ! cat dir/file; ! rm dir/file");
@@ -61,7 +63,7 @@ fn the_inner_policy_restricts() {
     run.assert_stderr("denied read dir/file").assert_stderr("flag --deny dir");
 }
 
-#[test]
+#[apply(row!)]
 fn the_outer_policy_restricts() {
     let scratch = with_product();
     let run = nested(&scratch, &["--deny dir", "-w dir"], "cat file; ! cat dir/file");
@@ -69,7 +71,7 @@ fn the_outer_policy_restricts() {
 }
 
 /// If the product looks at the machine, that is no denial either.
-#[test]
+#[apply(row!)]
 fn a_look_at_the_machine_is_no_denial() {
     let scratch = with_product();
     let doctor =
@@ -79,7 +81,7 @@ fn a_look_at_the_machine_is_no_denial() {
 }
 
 /// Data that the inner run would keep about itself does not appear in the outer run's report.
-#[test]
+#[apply(row!)]
 fn the_outer_report_is_of_programs() {
     let scratch = with_product();
     let run = nested(&scratch, &["--deny dir", ""], "cat file; ! cat dir/file");
@@ -87,7 +89,7 @@ fn the_outer_report_is_of_programs() {
     assert!(!run.stderr.contains("jp-confine's own data"), "{run}");
 }
 
-#[test]
+#[apply(row!)]
 fn a_grant_inside_gives_nothing() {
     let scratch = with_product();
     let script = "cat file; ! cat $OUT/secret; ! touch $OUT/new";
@@ -97,14 +99,14 @@ fn a_grant_inside_gives_nothing() {
     assert!(!scratch.out().join("new").exists());
 }
 
-#[test]
+#[apply(row!)]
 fn the_library_alone_outside() {
     let scratch = with_product();
     let runs = ["--enforce=cooperative --deny dir", ""];
     assert_restricted(&nested(&scratch, &runs, "cat file; ! cat dir/file"));
 }
 
-#[test]
+#[apply(row!)]
 fn three_runs() {
     let scratch = with_product();
     assert_restricted(&nested(&scratch, &["", "", "--deny dir"], "cat file; ! cat dir/file"));
@@ -118,21 +120,21 @@ fn assert_restricted_by(scratch: &Scratch, starter: &[&str]) {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn another_home_inside() {
     let scratch = with_product();
     assert_restricted_by(&scratch, &["env", "HOME=$OUT/home"]);
     assert_restricted_by(&scratch, &["env", "XDG_DATA_HOME=$OUT/data"]);
 }
 
-#[test]
+#[apply(row!)]
 fn another_home_inside_for_an_ordinary_user() {
     let scratch = ordinary_with_product();
     assert_restricted_by(&scratch, &["env", "HOME=$OUT/home"]);
     assert_restricted_by(&scratch, &["env", "HOME=/"]);
 }
 
-#[test]
+#[apply(row!)]
 fn no_home_inside() {
     let scratch = ordinary_with_product();
     assert_restricted_by(&scratch, &["env", "-u", "HOME"]);
@@ -140,7 +142,7 @@ fn no_home_inside() {
 }
 
 /// Neither run can install the library among the user's own data.
-#[test]
+#[apply(row!)]
 fn no_home_at_all() {
     let scratch = ordinary_with_product();
     let line = ["bin/inner", "--deny", "dir", "--", "sh", "-c", "cat file; ! cat dir/file"];
@@ -150,7 +152,7 @@ fn no_home_at_all() {
 }
 
 /// A user who is root outside and not inside would have another place for the library.
-#[test]
+#[apply(row!)]
 fn root_outside_and_an_ordinary_user_inside() {
     if !rustix::process::geteuid().is_root() || !have("setpriv") {
         return skip("only root becomes another user, by setpriv");
@@ -165,7 +167,7 @@ fn root_outside_and_an_ordinary_user_inside() {
 }
 
 /// The library has room for a limited number of runs.
-#[test]
+#[apply(row!)]
 fn too_many_runs() {
     let scratch = with_product();
     let run = nested(&scratch, &[""; 9], "touch ran");
@@ -179,7 +181,7 @@ fn assert_restricted(run: &Outcome) {
 }
 
 /// The inner policy does not apply to programs that avoid libc, and the start says so. The outer one does.
-#[test]
+#[apply(row!)]
 fn a_supervised_run_leaves_the_inner_policy_to_the_library() {
     let scratch = arena_with(Linking::Dynamic, with_product());
     let outer = "--enforce=layered --deny dir/target";
@@ -191,7 +193,7 @@ fn a_supervised_run_leaves_the_inner_policy_to_the_library() {
 }
 
 /// Where no supervisor acts for programs, Landlock backs the inner policy.
-#[test]
+#[apply(row!)]
 fn landlock_holds_the_inner_policy_where_there_is_no_supervisor() {
     let scratch = arena_with(Linking::Dynamic, with_product());
     let outer = "--enforce=cooperative -w $OUT";
@@ -203,7 +205,7 @@ fn landlock_holds_the_inner_policy_where_there_is_no_supervisor() {
 }
 
 /// No run goes on with weaker enforcement than was ordered.
-#[test]
+#[apply(row!)]
 fn strict_is_not_to_be_had_inside() {
     let scratch = with_product();
     for outer in ["--enforce=layered", "--enforce=strict", "--enforce=cooperative"] {
@@ -215,7 +217,7 @@ fn strict_is_not_to_be_had_inside() {
 
 /// A program adds an image of its own. It grants everything, names another library, and names a forbidden file as the
 /// record of denials.
-#[test]
+#[apply(row!)]
 fn an_image_made_up_inside() {
     if !have("python3") {
         return skip("no python3");

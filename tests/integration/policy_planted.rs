@@ -3,6 +3,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use macro_rules_attribute::apply;
+
+use crate::layers::row;
 use crate::run::{Mode, Outcome, Run};
 use crate::scratch::Scratch;
 
@@ -28,7 +31,7 @@ fn planted(options: &[&str], plant: &str, escape: &str, told: &str) {
     before.assert_same(&scratch.forbidden());
 }
 
-#[test]
+#[apply(row!)]
 fn typed_paths_do_not_follow_links_that_programs_make() {
     let read = "cat $OUT/secret && echo escaped";
     let write = "echo new > $OUT/target && echo escaped";
@@ -44,7 +47,7 @@ fn typed_paths_do_not_follow_links_that_programs_make() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn profiles_do_not_follow_links_that_programs_make() {
     planted(
         &["--profile", "rust"],
@@ -54,7 +57,7 @@ fn profiles_do_not_follow_links_that_programs_make() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn patterns_do_not_follow_links_that_programs_make() {
     let scratch = Scratch::new();
     let own = "[file_policy]\nwrite_paths = ['~/made', '~/made/**']\n";
@@ -68,7 +71,7 @@ fn patterns_do_not_follow_links_that_programs_make() {
 }
 
 /// If a pattern allows only reading, it also restricts the target of a symlink, even one that programs could replace.
-#[test]
+#[apply(row!)]
 fn patterns_restrict_where_links_lead_that_programs_make() {
     let scratch = Scratch::new();
     scratch.write("ws/real/f", "before\n");
@@ -82,7 +85,7 @@ fn patterns_restrict_where_links_lead_that_programs_make() {
 }
 
 /// Symlinks that programs cannot create are followed, and so are those that lead to granted paths.
-#[test]
+#[apply(row!)]
 fn other_links_are_followed() {
     let scratch = Scratch::new();
     fs::create_dir(scratch.path("elsewhere")).expect("a folder");

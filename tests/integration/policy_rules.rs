@@ -1,7 +1,9 @@
 //! Rules against each other: longest anchor, ties, symlinks, renames, ancestors, tombstones, flags.
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena, arena_with, call, linkings, set_up};
-use crate::layers::{Difference, Holder};
+use crate::layers::{Difference, Holder, row};
 use crate::run::{Mode, Run};
 use crate::scratch::Scratch;
 
@@ -48,7 +50,7 @@ pub(crate) fn assert_answers(setup: &str, rules: &[&str], flags: &str, rows: &[(
 }
 
 /// Build tools do this. Landlock's rule applies to the file that is there at the start.
-#[test]
+#[apply(row!)]
 fn programs_that_are_made_anew_start() {
     let again = [
         (&[". r", "tool r w x"][..], "rm tool && cp /bin/true tool && ./tool"),
@@ -73,7 +75,7 @@ fn programs_that_are_made_anew_start() {
 }
 
 /// Where nothing above may be read, Landlock can have no rule that stays: it would allow reading everything there.
-#[test]
+#[apply(row!)]
 fn programs_that_are_made_anew_in_the_dark_start_in_the_next_run() {
     let again = [
         ("tool r w x", "rm tool; cp /bin/true tool; ./tool", "./tool"),
@@ -98,7 +100,7 @@ fn programs_that_are_made_anew_in_the_dark_start_in_the_next_run() {
 }
 
 /// The same for reads: by the library, by libc itself, and by programs without the library.
-#[test]
+#[apply(row!)]
 fn what_is_made_anew_can_be_read() {
     let made =
         "mkdir new , write_creat new/f , open new/f , opendir new , scandir new , glob new/*";
@@ -119,7 +121,7 @@ fn what_is_made_anew_can_be_read() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn longest_anchor_wins() {
     assert_answers(
         "mkdir -p a/b/c; touch a/f a/b/f a/b/c/f",
@@ -136,25 +138,25 @@ fn longest_anchor_wins() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn the_last_of_equals_wins() {
     let rows = &[("open file", "ok"), ("write file", "EACCES")];
     assert_answers("", &["file w", "file r"], "", rows);
 }
 
-#[test]
+#[apply(row!)]
 fn components_not_prefixes() {
     let rows = &[("open src/f", "ok"), ("open src_generated/f", "EACCES")];
     assert_answers("mkdir src src_generated; touch src/f src_generated/f", &["src r"], "", rows);
 }
 
-#[test]
+#[apply(row!)]
 fn characters_are_literal() {
     let rows = &[("open */f", "ok"), ("open dir/f", "EACCES")];
     assert_answers("mkdir '*'; touch '*/f' dir/f", &["* r"], "", rows);
 }
 
-#[test]
+#[apply(row!)]
 fn an_alias_does_not_dodge_a_deeper_rule() {
     assert_answers(
         "mkdir -p a/private; touch a/private/f; ln -s a/private alias",
@@ -164,13 +166,13 @@ fn an_alias_does_not_dodge_a_deeper_rule() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn a_rule_on_an_alias_is_on_its_target() {
     let rows = &[("open a/f", "ok"), ("open alias/f", "ok"), ("write a/f", "EACCES")];
     assert_answers("mkdir a; touch a/f; ln -s a alias", &["alias r"], "", rows);
 }
 
-#[test]
+#[apply(row!)]
 fn a_hard_link_gains_nothing() {
     assert_answers(
         "mkdir ro rw; echo x > ro/f; echo x > rw/f",
@@ -185,7 +187,7 @@ fn a_hard_link_gains_nothing() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn a_rename_gains_nothing() {
     assert_answers(
         "mkdir wo rw; echo x > wo/f; echo x > rw/f",
@@ -199,7 +201,7 @@ fn a_rename_gains_nothing() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn a_folder_above_an_anchor_stays() {
     assert_answers(
         "mkdir -p a/b/private; touch a/b/private/f",
@@ -215,7 +217,7 @@ fn a_folder_above_an_anchor_stays() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn a_dropped_rule_leaves_a_tombstone() {
     assert_answers(
         "ln -s $OUT fork; mkdir -p deep/fork; ln -s $OUT/missing deep/fork/gone",
@@ -230,7 +232,7 @@ fn a_dropped_rule_leaves_a_tombstone() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn every_rule_dropped_is_not_unrestricted() {
     let scratch = arena(Scratch::new());
     set_up(&scratch, "ln -s $OUT fork");
@@ -242,7 +244,7 @@ fn every_rule_dropped_is_not_unrestricted() {
     assert_eq!(answer(&run), "EACCES", "{run}");
 }
 
-#[test]
+#[apply(row!)]
 fn flags_add_to_the_workspace() {
     assert_answers(
         "mkdir denied; touch denied/f",
@@ -259,7 +261,7 @@ fn flags_add_to_the_workspace() {
 }
 
 /// If one flag denies, another flag below it grants no more than it says.
-#[test]
+#[apply(row!)]
 fn flags_below_flags() {
     let setup = "mkdir -p denied/read denied/run; touch denied/f denied/read/f; \
                  cp $ATTACK denied/read/program; cp $ATTACK denied/run/program";
@@ -291,7 +293,7 @@ fn flags_below_flags() {
 }
 
 /// A profile that a person wrote denies in the workspace as the option does, and grants nothing there.
-#[test]
+#[apply(row!)]
 fn profiles_of_ones_own_in_the_workspace() {
     let profile = "mkdir -p denied/read $HOME/.config/jp-confine; touch denied/f denied/read/f; \
                    ws=$(pwd -P); printf '[profiles.own]\\nwrite = [\"%s/dir\"]\\ndeny = [\"%s\", \"%s\"]\\n' \
@@ -313,7 +315,7 @@ fn profiles_of_ones_own_in_the_workspace() {
     assert_answers(profile, rules, "--profile own -r denied/read", rows);
 }
 
-#[test]
+#[apply(row!)]
 fn write_flag() {
     assert_answers(
         "cp $ATTACK $OUT/dir/program",
@@ -331,7 +333,7 @@ fn write_flag() {
 }
 
 /// A wider grant does not include the home, however it is spelled. A profile that names the home does.
-#[test]
+#[apply(row!)]
 fn the_home_is_had_by_its_name() {
     let profile = "mkdir -p $HOME/.config/jp-confine; echo x > $HOME/notes; printf '[profiles.own]\\nread = [\"%s\"]\\n' \
                    \"$NAMED\" > $HOME/.config/jp-confine/config.toml";
@@ -349,7 +351,7 @@ fn the_home_is_had_by_its_name() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn exec_flag() {
     assert_answers(
         "cp $ATTACK $OUT/dir/program; cp $ATTACK $OUT/program",
@@ -363,7 +365,7 @@ fn exec_flag() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn a_granted_file_is_only_that_file() {
     let rows = &[
         ("open $OUT/dir/inner", "ok"),
@@ -373,7 +375,7 @@ fn a_granted_file_is_only_that_file() {
     assert_answers("", &[], "-r $OUT/dir/inner", rows);
 }
 
-#[test]
+#[apply(row!)]
 fn nothing_is_hidden_on_request() {
     let rows = &[
         ("open $HOME/.private/key", "EACCES"),
@@ -385,7 +387,7 @@ fn nothing_is_hidden_on_request() {
 }
 
 /// Landlock's rules disappear and move with their files. The policy's rules are about names.
-#[test]
+#[apply(row!)]
 fn programs_start_by_the_name_they_have() {
     let scratch = arena(Scratch::new());
     set_up(&scratch, "mkdir target; cp /bin/true target/old; cp /bin/true tool");
@@ -402,7 +404,7 @@ fn programs_start_by_the_name_they_have() {
 }
 
 /// A path that is missing behind a symlink is missing at the target, and is judged there (spec §4.1).
-#[test]
+#[apply(row!)]
 fn what_is_missing_beyond_a_link_is_judged_where_it_leads() {
     let links =
         "ln -s $OUT/dir far; ln -s dir way; ln -s $OUT/none dangling; ln -s none way/dangling";
@@ -421,7 +423,7 @@ fn what_is_missing_beyond_a_link_is_judged_where_it_leads() {
     assert_answers(links, &[], "", closed);
 }
 
-#[test]
+#[apply(row!)]
 fn what_is_missing_beyond_a_link_to_a_grant_is_no_secret() {
     let rows = &[
         ("open far/inner", "ok"),
@@ -432,7 +434,7 @@ fn what_is_missing_beyond_a_link_to_a_grant_is_no_secret() {
 }
 
 /// Tools look for files in every directory above their own, and try to create directories that exist.
-#[test]
+#[apply(row!)]
 fn names_beside_the_way_to_a_grant_are_no_secret() {
     for flags in ["-r $OUT/dir/inner", "-r $OUT/dir/inner --show-denied"] {
         assert_answers(
@@ -458,7 +460,7 @@ fn names_beside_the_way_to_a_grant_are_no_secret() {
 }
 
 /// `mv f dir/` and `ln f dir/` try the directory's own name first, and go on once they hear that it exists.
-#[test]
+#[apply(row!)]
 fn that_an_entry_exists_is_told_to_who_makes_it() {
     assert_answers(
         "mkdir -p $HOME/.hidden/dir; echo x > $HOME/.hidden/f; ln -s nowhere $OUT/dangling",
@@ -497,7 +499,7 @@ fn that_an_entry_exists_is_told_to_who_makes_it() {
     assert_answers(setup, &[], "", &seen("ENOENT"));
 }
 
-#[test]
+#[apply(row!)]
 fn a_grant_in_a_hidden_area_is_seen() {
     assert_answers(
         "mkdir -p $HOME/.config/app; echo x > $HOME/.config/app/f; echo x > $HOME/.config/other",
@@ -512,7 +514,7 @@ fn a_grant_in_a_hidden_area_is_seen() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn an_interpreter_needs_execute_too() {
     assert_answers(
         r"mkdir tools; cp $ATTACK tools/interpreter; printf '#!%s/tools/interpreter\n' $PWD > script; chmod +x script",
@@ -522,7 +524,7 @@ fn an_interpreter_needs_execute_too() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn the_workspace_through_a_link_is_the_workspace() {
     let scratch = arena(Scratch::new());
     set_up(&scratch, "ln -s ws ../link; mkdir denied; touch denied/f");

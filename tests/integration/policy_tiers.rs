@@ -1,7 +1,9 @@
 //! Tiers and sensitive paths where nobody can be prompted: which grants remain, and what is allowed.
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{answer, arena, call, set_up};
-use crate::layers::{Difference, Holder};
+use crate::layers::{Difference, Holder, row};
 use crate::run::{Mode, PRODUCT, Run};
 use crate::scratch::Scratch;
 
@@ -26,7 +28,7 @@ fn assert_answers(setup: &str, policy: &str, flags: &str, rows: &[(&str, &str)])
     assert_eq!(differs, instead.is_some(), "no longer different");
 }
 
-#[test]
+#[apply(row!)]
 fn deny_takes_from_the_workspace() {
     assert_answers(
         "mkdir -p a/b; touch a/x.key a/b/x.key a/f; ln -s a/x.key alias",
@@ -49,7 +51,7 @@ fn deny_takes_from_the_workspace() {
 }
 
 /// `?` and classes match characters of any length. A byte that belongs to no character counts as one.
-#[test]
+#[apply(row!)]
 fn deny_takes_by_characters() {
     assert_answers(
         "mkdir é aé; for n in é.txt 😀.txt éé.txt àx ýx é/k aé/k né nn; do touch $n; done; \
@@ -79,7 +81,7 @@ fn deny_takes_by_characters() {
 }
 
 /// Each of these patterns crosses names twice, which takes a table of its own.
-#[test]
+#[apply(row!)]
 fn deny_takes_by_many_patterns_with_stars_between_names() {
     assert_answers(
         "mkdir -p a/secrets/b a/config deploy certs/b; \
@@ -109,7 +111,7 @@ fn deny_takes_by_many_patterns_with_stars_between_names() {
 }
 
 /// A grant on a directory does not include the secrets in it.
-#[test]
+#[apply(row!)]
 fn sensitive_files_are_asked_about_where_a_tier_opens_what_is_around_them() {
     assert_answers(
         "mkdir $OUT/d $OUT/d/e; touch $OUT/d/f $OUT/d/.env $OUT/d/e/.env",
@@ -125,7 +127,7 @@ fn sensitive_files_are_asked_about_where_a_tier_opens_what_is_around_them() {
 }
 
 /// A pattern without stars grants a directory's name, and a rule grants everything below.
-#[test]
+#[apply(row!)]
 fn what_is_in_a_folder_that_is_open_by_name_stays_out_of_the_workspace() {
     assert_answers(
         "mkdir $OUT/d $OUT/d/e $OUT/empty; touch $OUT/d/f a",
@@ -145,7 +147,7 @@ fn what_is_in_a_folder_that_is_open_by_name_stays_out_of_the_workspace() {
 }
 
 /// A pattern that is spelled through a symlink applies to entries as to files.
-#[test]
+#[apply(row!)]
 fn deny_knows_spellings_by_links() {
     assert_answers(
         "mkdir a; touch a/x a/y; ln -s a alias",
@@ -171,7 +173,7 @@ fn deny_knows_spellings_by_links() {
 }
 
 /// A rule that grants less at the symlink than at the target does not affect that.
-#[test]
+#[apply(row!)]
 fn deny_knows_spellings_from_where_less_is_granted() {
     let rule = |path, caps| format!("[[access.fs]]\npath = '{path}'\nread = true\n{caps} = true\n");
     let rules = format!("{}{}", rule(".", "execute"), rule("a", "write"));
@@ -190,7 +192,7 @@ fn deny_knows_spellings_from_where_less_is_granted() {
 }
 
 /// For all other tiers, the directories that a path leads through are no place of their own.
-#[test]
+#[apply(row!)]
 fn a_way_from_elsewhere_takes_nothing() {
     assert_answers(
         "mkdir a; touch a/x a/y; ln -s ../ws/a ../out/way",
@@ -205,7 +207,7 @@ fn a_way_from_elsewhere_takes_nothing() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn read_takes_writing() {
     assert_answers(
         "touch dir/f",
@@ -222,7 +224,7 @@ fn read_takes_writing() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn nobody_can_be_asked() {
     assert_answers(
         "touch dir/f",
@@ -242,7 +244,7 @@ fn nobody_can_be_asked() {
 
 /// Nobody is prompted for deleting or moving a missing entry: the program learns that it is missing, as a reader does.
 /// An entry that exists stays, even a dangling symlink.
-#[test]
+#[apply(row!)]
 fn nobody_need_be_asked_about_what_is_missing() {
     assert_answers(
         "touch dir/f; mkdir dir/d; ln -s none dir/dangling; ln -s ../empty dir/to_dir",
@@ -274,7 +276,7 @@ fn nobody_need_be_asked_about_what_is_missing() {
 }
 
 /// A missing entry is not revealed where the path or its spelling is denied, just as to a reader.
-#[test]
+#[apply(row!)]
 fn what_is_missing_where_all_is_denied_is_denied() {
     assert_answers(
         "mkdir shut; ln -s dir way",
@@ -293,7 +295,7 @@ fn what_is_missing_where_all_is_denied_is_denied() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn a_tier_opens_what_no_rule_reaches() {
     assert_answers(
         "",
@@ -312,7 +314,7 @@ fn a_tier_opens_what_no_rule_reaches() {
 /// Landlock's rules apply to existing files, and allow starting only what they allow reading. A rule for a future
 /// directory would apply to the home. So a program that a run puts there starts in the next run, and the report says
 /// so.
-#[test]
+#[apply(row!)]
 fn programs_start_in_a_folder_that_a_tier_opens_once_it_is_there() {
     let scratch = Scratch::new();
     let own = "[file_policy]\nwrite_paths = ['~/new', '~/new/**']\n";
@@ -330,7 +332,7 @@ fn programs_start_in_a_folder_that_a_tier_opens_once_it_is_there() {
     assert_eq!(next.stdout, "ran\n", "{next}");
 }
 
-#[test]
+#[apply(row!)]
 fn a_default_is_for_what_no_pattern_matches() {
     assert_answers(
         "touch dir/f",
@@ -340,7 +342,7 @@ fn a_default_is_for_what_no_pattern_matches() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn a_folder_takes_its_denials_along() {
     assert_answers(
         "mkdir -p a/sub c; touch a/key",
@@ -357,7 +359,7 @@ fn a_folder_takes_its_denials_along() {
 }
 
 /// A prompt is needed for the further grants of a broader rule.
-#[test]
+#[apply(row!)]
 fn a_flag_on_a_sensitive_path_grants_what_it_says() {
     assert_answers(
         "touch .env .env.local prod; ln -s prod .env.led",
@@ -374,7 +376,7 @@ fn a_flag_on_a_sensitive_path_grants_what_it_says() {
 }
 
 /// A sensitive path prompts where a broader rule covers it, and not where a rule names it.
-#[test]
+#[apply(row!)]
 fn sensitive_paths_take_a_person() {
     let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n\
                  [[access.fs]]\npath = 'dir/.env'\nread = true\n";
@@ -389,7 +391,7 @@ fn sensitive_paths_take_a_person() {
 }
 
 /// A sensitive name of a symlink prompts, too, unless a rule is on the target.
-#[test]
+#[apply(row!)]
 fn sensitive_names_of_links_take_a_person() {
     let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n\
                  [[access.fs]]\npath = '.env.named'\nread = true\n";
@@ -416,7 +418,7 @@ fn sensitive_names_of_links_take_a_person() {
 }
 
 /// If a tier grants the target of a symlink, the symlink's name prompts for every program.
-#[test]
+#[apply(row!)]
 fn sensitive_names_of_links_take_a_person_where_a_tier_opens_what_they_lead_to() {
     assert_answers(
         "mkdir $OUT/d; touch $OUT/d/f; ln -s $OUT/d/f .env; ln -s $OUT/d/f plain",
@@ -427,7 +429,7 @@ fn sensitive_names_of_links_take_a_person_where_a_tier_opens_what_they_lead_to()
     );
 }
 
-#[test]
+#[apply(row!)]
 fn sensitive_paths_of_an_undeclared_workspace_are_its_own() {
     assert_answers("touch .env", "", "", &[("open .env", "ok"), ("open $OUT/secret", "EACCES")]);
     let links = "ln -s file .env; ln -s $OUT/secret .env.far";
@@ -435,7 +437,7 @@ fn sensitive_paths_of_an_undeclared_workspace_are_its_own() {
 }
 
 /// A directory does not move from where `.env` prompts to where it does not.
-#[test]
+#[apply(row!)]
 fn a_folder_keeps_the_question_about_what_is_sensitive_in_it() {
     let folders = "mkdir -p $OUT/p own; touch $OUT/p/.env $OUT/p/f own/.env";
     assert_answers(
@@ -452,7 +454,7 @@ fn a_folder_keeps_the_question_about_what_is_sensitive_in_it() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn a_workspace_file_only_restricts() {
     let scratch = arena(Scratch::new());
     let text = "[file_policy]\nread_paths = ['$OUT/**']\nprompt_paths = ['$HOME/**']\n\
@@ -470,7 +472,7 @@ fn a_workspace_file_only_restricts() {
 }
 
 /// A missing approval takes away what a pattern grants, and not what it restricts.
-#[test]
+#[apply(row!)]
 fn a_pattern_that_opens_nothing_restricts() {
     for (own, theirs) in [
         ("", "['**/*.lock']"),
@@ -494,7 +496,7 @@ fn a_pattern_that_opens_nothing_restricts() {
 }
 
 /// A pattern that leads out is approved like a symlink, but for one list only.
-#[test]
+#[apply(row!)]
 fn what_a_workspace_file_opens_outside_is_approved_first() {
     let scratch = arena(Scratch::new());
     let text = scratch.expand("[file_policy]\nread_paths = ['$OUT/**']\n");
@@ -515,7 +517,7 @@ fn what_a_workspace_file_opens_outside_is_approved_first() {
 }
 
 /// A tool's own tiers replace the general ones.
-#[test]
+#[apply(row!)]
 fn tools_have_tiers_of_their_own() {
     assert_answers(
         "touch dir/f",
@@ -527,7 +529,7 @@ fn tools_have_tiers_of_their_own() {
 }
 
 /// Tiers that the workspace's own file has for a tool make no exception to another file's default.
-#[test]
+#[apply(row!)]
 fn a_default_of_the_workspace_leaves_what_it_opens_to_a_tool() {
     let scratch = arena(Scratch::new());
     let text = "[file_policy]\ndefault = 'deny'\nread_paths = ['<workspace>/bin/**']\n\

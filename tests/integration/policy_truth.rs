@@ -8,7 +8,10 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use macro_rules_attribute::apply;
+
 use crate::attack::{arena, call};
+use crate::layers::row;
 use crate::run::Mode;
 use crate::scratch::Scratch;
 use crate::truth_rows::{ABOVE, Row, SETS, above, between, capabilities, one_rule, onto, opening};
@@ -114,17 +117,17 @@ fn every_pair() -> Vec<(u8, u8)> {
     SETS.flat_map(|first| SETS.map(move |second| (first, second))).collect()
 }
 
-#[test]
+#[apply(row!)]
 fn opening_below_one_rule() {
     assert_one_rule(&opening());
 }
 
-#[test]
+#[apply(row!)]
 fn changing_entries_below_one_rule() {
     assert_one_rule(&one_rule());
 }
 
-#[test]
+#[apply(row!)]
 fn between_two_rules() {
     let mut rules = bin();
     for caps in SETS {
@@ -136,12 +139,12 @@ fn between_two_rules() {
     });
 }
 
-#[test]
+#[apply(row!)]
 fn a_directory_above_a_rule() {
     assert_above(&above());
 }
 
-#[test]
+#[apply(row!)]
 fn a_name_above_a_rule() {
     assert_above(&onto());
 }

@@ -3,11 +3,14 @@
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 
+use macro_rules_attribute::apply;
+
 use crate::cli_vfs::tool;
+use crate::layers::row;
 use crate::run::{Run, have, skip};
 use crate::scratch::Scratch;
 
-#[test]
+#[apply(row!)]
 fn a_tool_itself_reaches_neither_workspace_nor_home() {
     let scratch = Scratch::for_ordinary_user();
     let script = scratch.expand(
@@ -25,7 +28,7 @@ fn a_tool_itself_reaches_neither_workspace_nor_home() {
 
 /// The home looks missing, as to the programs of ordinary runs. The directory that the tool has for a home is not the
 /// reason.
-#[test]
+#[apply(row!)]
 fn the_home_looks_absent_to_a_tool() {
     let scratch = Scratch::for_ordinary_user();
     symlink("key", scratch.path("home/.private/link")).expect("a link");
@@ -41,7 +44,7 @@ fn the_home_looks_absent_to_a_tool() {
     shown.assert_stderr("key is seen").assert_stderr("link is seen");
 }
 
-#[test]
+#[apply(row!)]
 fn a_tool_of_the_workspace_gains_nothing_by_a_policy_for_what_it_reads() {
     let scratch = Scratch::for_ordinary_user();
     scratch.write("home/.config/jp-confine/config.toml", "[file_policy]\nwrite_paths = ['/**']\n");
@@ -52,7 +55,7 @@ fn a_tool_of_the_workspace_gains_nothing_by_a_policy_for_what_it_reads() {
 }
 
 /// A path that is denied to everybody is denied to a tool, even in what it may execute and in what every program reads.
-#[test]
+#[apply(row!)]
 fn a_tool_is_denied_what_everybody_is() {
     let scratch = Scratch::for_ordinary_user();
     let script = scratch.expand(
@@ -73,7 +76,7 @@ fn a_tool_is_denied_what_everybody_is() {
     }
 }
 
-#[test]
+#[apply(row!)]
 fn programs_of_a_tool_are_held_to_the_same_policy() {
     let scratch = Scratch::for_ordinary_user();
     let policy = "[access.commands.sh]\n[[access.fs]]\npath = '.'\nread = true\n\
@@ -92,7 +95,7 @@ fn programs_of_a_tool_are_held_to_the_same_policy() {
 }
 
 /// If another directory gets the workspace's name meanwhile, programs do not start in it.
-#[test]
+#[apply(row!)]
 fn programs_of_a_tool_start_in_the_workspace_that_was_found() {
     let scratch = Scratch::for_ordinary_user();
     scratch.write("ws/jp-confine.toml", "[access.commands.cat]\n");
@@ -101,8 +104,9 @@ fn programs_of_a_tool_start_in_the_workspace_that_was_found() {
         ask process.run '{"program":"cat","args":["file"]}'; show
         ask process.run '{"program":"cat","args":["secret"]}'; show
         tell result '{"content":"done"}'"#;
+    let tool = tool(&scratch, &["-w", "ready"], script);
     let run = std::thread::scope(|scope| {
-        let run = scope.spawn(|| tool(&scratch, &["-w", "ready"], script).run());
+        let run = scope.spawn(|| tool.run());
         while !scratch.path("ws/ready").exists() && !run.is_finished() {
             std::thread::yield_now();
         }
@@ -126,7 +130,7 @@ fn connects(scratch: &Scratch, flags: &[&str], wrap: &str) {
     run.assert_no_secret().assert_ok().assert_stderr("Permission denied");
 }
 
-#[test]
+#[apply(row!)]
 fn neither_a_tool_nor_its_programs_have_the_network() {
     let scratch = Scratch::for_ordinary_user();
     let result = r#"printf '{"jsonrpc":"2.0","method":"result","params":{"content":""}}\n'"#;
@@ -140,7 +144,7 @@ fn neither_a_tool_nor_its_programs_have_the_network() {
     );
 }
 
-#[test]
+#[apply(row!)]
 fn a_run_does_without_the_network_where_it_is_told_to() {
     let scratch = Scratch::for_ordinary_user();
     connects(&scratch, &["--no-net"], "(ATTACK) || true");

@@ -5,7 +5,11 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::layers::Holder;
 use crate::scratch::{SECRET, Scratch};
@@ -40,6 +44,7 @@ impl Mode {
 pub(crate) struct Run<'a> {
     scratch: &'a Scratch,
     mode: Mode,
+    holder: &'static [&'static str],
     flags: Vec<String>,
     line: Vec<String>,
     env: Vec<(String, String)>,
@@ -56,6 +61,7 @@ impl<'a> Run<'a> {
         Self {
             scratch,
             mode: Mode::under_test(),
+            holder: Holder::options(),
             flags: Vec::new(),
             line,
             env: Vec::new(),
@@ -119,7 +125,7 @@ impl<'a> Run<'a> {
         if self.mode == Mode::Confined {
             line.push(PRODUCT.to_owned());
             if !self.flags.iter().any(|flag| flag.starts_with("--enforce")) {
-                line.extend(Holder::under_test().options().iter().map(|&option| option.to_owned()));
+                line.extend(self.holder.iter().map(|&option| option.to_owned()));
             }
             line.extend(self.flags.iter().cloned());
             line.push("--".to_owned());
@@ -174,17 +180,15 @@ impl<'a> Run<'a> {
 
 /// Waits for `child`. If that takes longer than `limit`, ends it and fails the test.
 pub(crate) fn wait(child: &mut Child, limit: Duration, what: &str) -> ExitStatus {
-    let end = Instant::now() + limit;
-    loop {
-        if let Some(status) = child.try_wait().expect("a child to wait for") {
-            return status;
-        }
-        if Instant::now() > end {
-            let _ = child.kill();
-            panic!("still running after {limit:?}: {what}");
-        }
-        thread::sleep(Duration::from_millis(2));
+    let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).expect("a child");
+    let limit: Timespec = limit.try_into().expect("a time");
+    let mut ends = [PollFd::new(&process, PollFlags::IN)];
+    let ended = retry_on_intr(|| poll(&mut ends, Some(&limit))).expect("an end to wait for");
+    if ended == 0 {
+        let _ = child.kill();
+        panic!("still running after {limit:?}: {what}");
     }
+    child.wait().expect("a child to wait for")
 }
 
 fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
