@@ -137,9 +137,14 @@ impl Holder {
         }
     }
 
+    /// The holder whose turn it is, for what does not change the row.
+    pub(crate) fn current() -> Self {
+        TURN.get()
+    }
+
     /// The options that select the holder whose turn it is.
     pub(crate) fn options() -> &'static [&'static str] {
-        match TURN.get() {
+        match Self::current() {
             Self::Layers | Self::Supervisor => &[],
             Self::Library => &["--enforce=cooperative"],
             Self::Strict => &["--enforce=strict"],

@@ -1,5 +1,6 @@
 //! Runs one program, confined or bare, and checks how it went. Used by all tests.
 
+use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -265,10 +266,17 @@ pub(crate) fn have(program: &str) -> bool {
     found
 }
 
-/// Says that the test is skipped. Where tests are meant to fail, a test that cannot run fails.
+/// Says that the test is skipped, and lists it for `make test`. Where tests are meant to fail, a test that cannot run
+/// fails.
 pub(crate) fn skip(why: &str) {
     assert_eq!(Mode::under_test(), Mode::Confined, "skipped: {why}");
     note(&format!("skipped: {why}"));
+    let is_by_nature = Holder::current() == Holder::Library;
+    if let Some(list) = std::env::var_os("JP_CONFINE_TEST_SKIPS").filter(|_| !is_by_nature) {
+        let test = thread::current().name().unwrap_or_default().to_owned();
+        let mut list = OpenOptions::new().append(true).create(true).open(list).expect("a list");
+        list.write_all(format!("{why}\t{test}\n").as_bytes()).expect("a list");
+    }
 }
 
 /// Prints a note about the running test, whatever the test runner does with other output.

@@ -3,14 +3,27 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::run::{Mode, Run, wait};
 use crate::scratch::Scratch;
+
+/// What a program has written so far, and the news that there is more.
+#[derive(Debug, Default)]
+struct Screen {
+    bytes: Mutex<Vec<u8>>,
+    more: Condvar,
+}
+
+impl Screen {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().expect("the screen")).into_owned()
+    }
+}
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -19,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Terminal {
     child: Child,
     keys: ChildStdin,
-    screen: Arc<Mutex<Vec<u8>>>,
+    screen: Arc<Screen>,
     read_to: usize,
 }
 
@@ -57,12 +70,13 @@ impl Terminal {
         command.current_dir(described.get_current_dir().expect("a folder to start in"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("script");
-        let screen = Arc::new(Mutex::new(Vec::new()));
+        let screen = Arc::new(Screen::default());
         let (mut output, shared) = (child.stdout.take().expect("piped"), Arc::clone(&screen));
         thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(length @ 1..) = output.read(&mut bytes) {
-                shared.lock().expect("the screen").extend_from_slice(&bytes[..length]);
+                shared.bytes.lock().expect("the screen").extend_from_slice(&bytes[..length]);
+                shared.more.notify_all();
             }
         });
         let keys = child.stdin.take().expect("piped");
@@ -77,18 +91,20 @@ impl Terminal {
 
     /// Waits until `text` appears after the text that was seen before.
     pub(crate) fn see(&mut self, text: &str) {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let screen =
-                String::from_utf8_lossy(&self.screen.lock().expect("the screen")).into_owned();
-            let rest = &screen[self.read_to.min(screen.len())..];
-            if let Some(at) = rest.find(text) {
-                self.read_to += at + text.len();
-                return;
-            }
-            assert!(Instant::now() < end, "no {text:?} on the screen:\n{screen}");
-            thread::sleep(Duration::from_millis(5));
-        }
+        let from = self.read_to;
+        let find = |screen: &[u8]| {
+            let screen = String::from_utf8_lossy(screen);
+            let at = screen[from.min(screen.len())..].find(text)?;
+            Some(from + at + text.len())
+        };
+        let bytes = self.screen.bytes.lock().expect("the screen");
+        let is_missing = |bytes: &mut Vec<u8>| find(bytes).is_none();
+        let more = &self.screen.more;
+        let (bytes, _) = more.wait_timeout_while(bytes, PATIENCE, is_missing).expect("the screen");
+        let found = find(&bytes);
+        drop(bytes);
+        self.read_to =
+            found.unwrap_or_else(|| panic!("no {text:?} on the screen:\n{}", self.screen()));
     }
 
     /// Changes the size as a person does who drags a window, and not as a program of the run.
@@ -104,7 +120,7 @@ impl Terminal {
 
     /// Everything that was on the screen.
     pub(crate) fn screen(&self) -> String {
-        String::from_utf8_lossy(&self.screen.lock().expect("the screen")).into_owned()
+        self.screen.text()
     }
 
     /// Waits for the end, and returns the exit status.

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Runs every test. At the end, says what was left out for want of a program or right.
+set -eu
+cd "$(dirname "$0")/.."
+skips=$(mktemp)
+trap 'rm -f "$skips"' EXIT
+export JP_CONFINE_TEST_SKIPS="$skips"
+status=0
+
+# The preload library has no test harness. It is tested through the programs that it is loaded into.
+tests="${CARGO:-cargo} test --locked --workspace --exclude jp-confine-shim"
+$tests -- --skip cli_prompts || status=$?
+# These wait most of the time, as people do.
+$tests --test integration -- cli_prompts --test-threads 8 || status=$?
+
+sort -u "$skips" | cut -f 1 | uniq -c | while read -r count why; do
+    echo "skipped in $count tests: $why"
+done
+exit "$status"
