@@ -9,11 +9,12 @@ use jp_confine_engine::commands::CommandRule;
 use jp_confine_engine::net::Net;
 use jp_confine_engine::tier::Tier;
 use jp_confine_engine::tiers::Tiers;
+use rustix::fs::Access;
+use rustix::io::Errno;
 
 use crate::advice::hosts::Way;
 use crate::advice::person::Person;
 use crate::advice::programs::Programs;
-use crate::advice::rights::Rights;
 use crate::config::edit::rule_places::RulePlaces;
 use crate::config::edit::user_lists::OwnLists;
 use crate::external::mounts::unused::Idle;
@@ -21,6 +22,9 @@ use crate::host::invocation::CommandHint;
 use crate::network::access::DisabledBy;
 use crate::plan::unsupervised::Unsupervised;
 use crate::record::denials::Denials;
+
+/// The user's own access to a place, as the system reports it.
+pub(crate) type Rights = fn(&Path, Access) -> Result<(), Errno>;
 
 /// A suggestion: how to allow a denied request.
 #[derive(Clone, Debug, PartialEq, Eq)]

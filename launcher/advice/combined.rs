@@ -63,7 +63,6 @@ impl Advisor<'_> {
     fn advice_of(&self, asked: Asked<'_>, options: Steps, files: Steps) -> Advice {
         let first = options.iter().chain(&files).find_map(|steps| self.removed_first(steps));
         let first = first.or_else(|| self.is_there_already(asked));
-        let first = first.or_else(|| self.is_to_be_emptied(asked).map(str::to_owned));
         let written = files.ok().and_then(|steps| self.written(&steps));
         match (options, written) {
             (Ok(steps), written) => Advice::Grant {

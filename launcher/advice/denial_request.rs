@@ -9,17 +9,32 @@ use jp_confine_engine::Capabilities;
 use jp_confine_engine::decide::{Destination, Request};
 use jp_confine_engine::report_protocol::{EXCHANGE, EXCLUSIVE, PRIVATE, PRIVATE_DIRECTORY};
 
-use crate::advice::kernel_obstacles::RunHistory;
+use crate::advice::advisor::Advisor;
 use crate::advice::request::{Asked, Extent, on_the_way};
 use crate::host::program_lookup::is_script;
 use crate::record::denial::Denial;
-use crate::record::denials::TIMES;
+use crate::record::denials::{Denials, TIMES};
 use crate::record::generated_names;
 use crate::sys::path::path_of;
 
 /// Calls whose new entry is not opened by its name afterwards, or not changed in place.
 const ONCE: [&[u8]; 8] =
     [b"symlink", b"symlinkat", b"link", b"linkat", b"rename", b"renameat", b"renameat2", b"bind"];
+
+/// The run that a denial belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunHistory<'a> {
+    /// The start of the run, if there was one.
+    pub(super) began: Option<SystemTime>,
+    /// All its denials.
+    pub(super) refused: &'a [(Denial, u64)],
+}
+
+impl<'a> Advisor<'a> {
+    pub(super) fn past(&self) -> RunHistory<'a> {
+        RunHistory { began: self.began, refused: self.denials.map_or(&[], Denials::open) }
+    }
+}
 
 /// The request of this run that was answered with `denial`.
 pub(super) fn asked_by<'d>(denial: &'d Denial, run: RunHistory<'_>) -> Asked<'d> {

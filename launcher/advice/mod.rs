@@ -11,9 +11,7 @@ mod combined;
 mod denial_request;
 mod directory_contents;
 mod external_rules;
-mod file_ownership;
 pub(crate) mod hosts;
-pub(crate) mod kernel_obstacles;
 mod mounts;
 mod move_into_directory;
 pub(crate) mod nested_launchers;
@@ -27,11 +25,10 @@ mod profiles;
 mod programs;
 pub(crate) mod refused_calls;
 pub(crate) mod request;
-pub(crate) mod rights;
 pub(crate) mod rule_additions;
 mod second_path;
 mod spelling;
-mod system_permissions;
+pub(crate) mod system_permissions;
 mod tiers;
 mod trial;
 mod ungrantable;
@@ -100,7 +97,7 @@ impl<'a> Advisor<'a> {
             programs: Programs::of(context, prepared),
             rule_places: &prepared.rule_places,
             own_lists: &prepared.own_lists,
-            rights: rights::rights,
+            rights: system_permissions::rights,
         }
     }
 
@@ -168,11 +165,8 @@ impl<'a> Advisor<'a> {
         }
         let asked = self.as_entry(denial, asked_by(denial, self.past()));
         let asked = self.as_seen(denial, asked);
-        if let Some(reason) = self.refused_by_system(denial, asked) {
-            return never(&reason);
-        }
-        if let Some(reason) = self.refused_in_any_case(denial, asked) {
-            return never(&reason);
+        if self.is_denied_by_system(denial) {
+            return never(system_permissions::DENIED);
         }
         // A protected path stays denied even if a pattern that also withholds it is removed.
         if let Some(reason) = self.kept(denial) {

@@ -62,7 +62,7 @@ impl Advisor<'_> {
 }
 
 /// The entry to be renamed or linked, and its new name.
-fn ends(denial: &Denial) -> Option<[&Path; 2]> {
+pub(super) fn ends(denial: &Denial) -> Option<[&Path; 2]> {
     let is_pair = denial.reason.is_policy() && !denial.other.is_empty();
     let [path, other] = [&denial.path, &denial.other].map(|it| path_of(it));
     let ends = if denial.second { [other, path] } else { [path, other] };

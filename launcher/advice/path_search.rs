@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 
 use jp_confine_engine::Capabilities;
 
-use crate::advice::kernel_obstacles::RunHistory;
+use crate::advice::system_permissions::is_full;
 use crate::host::context::Context;
 use crate::host::workspace::Workspace;
 use crate::host::workspace_markers::REPOSITORY;
@@ -29,5 +29,5 @@ pub(crate) fn finds_elsewhere(context: &Context, denial: &Denial) -> bool {
 pub(crate) fn stays_in_any_case(workspace: &Workspace, denial: &Denial) -> bool {
     denial.call == b"rmdir"
         && path_of(&denial.path) == workspace.root.join(REPOSITORY)
-        && RunHistory::default().removal(denial).is_some()
+        && is_full(denial)
 }

@@ -4,7 +4,6 @@ mod already;
 mod filled;
 mod names;
 mod staying;
-mod system;
 mod withheld;
 
 use std::sync::LazyLock;

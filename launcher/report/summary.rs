@@ -26,6 +26,7 @@ use crate::advice::Gathered;
 use crate::advice::advisor::{Advice, Advisor, Written};
 use crate::advice::rule_additions;
 use crate::advice::rule_additions::RuleAddition;
+use crate::advice::system_permissions::is_full;
 use crate::advice::user_additions;
 use crate::advice::user_additions::Addition;
 use crate::output;
@@ -142,15 +143,16 @@ fn missed(about: Circumstances<'_>) -> String {
     line
 }
 
-/// The denials that are worth reporting. Some harmless ones are left to `why --last` if the program succeeded: looking
-/// for something that does not exist, and deleting a directory that is not empty. A program that was told to copy
-/// instead of moving did so if it succeeded.
+/// The denials that are worth reporting. The others are left to `why --last`: those that the system would have made
+/// without jp-confine, and harmless ones if the program succeeded. Harmless is looking for something that does not
+/// exist, and deleting a directory that is not empty. A program that was told to copy instead of moving did so if it
+/// succeeded.
 fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
     let is_idle = |denial: &Denial| {
         let advisor = about.advisor;
-        let is_nothing =
-            || denial.is_of_nothing() || denial.is_copied() || advisor.is_in_vain(denial);
-        about.succeeded && !about.verbose && !advisor.is_spent() && is_nothing()
+        let is_nothing = || denial.is_of_nothing() || denial.is_copied() || is_full(denial);
+        let is_left = || about.succeeded && is_nothing() || advisor.is_denied_by_system(denial);
+        !about.verbose && !advisor.is_spent() && is_left()
     };
     about.denials.open().iter().filter(|(denial, _)| !is_idle(denial)).collect()
 }
@@ -158,7 +160,10 @@ fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
 /// The denials that made existing entries look absent, if the program failed: that may be the cause. They come last,
 /// since programs look into a home for much that they do not need.
 fn absent(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
-    let is_there = |denial: &Denial| !about.succeeded && !denial.is_of_nothing();
+    let advisor = about.advisor;
+    let is_there = |denial: &Denial| {
+        !about.succeeded && !denial.is_of_nothing() && !advisor.is_denied_by_system(denial)
+    };
     about.denials.hidden().iter().filter(|(denial, _)| is_there(denial)).collect()
 }
 

@@ -258,28 +258,18 @@ fn nothing_is_written_where_files_do_not_count() {
     assert!(texts(&denials(&scratch), "toml").is_empty());
 }
 
-/// The kernel denies each of these, whatever is granted.
+/// Deleting a directory that is not empty fails in any case. A program that succeeds all the same did without. Any other
+/// may empty the directory next.
 #[test]
-fn what_fails_in_any_case_is_said_instead() {
+fn a_directory_that_is_not_empty_is_no_loss_to_a_program_that_succeeds() {
     let scratch = Scratch::new();
     scratch.write("ws/jp-confine.toml", READ);
     scratch.write("ws/full/f", "");
-    scratch.write("ws/other/f", "");
-    for (script, why) in [
-        ("rmdir full", "full is not empty"),
-        ("find full -type d -delete", "full is not empty"),
-        ("rmdir full/f", "full/f is no directory"),
-        ("mv -T full other", "other is not empty"),
-        ("mv full full/in", "full/in is in full"),
-    ] {
-        let told = attempt(&scratch, script);
-        let why = format!("no option and no rule helps: {why}\n");
-        assert!(told.stderr.contains(&why), "{script}: {told}");
-    }
-    // A program that tries this first may empty the directory next.
+    let told = attempt(&scratch, "rmdir full || true");
+    assert!(!told.stderr.contains("jp-confine: "), "{told}");
+    assert_eq!(denials(&scratch).len(), 1);
     let told = attempt(&scratch, "perl -e 'rmdir q(full) or die'");
     told.assert_stderr(&format!("allow: jp-confine -w {}", scratch.expand("$WS/full")));
-    told.assert_stderr("it is not empty: a help to who empties it then");
     // The contents of the directory were to go first.
     attempt(&scratch, "find full -delete");
     assert_eq!(texts(&denials(&scratch), "never"), [""; 0]);

@@ -330,9 +330,6 @@ fn what_is_put_into_a_hidden_directory_is_granted_by_its_name() {
         assert_eq!(texts(&denials(&scratch), "options"), [format!("-w {place}")], "{script}");
         run(&["-w", &place]).assert_ok();
     }
-    let scratch = Scratch::new();
-    let denied = attempt(&scratch, "echo x > $OUT/dir");
-    denied.assert_stderr("is a directory").assert_code(2);
 }
 
 /// Follows a suggestion for the user's own configuration once, and lets `script` pass then. The configuration has

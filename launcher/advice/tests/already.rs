@@ -51,29 +51,6 @@ fn what_is_there_already_is_to_be_seen() {
     assert!(line(&seen, &denial("mkdir", &directory, C)).starts_with("-w "));
 }
 
-/// A program that sees a directory first empties it or moves things into it. `rmdir` knows of the directory, and fails.
-#[test]
-fn a_directory_that_was_not_seen_is_no_obstacle() {
-    let (_folder, grants) = home();
-    let directory = at(&grants, "d");
-    let allowed = format!("-w {directory}; write_paths {directory}");
-    let full = format!("no option and no rule helps: {directory} is");
-    let seen = [grants.to_vec(), vec![flag(&directory, R)]].concat();
-    for call in ["unlinkat", "unlink", "remove"] {
-        let removed = denial(call, &directory, D);
-        assert_eq!(line(&grants, &removed), allowed, "{call}");
-        assert!(line(&seen, &removed).starts_with(&full), "{call}");
-        let tiers = Tiers::default();
-        assert!(!advisor(&grants, &[], &tiers).is_in_vain(&removed), "{call}");
-    }
-    let removed = denial("rmdir", &directory, D);
-    assert_eq!(line(&grants, &removed), allowed, "who hears that it is not empty may empty it");
-    let by_rmdir = Denial { program: "/usr/bin/rmdir".into(), ..removed };
-    assert!(line(&grants, &by_rmdir).starts_with(&full));
-    let moved = pair("rename", &at(&grants, "d/f"), &directory, C, true);
-    assert!(!line(&grants, &moved).contains("helps"), "{}", line(&grants, &moved));
-}
-
 /// An entry moved to a hidden directory's path goes into it, under its own name. A program that sees the directory
 /// means to replace it.
 #[test]
@@ -126,19 +103,6 @@ fn who_looks_where_to_put_something_needs_what_that_takes() {
     assert!(told(&denials, &replaces).starts_with(&format!("-w {empty}; ")));
     denials.add(look("stat", &empty));
     assert!(told(&denials, &replaces).starts_with(&format!("-w {empty}/moved; ")));
-}
-
-/// No directory can be opened for writing, whatever is granted.
-#[test]
-fn a_directory_that_is_seen_is_no_file() {
-    let (_folder, hidden) = home();
-    let directory = at(&hidden, "d");
-    let grants = [hidden.to_vec(), vec![flag(&directory, R)]].concat();
-    for (call, missing) in [("open", U), ("openat", C), ("fopen", U.union(R))] {
-        let told = line(&grants, &denial(call, &directory, missing));
-        assert_eq!(told, format!("no option and no rule helps: {directory} is a directory"));
-    }
-    assert!(line(&grants, &denial("chmod", &directory, U)).starts_with("-w "));
 }
 
 /// No option opens all sensitive entries of a directory only to make it visible, declared or not. A call that names an
