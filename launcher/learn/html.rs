@@ -9,13 +9,13 @@ use jp_confine_engine::Capability;
 
 use super::replay::ReplayStage;
 use super::{policy_file, usage_counts};
-use crate::advice::advisor::{Advice, Advisor};
-use crate::config::edit::rule_text;
+use crate::advice::advisor::Advisor;
 use crate::learn::learned::Learned;
 use crate::learn::text::{short, shown};
 use crate::record::denial::Denial;
 use crate::record::usage::{Use, UseKind};
 use crate::report::summary;
+use crate::report::why::record::ExplainedDenial;
 use crate::text::quote;
 
 const STYLE: &str = include_str!("page/style.css");
@@ -125,7 +125,7 @@ fn table_of_denials(text: &mut String, learned: &Learned<'_>) {
     }
     text.push_str(
         "<h2>Denied</h2>\n<table>\n<tr><th>what</th><th>path</th><th>program</th><th>rule</th>\
-         <th>option that allows it</th></tr>\n",
+         <th>what allows it</th></tr>\n",
     );
     for (denial, times) in denials.open().iter().chain(denials.hidden()) {
         row(text, denial, *times, advisor);
@@ -137,22 +137,16 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
     let path = escaped(&quote::printable(&denial.path));
     let program = escaped(&short(&denial.program));
     let asked = escaped(&summary::asked(denial));
-    let way = match advisor.advise(denial) {
-        Advice::Grant { options, .. } if options.is_empty() => "it takes a pattern".to_owned(),
-        Advice::Grant { options, .. } => quote::words(&options),
-        Advice::Withheld { first, .. } => first.words(advisor.here),
-        Advice::Connection(way) => format!("--net {}", quote::quoted(way.typed.as_bytes())),
-        Advice::Command { key, .. } => rule_text::command_table(&key),
-        Advice::Approve { rules, .. } => advisor.here.approvals(&rules),
-        Advice::Never(reason) => reason,
-    };
-    let rule = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());
+    let mut explained = ExplainedDenial::of(denial, times, advisor.advise(denial), &advisor);
+    explained.show_for(advisor.here);
+    let rule = explained.rule.as_deref().unwrap_or("no rule covers it");
+    let steps = explained.steps(advisor.workspace).join("; ");
     let _ = writeln!(
         text,
         "<tr data-words=\"denied {asked} {path} {program}\"><td class=\"denied\">{asked}</td>\
          <td>{path}</td><td>{program} {times}×</td><td>{}</td><td>{}</td></tr>",
-        escaped(&rule),
-        escaped(&way)
+        escaped(rule),
+        escaped(&steps)
     );
 }
 

@@ -34,6 +34,7 @@ use crate::output::{NAME, Style};
 use crate::record::command_line::CommandLine;
 use crate::record::denial::{Denial, Layer, Reason};
 use crate::record::denials::Denials;
+use crate::report::why::record::ExplainedDenial;
 use crate::text::quote::{printable, quoted, shown, within};
 use crate::text::wrap::{WIDTH, width};
 
@@ -294,57 +295,23 @@ fn describe(
         }
         _ => None,
     };
-    let parts = match advice {
-        Advice::Never(reason) => {
-            let reason = within(reason, advisor.workspace);
-            rule(denial, advisor)
-                .map(|rule| rule + &changes(denial, advisor))
-                .into_iter()
-                .chain([reason])
-                .collect()
+    let mut explained = ExplainedDenial::of(denial, count, advice.clone(), &advisor);
+    explained.show_for(advisor.here);
+    let mut parts = explained.steps(advisor.workspace);
+    match advice {
+        Advice::Never(_) if explained.rule.is_none() => {}
+        _ => parts.insert(0, why),
+    }
+    match (advice, &listed) {
+        (_, Some(RuleAddition { instead: Some(_), .. })) => parts.push("replace it by:".to_owned()),
+        (_, Some(addition)) => parts.push(format!("allow: add to {}:", addition.place())),
+        (Advice::Command { .. }, None) => parts.push("allow: as above".to_owned()),
+        (Advice::Grant { options, .. }, _) if options.is_empty() => {
+            parts.push("no option allows just that".to_owned());
         }
-        Advice::Withheld { first, options, question, .. } => {
-            let then = format!("then allow: jp-confine {}", words(options));
-            let then = Some(then).filter(|_| !options.is_empty());
-            let question = question.as_ref().map(|words| within(words, advisor.workspace));
-            let first = within(&first.words(advisor.here), advisor.workspace);
-            [why, first].into_iter().chain(then).chain(question).collect()
-        }
-        Advice::Approve { rules, options } => {
-            let narrower = format!("or, to allow no more: jp-confine {}", words(options));
-            let narrower = Some(narrower).filter(|_| !options.is_empty());
-            [why, format!("allow: {}", advisor.here.approvals(rules))]
-                .into_iter()
-                .chain(narrower)
-                .collect()
-        }
-        Advice::Connection(way) => {
-            let allow = format!("allow: jp-confine --net {}", quoted(way.typed.as_bytes()));
-            [why, allow].into_iter().chain(way.at_other_ports()).collect()
-        }
-        Advice::Command { .. } => {
-            let way = match &listed {
-                Some(RuleAddition { instead: Some(_), .. }) => "replace it by:".to_owned(),
-                Some(addition) => format!("allow: add to {}:", addition.place()),
-                None => "allow: as above".to_owned(),
-            };
-            vec![why, way]
-        }
-        Advice::Grant { first, options, written, question } => {
-            let allow = match options.as_slice() {
-                [] if written.patterns.is_empty() => {
-                    "no option allows just that; it takes a profile".to_owned()
-                }
-                [] => "no option allows just that; it takes a pattern".to_owned(),
-                options => format!("allow: jp-confine {}", words(options)),
-            };
-            let shown = |words: &Option<String>| {
-                words.as_ref().map(|words| within(words, advisor.workspace))
-            };
-            let before = std::iter::once(why).chain(shown(first));
-            before.chain([allow]).chain(shown(question)).collect()
-        }
-    };
+        _ => {}
+    }
+    parts.extend(explained.question.map(|words| within(&words, advisor.workspace)));
     lines.extend(wrap::fitted("    ", &parts, "; ").iter().map(|line| style.faint(line)));
     let rules = listed.iter().flat_map(RuleAddition::rules).collect::<String>();
     lines.extend(rules.lines().map(|line| format!("      {}", style.faint(line))));

@@ -168,26 +168,10 @@ impl ExplainedDenial {
             text.push_str("  it looked absent, as in an empty home\n");
         }
         let told = |words: &str| wrap::fitted("  ", &[quote::within(words, &workspace.root)], "");
-        for line in self.first.iter().flat_map(|words| told(words)) {
-            let _ = writeln!(text, "{line}");
-        }
-        for line in self.never.iter().flat_map(|words| told(words)) {
-            let _ = writeln!(text, "{line}");
-        }
-        if let Some(approve) = &self.approve {
-            let has_more = self.rules.toml.is_some() || !self.patterns.is_empty();
-            let when = if self.then.is_some() || has_more { "first" } else { "allow" };
-            let _ = writeln!(text, "  {when}: {approve}");
-        }
-        if let Some(then) = &self.then {
-            let _ = writeln!(text, "  then allow: jp-confine {then}");
-        }
-        if let Some(options) = &self.options {
-            let or = if self.approve.is_some() { "or, to allow no more" } else { "allow" };
-            let _ = writeln!(text, "  {or}: jp-confine {options}");
-        }
-        for line in self.other_port.iter().flat_map(|words| told(words)) {
-            let _ = writeln!(text, "{line}");
+        for step in self.steps(&workspace.root) {
+            for line in wrap::fitted("  ", &[step], "") {
+                let _ = writeln!(text, "{line}");
+            }
         }
         let has_options = self.options.is_some() || self.then.is_some();
         if !rules.is_empty() {

@@ -32,7 +32,8 @@ impl Ended<'_> {
         for rules in rules.iter_mut().filter(|rules| !rules.grants.is_empty()) {
             let whole = |path: &String| all.get(path).map(|caps| (path.clone(), *caps));
             let whole = rules.grants.keys().filter_map(whole).collect();
-            **rules = self.rules(&Written { rules: whole, ..Written::default() });
+            let written = Written { rules: whole, ..Written::default() };
+            **rules = Rules::of_written(&written, &self.advisor);
         }
     }
 }
