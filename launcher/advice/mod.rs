@@ -47,14 +47,13 @@ use self::denial_request::asked_by;
 pub(crate) use self::per_directory::Gathered;
 pub(crate) use self::programs::Programs;
 use self::trial::{Means, Trial};
-use crate::advice::advisor::{Advice, Advisor, First, Written};
+use crate::advice::advisor::{Advice, Advisor, Written};
 use crate::advice::options::{lasts, tier_for};
 use crate::advice::person::Person;
 use crate::advice::request::{Asked, Extent, Step};
 use crate::compile::grants::Ceilings;
 use crate::compile::prepared::Prepared;
 use crate::host::context::Context;
-use crate::host::invocation::CommandHint;
 use crate::network::access::DisabledBy;
 use crate::plan::unsupervised::Unsupervised;
 use crate::record::denial::{Denial, Reason};
@@ -65,16 +64,6 @@ use crate::text::quote;
 
 /// The reason why rules about hosts allow no such socket.
 const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets there are none";
-
-impl First {
-    /// For a person in the directory `here`.
-    pub(crate) fn words(&self, here: &CommandHint) -> String {
-        match self {
-            Self::TakeOut(words) => words.clone(),
-            Self::Approve(rules) => format!("first: {}", here.approvals(rules)),
-        }
-    }
-}
 
 impl<'a> Advisor<'a> {
     /// An advisor for denials of a run whose policy had nobody to prompt.

@@ -1,9 +1,6 @@
 //! Tests suggestions for each kind of request: the least that satisfies the evaluator.
 
-mod already;
-mod filled;
-mod names;
-mod staying;
+mod new_entries;
 mod withheld;
 
 use std::sync::LazyLock;
@@ -11,14 +8,15 @@ use std::sync::LazyLock;
 use jp_confine_engine::build::Origin;
 use jp_confine_engine::decide::Request;
 use jp_confine_engine::net::Net;
-use jp_confine_engine::report_protocol::EXCHANGE;
 use jp_confine_engine::tier::Restraint;
 use jp_confine_engine::tiers::Tiers;
 
 use super::*;
+use crate::advice::advisor::First;
 use crate::advice::options::options_for;
 use crate::config::edit::rule_places::RulePlaces;
 use crate::config::edit::user_lists::OwnLists;
+use crate::host::invocation::CommandHint;
 
 const R: Capabilities = Capabilities::READ;
 const C: Capabilities = Capabilities::CREATE;
@@ -87,7 +85,13 @@ fn in_line(advice: Advice) -> String {
         Advice::Withheld { first, options, written, question } => {
             let then = Advice::Grant { first: None, options, written, question: None };
             let question = question.map(|words| format!("; {words}")).unwrap_or_default();
-            format!("{}; then {}{question}", first.words(&CommandHint::INSIDE), in_line(then))
+            let first = match first {
+                First::TakeOut(words) => words,
+                First::Approve(rules) => {
+                    format!("first: {}", CommandHint::INSIDE.approvals(&rules))
+                }
+            };
+            format!("{first}; then {}{question}", in_line(then))
         }
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
@@ -136,41 +140,6 @@ fn rules_restate_what_holds_and_options_need_not() {
     }
 }
 
-#[test]
-fn both_ends_of_a_rename_and_of_a_link_are_granted() {
-    let grants = [grant("/w", R)];
-    let rename = pair("rename", "/w/missing-a", "/w/missing-b", D, false);
-    assert_eq!(
-        line(&grants, &rename),
-        "-w /w/missing-a; -w /w/missing-b; missing-a: read, create, delete; missing-b: read, create"
-    );
-    let link = pair("link", "/w/a", "/w/b", C, true);
-    assert_eq!(line(&grants, &link), "-w /w/b; -w /w/a; b: read, create; a: read, create");
-    let out = pair("rename", "/w/missing-a", "/srv/missing-b", D, false);
-    assert_eq!(
-        line(&grants, &out),
-        "-w /w/missing-a; -w /srv/missing-b; missing-a: read, create, update, delete, execute; write_paths /srv/missing-b"
-    );
-}
-
-/// Each entry must be allowed in the other's place.
-#[test]
-fn both_ends_of_an_exchange_are_granted_for_each_other() {
-    let grants = [grant("/w", Capabilities::ALL), grant("/w/b", R)];
-    let call = EXCHANGE.to_str().expect("ASCII");
-    let denied = pair(call, "/w/a", "/w/b/g", D.union(U), true);
-    assert_eq!(
-        line(&grants, &denied),
-        "-w /w/b/g; -x /w/b/g; b/g: read, create, update, delete, execute"
-    );
-    let denied = pair(call, "/w/b/g", "/w/a", D.union(U), false);
-    assert!(
-        line(&grants, &denied).starts_with("-w /w/b/g; -x /w/b/g"),
-        "{}",
-        line(&grants, &denied)
-    );
-}
-
 /// Programs often look at the root, at the home and above the workspace. A suggestion for that opens no contents.
 #[test]
 fn nobody_is_advised_to_grant_the_home_or_what_is_above() {
@@ -201,44 +170,6 @@ fn nobody_is_advised_to_grant_the_home_or_what_is_above() {
     assert_eq!(line(&grants, &denial("chmod", "/", U)), too_much);
 }
 
-/// A path in the home that a profile denies is opened by an option. For a directory no suggestion opens the contents.
-#[test]
-fn what_a_profile_denies_in_the_home_is_opened_by_its_name() {
-    let hidden = |anchor: &str, origin| {
-        Grant::new(anchor.into(), Capabilities::NONE, GrantKind::Hidden, origin)
-    };
-    let profile = |anchor: &str| {
-        let (name, entry) = ("p".to_owned(), anchor.to_owned());
-        hidden(anchor, Origin::Profile { name, entry, named: true })
-    };
-    let grants = [
-        grant("/w", R),
-        hidden("/home/u", Origin::Product { why: "home".to_owned() }),
-        flag("/home/u", R),
-        profile("/home/u/.netrc"),
-        profile("/home/u/big/sub"),
-    ];
-    let drawn = "its name is another one each time, and its directory too much to grant";
-    let too_much = "nothing narrower than all that is there allows it";
-    let rows = [
-        (denial("open", "/home/u/.netrc", R), "-r /home/u/.netrc; read_paths /home/u/.netrc"),
-        (denial("open", "/home/u/.netrc", U), "-w /home/u/.netrc; write_paths /home/u/.netrc"),
-        (denial("opendir", "/home/u/big/sub", R), "-r /home/u/big/sub; read_paths /home/u/big/sub"),
-        (
-            denial("open", "/home/u/big/sub/a", R),
-            "-r /home/u/big/sub/a; read_paths /home/u/big/sub/a",
-        ),
-        (denial("mkstemp", "/home/u/big/sub/bcdefgh", C), drawn),
-        (denial("chmod", "/home/u", U), too_much),
-    ];
-    for (denial, expected) in rows {
-        assert_eq!(line(&grants, &denial), expected);
-    }
-    let many = ["a", "b", "c"].map(|name| denial("open", &format!("/home/u/big/sub/{name}"), R));
-    let tiers = Tiers::default();
-    assert_eq!(advisor(&grants, &[], &tiers).gather(&many.each_ref()), []);
-}
-
 /// No option helps: the tool gets only what the service gives it.
 #[test]
 fn a_hosted_tool_is_advised_to_ask() {
@@ -261,59 +192,6 @@ fn what_is_denied_below_a_directory_must_be_granted_to_remove_it() {
         line(&grants, &denial("rmdir", "/w/dir", D)),
         "-w /w/dir/kept; dir/kept: read, delete"
     );
-}
-
-/// Rules on one path are combined, and so is what they gain for each other. Options add up, and each is for its own
-/// denial.
-#[test]
-fn what_is_advised_for_one_path_is_one_rule() {
-    let grants = [grant("/w", R)];
-    let rename = pair("rename", "/w/missing-a", "/w/missing-b", D, false);
-    let denials = [
-        denial("open", "/w/a", U),
-        denial("execve", "/w/a", X),
-        denial("open", "/w/other", U),
-        rename,
-        denial("open", "/w/missing-b", X),
-    ];
-    let denials: Vec<&Denial> = denials.iter().collect();
-    let tiers = Tiers::default();
-    let shown: Vec<String> =
-        advisor(&grants, &[], &tiers).advise_all(&denials).into_iter().map(in_line).collect();
-    let both = ["-w", "-x"].map(|option| format!("{option} /w/a; a: read, update, execute"));
-    assert_eq!(shown[..2], both);
-    assert_eq!(shown[2], "-w /w/other; other: read, update");
-    // A file that may be executed at the new place must already be executable at the old one.
-    assert!(shown[3].contains("missing-a: read, create, delete, execute"), "{shown:?}");
-    assert!(shown[3].contains("missing-b: read, create, execute"), "{shown:?}");
-}
-
-/// A rule on a longer path decides alone, so it grants all that the denials there need, and no more. Options on longer
-/// paths add to the others.
-#[test]
-fn what_is_advised_for_a_longer_path_takes_nothing_away() {
-    let grants =
-        [grant("/w", R.union(X)), grant("/w/d", Capabilities::NONE), grant("/w/d/kept", R)];
-    let tiers = Tiers::default();
-    let make = || denial("symlink", "/w/d/missing", C);
-    let rows = [
-        (
-            [make(), denial("open", "/w/d/missing", R)],
-            "-w /w/d; d: create; d/missing: read, create",
-        ),
-        (
-            [denial("unlink", "/w/d/missing", D), denial("open", "/w/d/missing/below", R)],
-            "-w /w/d/missing; d/missing: delete; d/missing/below: read, delete",
-        ),
-        ([make(), denial("open", "/w/d/other", R)], "-w /w/d; d: create"),
-    ];
-    for (denials, expected) in rows {
-        for denials in [[&denials[0], &denials[1]], [&denials[1], &denials[0]]] {
-            let all = advisor(&grants, &[], &tiers).advise_all(&denials);
-            let shown: Vec<String> = all.into_iter().map(in_line).collect();
-            assert!(shown.iter().any(|one| one == expected), "{expected}: {shown:?}");
-        }
-    }
 }
 
 /// Many denials in one directory get one suggestion, unless it is the workspace itself or the home.
@@ -390,106 +268,4 @@ fn what_cannot_be_allowed_says_so() {
     for (denial, expected) in rows {
         assert_eq!(line(&grants, &denial), expected);
     }
-}
-
-/// If only an approval is missing, nothing else is suggested. If an approval is not enough, the rest is suggested.
-#[test]
-fn what_is_not_approved_is_to_be_approved() {
-    let at = |anchor: &str, caps, kind| {
-        let origin =
-            Origin::Rule { layer: "f".into(), index: 0, line: Some(1), path: "fork".to_owned() };
-        Grant::new(anchor.into(), caps, kind, origin)
-    };
-    let tombstone = |lexical_path| GrantKind::Tombstone { lexical_path };
-    let external = GrantKind::External { lexical_path: "fork".to_owned() };
-    let grants = [
-        grant("/w", R),
-        at("/w/fork", Capabilities::NONE, tombstone(None)),
-        at("/srv/fork", Capabilities::NONE, tombstone(Some("fork".to_owned()))),
-    ];
-    let unapproved = [at("/srv/fork", R, external)];
-    let tiers = Tiers::default();
-    let wider = [Grant { caps: R.union(U), ..unapproved[0].clone() }];
-    let read = Denial { rule: Some(2), ..denial("open", "/srv/fork/a", R) };
-    let advice = self::advisor(&grants, &wider, &tiers).advise(&read);
-    assert_eq!(in_line(advice), "approve fork; -r /srv/fork/a", "or less than that");
-    let advisor = advisor(&grants, &unapproved, &tiers);
-    let asked = |missing| Denial { rule: Some(2), ..denial("open", "/srv/fork/a", missing) };
-    assert_eq!(in_line(advisor.advise(&asked(R))), "approve fork; ");
-    let options = vec![("-w", "/srv/fork/a".into())];
-    let written = Written { entries: vec![("/srv/fork/a".to_owned(), U)], ..Written::default() };
-    assert_eq!(
-        advisor.advise(&asked(U)),
-        Advice::Grant { first: None, options, written, question: None }
-    );
-}
-
-/// A second pattern does not change a path that a pattern makes read-only. For several denials on one path, only the
-/// list that grants more is suggested.
-#[test]
-fn patterns_are_advised_where_they_help() {
-    assert_eq!(line(&[], &denial("open", "/proc/7/stat", R)), "-r /proc/7/stat");
-    let both = [denial("open", "/srv/a", R), denial("open", "/srv/a", U)];
-    let both: Vec<&Denial> = both.iter().collect();
-    let tiers = Tiers::default();
-    for advice in advisor(&[], &[], &tiers).advise_all(&both) {
-        let Advice::Grant { written, .. } = advice else { panic!("{advice:?}") };
-        assert_eq!(written.patterns, [(Tier::Write, "/srv/a".to_owned())]);
-    }
-    for (caps, way_out) in [(U, "belongs into write_paths"), (X, "have read_paths leave it out")] {
-        let denied = Denial { restraint: Some(Restraint::Read), ..denial("open", "/srv/a", caps) };
-        assert!(line(&[], &denied).contains(way_out), "{caps}");
-    }
-}
-
-/// If a rule covers a place outside, a profile is suggested, unless it would yield to something.
-#[test]
-fn profiles_are_advised_where_no_pattern_helps() {
-    let by = |origin: Origin, kind| Grant { origin, kind, ..grant("/etc", R) };
-    let baseline = by(Origin::Baseline { entry: "/etc".to_owned() }, GrantKind::Plain);
-    let baseline = Grant { carve_outs: vec!["group".to_owned()], ..baseline };
-    let rule = Origin::Rule { layer: "f".into(), index: 0, line: None, path: "fork".to_owned() };
-    let external = by(rule, GrantKind::External { lexical_path: "fork".to_owned() });
-    let inside = grant("/w", R);
-    for covering in [&baseline, &external] {
-        let grants = [inside.clone(), covering.clone()];
-        let rows = [
-            (
-                denial("open", "/etc/new-1", C),
-                "-w /etc/new-1; profile /etc/new-1: read, create, update",
-            ),
-            (denial("open", "/etc/passwd", U), "-w /etc/passwd; profile /etc/passwd: read, update"),
-            (
-                denial("execve", "/etc/passwd", X),
-                "-x /etc/passwd; profile /etc/passwd: read, execute",
-            ),
-            (denial("open", "/etc/none/new", C), "-w /etc/none/new"),
-            (denial("execve", "/etc/none", X), "-x /etc/none"),
-        ];
-        for (denial, expected) in rows {
-            assert_eq!(line(&grants, &denial), expected);
-        }
-    }
-    // On one path a file's rule outweighs the profile. Exclusions of ready-made grants add up.
-    let whole = denial("chmod", "/etc", U);
-    assert_eq!(
-        line(&[inside.clone(), baseline.clone()], &whole),
-        "-w /etc; profile /etc: read, update"
-    );
-    assert_eq!(line(&[inside.clone(), external], &whole), "-w /etc");
-    let listed = denial("fts_open", "/etc", U);
-    assert_eq!(line(&[inside.clone(), baseline.clone()], &listed), "-w /etc");
-    // It lifts no `--deny`, and no denying grant on the same path.
-    let denied = denial("open", "/etc/passwd", U);
-    let closed =
-        Grant { anchor: "/etc/passwd".into(), caps: Capabilities::NONE, ..baseline.clone() };
-    for closing in [flag("/etc", Capabilities::NONE), closed] {
-        let grants = [inside.clone(), baseline.clone(), closing];
-        assert_eq!(line(&grants, &denied), "-w /etc/passwd");
-    }
-    let three = ["passwd", "hosts", "new"].map(|name| denial("open", &format!("/etc/{name}"), U));
-    let three: Vec<&Denial> = three.iter().collect();
-    let (tiers, grants) = (Tiers::default(), [inside, baseline]);
-    let gathered = advisor(&grants, &[], &tiers).gather(&three);
-    assert_eq!(gathered[0].written.entries, [("/etc".to_owned(), R.union(U))]);
 }

@@ -1,4 +1,6 @@
-//! Tests suggestions where tiers withhold a grant.
+//! Tests suggestions where tiers withhold a grant, or keep a directory in its place.
+
+use std::fs;
 
 use jp_confine_engine::file_policy::FilePolicy;
 use jp_confine_engine::pattern::Places;
@@ -51,7 +53,7 @@ fn what_starts_a_typed_program_is_to_be_typed() {
     assert!(told(Path::new("/w/script")).ends_with("type it in front"));
 }
 
-pub(super) fn tiers(policy: &FilePolicy) -> Tiers {
+fn tiers(policy: &FilePolicy) -> Tiers {
     let places = Places::without_home(Path::new("/w"));
     Tiers::new(policy, Some(&[]), places).expect("patterns")
 }
@@ -71,147 +73,6 @@ fn a_default_that_asks_is_outweighed_by_a_pattern() {
     assert!(options.is_empty(), "{options:?}");
     assert_eq!(written.patterns, [(Tier::Read, "/w/a".to_owned())]);
     assert!(in_line(of(Person::Asked)).contains("withdrawn"));
-}
-
-/// If nothing is granted, removing the deny pattern is not enough.
-#[test]
-fn what_is_denied_and_not_granted_takes_both() {
-    let tiers = tiers(&FilePolicy { deny_paths: vec!["/srv/**".into()], ..FilePolicy::default() });
-    let denied = Denial { restraint: Some(Restraint::Deny), ..denial("open", "/srv/a", R) };
-    let first = "to be taken out first: `/srv/**` of deny_paths";
-    let then = "-r /srv/a; read_paths /srv/a";
-    let told = |grants: &[Grant]| in_line(advisor(grants, &[], &tiers).advise(&denied));
-    assert_eq!(told(&[]), format!("{first}; then {then}"));
-    assert_eq!(
-        told(&[flag("/srv", R)]),
-        "no option and no rule outweighs it; take the pattern out"
-    );
-}
-
-/// No suggestion contains a grant that a tier would withhold. If a prompt would follow, the suggestion says so.
-#[test]
-fn tiers_withhold_what_is_granted_for_advice() {
-    let list = |pattern: &str| vec![format!("<workspace>/{pattern}")];
-    let tiers = tiers(&FilePolicy {
-        deny_paths: list("no/**"),
-        prompt_paths: list("asked/**"),
-        read_paths: list("read/**"),
-        ..FilePolicy::default()
-    });
-    let grants = [flag("/w", R)];
-    let told = |denial: &Denial| match advisor(&grants, &[], &tiers).advise(denial) {
-        Advice::Grant { question: Some(question), .. } => question,
-        advice => in_line(advice),
-    };
-    let rows = [
-        (denial("open", "/w/no/a", U), "to be taken out first: `<workspace>/no/**` of deny_paths"),
-        (
-            denial("unlink", "/w/no/a", D),
-            "to be taken out first: `<workspace>/no/**` of deny_paths; then -w /w/no/a",
-        ),
-        (
-            denial("open", "/w/read/a", U),
-            "to be taken out first: `<workspace>/read/**` of read_paths",
-        ),
-        (denial("open", "/w/asked/a", U), "then a person is asked, for `<workspace>/asked/**`"),
-        (pair("rename", "/w/a", "/w/no/a", D, false), "`<workspace>/no/**` of deny_paths"),
-    ];
-    for (denial, expected) in rows {
-        assert!(told(&denial).contains(expected), "{expected}: {}", told(&denial));
-    }
-}
-
-/// The rule of an option covers paths below it that patterns open, maybe further. Then only the other means are
-/// suggested.
-#[test]
-fn an_option_that_takes_something_away_is_not_advised() {
-    let list = |patterns: &[&str]| patterns.iter().map(|it| (*it).to_owned()).collect();
-    let tiers = tiers(&FilePolicy {
-        read_paths: list(&["/srv/r/**", "/srv/some/*.md"]),
-        write_paths: list(&["/srv/w/**"]),
-        ..FilePolicy::default()
-    });
-    let grants = [grant("/w", R)];
-    let advisor = advisor(&grants, &[], &tiers);
-    for (path, missing, expected) in [
-        ("/srv/r", R, "read_paths /srv/r"),
-        ("/srv/w", R, "read_paths /srv/w"),
-        ("/srv/w", R.union(U), "write_paths /srv/w"),
-        ("/srv/r", R.union(X), "-x /srv/r; read_paths /srv/r"),
-        ("/srv/other", R, "-r /srv/other; read_paths /srv/other"),
-        ("/srv/some/a", R, "-r /srv/some/a; read_paths /srv/some/a"),
-    ] {
-        assert_eq!(in_line(advisor.advise(&denial("open", path, missing))), expected, "{path}");
-    }
-    let gather = |directory: &str| {
-        let three = ["a", "b", "c"].map(|name| denial("open", &format!("{directory}/{name}"), U));
-        advisor.gather(&three.each_ref()).len()
-    };
-    assert_eq!((gather("/srv/some"), gather("/srv/other")), (0, 1));
-}
-
-/// Several patterns may withhold a path, each in another list.
-#[test]
-fn all_patterns_that_withhold_it_are_named_at_once() {
-    let list = |patterns: &[&str]| patterns.iter().map(|it| (*it).to_owned()).collect();
-    let tiers = tiers(&FilePolicy {
-        deny_paths: list(&["**/*.pem", "<workspace>/src/**", "<workspace>/no/**"]),
-        read_paths: list(&["<workspace>/src/a*"]),
-        prompt_paths: list(&["<workspace>/src/a.*"]),
-        ..FilePolicy::default()
-    });
-    let grants = [flag("/w", R)];
-    let told = |denial: &Denial| in_line(advisor(&grants, &[], &tiers).advise(denial));
-    let withheld = Denial { restraint: Some(Restraint::Deny), ..denial("open", "/w/src/a.pem", R) };
-    let pem = "`**/*.pem` of deny_paths";
-    let asked = "then a person is asked, for `<workspace>/src/a.*` of prompt_paths";
-    assert_eq!(
-        told(&withheld),
-        format!(
-            "no option and no rule outweighs it; take the pattern out; also in the way: {pem}; {asked}"
-        )
-    );
-    assert!(told(&denial("open", "/w/src/a.pem", U)).ends_with(&format!("update; {asked}")));
-    let both = format!("`<workspace>/src/**` of deny_paths, {pem}");
-    assert_eq!(
-        told(&denial("open", "/w/src/ab.pem", U)),
-        format!(
-            "to be taken out first: {both}, `<workspace>/src/a*` of read_paths; then -w /w/src/ab.pem; src/ab.pem: read, update"
-        )
-    );
-    let moved = pair("rename", "/w/x.pem", "/w/no/x", D, false);
-    assert_eq!(
-        told(&moved),
-        format!(
-            "to be taken out first: {pem}, `<workspace>/no/**` of deny_paths; then -w /w/x.pem; -w /w/no/x; x.pem: read, create, delete; no/x: read, create"
-        )
-    );
-}
-
-/// A pattern of the user's own alone outweighs the `default`.
-#[test]
-fn a_default_that_refuses_gives_way_to_a_pattern() {
-    let deny = tiers(&FilePolicy { default: Some(Tier::Deny), ..FilePolicy::default() });
-    let read = tiers(&FilePolicy { default: Some(Tier::Read), ..FilePolicy::default() });
-    let withheld = |path: &str, missing| Denial {
-        restraint: Some(Restraint::Default),
-        ..denial("open", path, missing)
-    };
-    let grants = [flag("/w", R)];
-    let rows = [
-        (&deny, withheld("/w/a", R), "read_paths /w/a"),
-        (&deny, withheld("/srv/a", R), "read_paths /srv/a"),
-        (&deny, denial("open", "/w/a", U), "a: read, update; write_paths /w/a"),
-        (&read, withheld("/srv/a", U), "write_paths /srv/a"),
-        (
-            &read,
-            withheld("/proc/7/stat", U),
-            "no option and no rule outweighs it; a pattern for such names does",
-        ),
-    ];
-    for (tiers, denial, expected) in rows {
-        assert_eq!(in_line(advisor(&grants, &[], tiers).advise(&denial)), expected);
-    }
 }
 
 /// A pattern for one end of a move does not release a path at the other end that needs a prompt.
@@ -255,35 +116,6 @@ fn a_default_that_refuses_leaves_a_way_to_what_is_left_out() {
     assert_eq!(told(&[baseline, taken]), both);
 }
 
-/// A pattern that names a path through a link restricts only that spelling.
-#[test]
-fn tiers_withhold_by_the_spelling_too() {
-    let list = |pattern: &str| vec![pattern.to_owned()];
-    let tiers = tiers(&FilePolicy {
-        deny_paths: list("**/no/*"),
-        prompt_paths: list("**/asked/*"),
-        ..FilePolicy::default()
-    });
-    let grants = [flag("/w", R)];
-    let by = |route: &str| Denial { route: route.into(), ..denial("open", "/w/real/a", U) };
-    let told = |denial: &Denial| advisor(&grants, &[], &tiers).advise(denial);
-    let free = "-w /w/real/a; real/a: read, update";
-    assert_eq!(in_line(told(&by("/w/link/a"))), free);
-    let taken_out = "to be taken out first: `**/no/*` of deny_paths";
-    assert_eq!(in_line(told(&by("/w/no/a"))), format!("{taken_out}; then {free}"));
-    let Advice::Grant { question: Some(question), .. } = told(&by("/w/asked/a")) else {
-        panic!("a person is asked")
-    };
-    assert!(question.contains("`**/asked/*`"), "{question}");
-    let moved = Denial { route: "/w/no/a".into(), ..pair("rename", "/w/x", "/w/real/a", C, true) };
-    assert_eq!(
-        in_line(told(&moved)),
-        format!(
-            "{taken_out}; then -w /w/x; -w /w/real/a; x: read, create, delete; real/a: read, create"
-        )
-    );
-}
-
 /// A move has one denial, whatever its other end lacks.
 #[test]
 fn both_ends_of_a_move_are_told_where_both_are_refused() {
@@ -300,101 +132,94 @@ fn both_ends_of_a_move_are_told_where_both_are_refused() {
     assert_eq!(beside(&denial("unlink", "/w/missing-a", D)), Capabilities::NONE);
 }
 
-/// A move or hard link between read-only patterns gets one suggestion: the patterns to remove and the ones to add.
-#[test]
-fn patterns_for_reading_give_way_at_both_ends() {
-    let list = |patterns: &[&str]| patterns.iter().map(|one| (*one).to_owned()).collect();
-    let read = |patterns: &[&str]| {
-        tiers(&FilePolicy { read_paths: list(patterns), ..FilePolicy::default() })
-    };
-    let told = |patterns: &[&str], call, missing, second| {
-        let moved = pair(call, "/srv/a/f", "/srv/b/f", missing, second);
-        let moved = Denial { restraint: Some(Restraint::Read), ..moved };
-        in_line(advisor(&[], &[], &read(patterns)).advise(&moved))
-    };
-    let [a, b] = ["a", "b"].map(|name| format!("-w /srv/{name}/f; write_paths /srv/{name}/f"));
-    let both = |[one, other]: [&String; 2]| {
-        let parts = [one, other].map(|it| it.split_once("; ").expect("both"));
-        format!("then {}; {}; {}; {}", parts[0].0, parts[1].0, parts[0].1, parts[1].1)
-    };
-    let [in_a, in_b] = ["a", "b"].map(|name| format!("`/srv/{name}/**` of read_paths"));
-    let first = "to be taken out first:";
-    assert_eq!(
-        told(&["/srv/a/**", "/srv/b/**"], "rename", D, false),
-        format!("{first} {in_a}, {in_b}; {}", both([&a, &b]))
-    );
-    assert_eq!(
-        told(&["/srv/a/**", "/srv/b/**"], "link", C, true),
-        format!("{first} {in_b}, {in_a}; {}", both([&b, &a]))
-    );
-    assert_eq!(
-        told(&["/srv/**"], "rename", D, false),
-        format!("{first} `/srv/**` of read_paths; {}", both([&a, &b]))
-    );
+/// A hidden home in which `d` is a directory with a file.
+fn home() -> (tempfile::TempDir, [Grant; 1]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("a folder");
+    std::fs::create_dir(root.join("d")).expect("a directory");
+    std::fs::write(root.join("d/f"), "").expect("a file");
+    let origin = Origin::Product { why: "home".to_owned() };
+    (folder, [Grant::new(root, Capabilities::NONE, GrantKind::Hidden, origin)])
 }
 
-/// A prompt for entries below a directory stays, and an option on the directory is suggested all the same.
+fn at(grants: &[Grant], name: &str) -> String {
+    grants[0].anchor.join(name).to_str().expect("UTF-8").to_owned()
+}
+
+/// No option opens all sensitive entries of a directory only to make it visible, declared or not. A call that names an
+/// entry in it shows which option suffices.
 #[test]
-fn what_is_asked_about_below_a_folder_is_no_obstacle() {
-    let asked = |pattern: &str| FilePolicy {
-        prompt_paths: vec![pattern.to_owned()],
-        read_paths: vec!["/srv/u/*".to_owned()],
-        ..FilePolicy::default()
-    };
-    for pattern in ["/srv/t/secret", "/srv/t/*"] {
-        let tiers = tiers(&asked(pattern));
-        let told = |path: &str| in_line(advisor(&[], &[], &tiers).advise(&denial("open", path, R)));
-        assert_eq!(told("/srv/t"), "-r /srv/t; read_paths /srv/t");
-        assert_eq!(told("/srv/u"), "read_paths /srv/u", "what is open there stays so");
+fn a_directory_with_what_is_sensitive_is_not_opened_to_be_seen() {
+    let (_folder, hidden) = home();
+    let (root, directory) = (at(&hidden, ""), at(&hidden, "d"));
+    let inside = format!("{directory}/new");
+    let free = Tiers::default();
+    for pattern in [format!("{directory}/**"), format!("{directory}/in/key"), directory.clone()] {
+        let places = Places::without_home(Path::new("/w"));
+        let tiers = Tiers::new(&FilePolicy::default(), Some(&[pattern]), places).expect("patterns");
+        let declared = advisor(&hidden, &[], &tiers);
+        let undeclared = Advisor { exposed: Some(&tiers), ..advisor(&hidden, &[], &free) };
+        for advisor in [declared, undeclared] {
+            let made = denial("mkdir", &directory, C);
+            let advice = advisor.advise(&made);
+            let Advice::Grant { first: Some(first), .. } = &advice else { panic!("{advice:?}") };
+            assert!(first.ends_with(&format!("shows it, too, as -w {directory}/NAME")), "{first}");
+            assert_eq!(in_line(advice), format!("read_paths {directory}"));
+            let mut denials = Denials::default();
+            denials.add(made.clone());
+            let looked = Denial { hidden: true, ..denial("fstatat", &directory, R) };
+            let named = denial("open", &inside, C);
+            let advisor = Advisor { denials: Some(&denials), ..advisor };
+            for advice in advisor.advise_all(&[&made, &looked, &named]) {
+                assert_eq!(in_line(advice), format!("-w {inside}; write_paths {inside}"));
+            }
+        }
     }
+    let elsewhere = [format!("{root}other/**"), "**/.env".to_owned()];
+    let places = Places::without_home(Path::new("/w"));
+    let tiers = Tiers::new(&FilePolicy::default(), Some(&elsewhere), places).expect("patterns");
+    let told = in_line(advisor(&hidden, &[], &tiers).advise(&denial("mkdir", &directory, C)));
+    assert_eq!(told, format!("-r {directory}; read_paths {directory}"));
 }
 
-/// A directory that is open only by its name takes a profile to move, since no pattern opens the contents that move
-/// along.
-#[test]
-fn a_folder_that_is_open_by_its_name_moves_by_a_profile() {
+/// The suggestion for moving `dir` to `new` under these rules. Paths are relative to the workspace.
+fn told(rules: &[(&str, Capabilities, &[&str])], policy: &FilePolicy) -> String {
     let folder = tempfile::tempdir().expect("a folder");
-    let folder = folder.path().canonicalize().expect("a folder");
-    let name = folder.to_str().expect("UTF-8");
-    let tiers = tiers(&FilePolicy { write_paths: vec![name.to_owned()], ..FilePolicy::default() });
-    let grants = [flag("/w", Capabilities::ALL)];
-    let moved = pair("rename", name, "/w/new", D, false);
-    assert_eq!(
-        in_line(advisor(&grants, &[], &tiers).advise(&moved)),
-        format!("-w {name}; -x {name}; profile {name}: read, create, update, delete, execute")
-    );
-}
-
-/// The reason why a directory stays is named precisely: the patterns that withhold, not those that open, and the
-/// `default` by its name.
-#[test]
-fn what_keeps_a_folder_in_its_place_is_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let folder = folder.path().canonicalize().expect("a folder");
-    let name = folder.to_str().expect("UTF-8");
-    let list = |end: &str| vec![format!("{name}{end}")];
-    let by_profile = Origin::Profile { name: "p".into(), entry: "/p".into(), named: true };
-    let grants = [
-        flag("/w", Capabilities::ALL),
-        flag(name, Capabilities::ALL),
-        grant("/own", Capabilities::ALL),
-        Grant { origin: by_profile, ..grant("/p", Capabilities::ALL) },
-    ];
-    let told = |policy: &FilePolicy, to: &str| {
-        let tiers = tiers(policy);
-        in_line(advisor(&grants, &[], &tiers).advise(&pair("rename", name, to, D, false)))
+    let root = folder.path().canonicalize().expect("a folder");
+    let [from, to] = ["dir", "new"].map(|name| root.join(name));
+    fs::create_dir(&from).expect("a folder");
+    let [from, to] = [&from, &to].map(|path| path.to_str().expect("UTF-8"));
+    let rule = |(path, caps, left_out): &(&str, Capabilities, &[&str])| {
+        let origin = Origin::Flag { text: format!("RULE {path}") };
+        let grant =
+            Grant::new(root.join(path).components().collect(), *caps, GrantKind::Plain, origin);
+        let carve_outs = left_out.iter().map(|&one| one.to_owned()).collect();
+        Grant { carve_outs, ..grant }
     };
-    let opened = FilePolicy { write_paths: list("/**"), ..FilePolicy::default() };
-    let closed = FilePolicy { deny_paths: list("/*/key"), ..opened.clone() };
-    let asked =
-        FilePolicy { default: Some(Tier::Prompt), write_paths: list(""), ..FilePolicy::default() };
-    let pattern = format!(
-        "it may hold what has to stay in its place; take the pattern out: `{name}/*/key` of deny_paths"
-    );
-    assert_eq!(told(&closed, "/w/new"), pattern);
-    let question = "there nobody would be asked about what is sensitive in it, as here: a copy \
-                    takes that question";
-    assert_eq!(told(&opened, "/own/new"), question);
-    let default = "there default of file_policy does not count for what is in it, as here: copy what may be read";
-    assert_eq!(told(&asked, "/p/new"), default);
+    let grants: Vec<Grant> = rules.iter().map(rule).collect();
+    let tiers = tiers(policy);
+    let advisor = Advisor { workspace: &root, ..advisor(&grants, &[], &tiers) };
+    let advice = advisor.advise(&pair("rename", from, to, D, false));
+    in_line(advice).replace(&format!("{}/", root.display()), "")
+}
+
+/// If equal grants at both ends do not let it move either, the suggestion names the cause.
+#[test]
+fn what_keeps_a_folder_that_has_the_same_there_is_told() {
+    let free = FilePolicy::default();
+    let asked = FilePolicy { default: Some(Tier::Prompt), ..FilePolicy::default() };
+    let change = R.union(Capabilities::WRITE);
+    let named = ("new/.env", R, &[][..]);
+    let may_be = "what is asked about in it here may be granted there by flag RULE new/.env: a copy takes that \
+                 question";
+    let left_out = "there what the rule leaves out would be granted, too: copy what may be read";
+    for (policy, rules, expected) in [
+        (&free, &[("dir", change, &[][..]), ("new", change, &[]), named][..], may_be),
+        (&free, &[("dir", change, &[]), ("new", R.union(C), &[]), named], may_be),
+        (&asked, &[("dir", change, &[]), ("new", change, &[]), named], may_be),
+        (&free, &[("", change, &["dir/k"])], left_out),
+        (&free, &[("", change, &["dir/k"]), ("new", R, &[])], left_out),
+    ] {
+        assert_eq!(told(rules, policy), expected, "{rules:?}");
+    }
 }

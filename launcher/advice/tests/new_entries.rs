@@ -1,4 +1,4 @@
-//! Tests generated names: the suggestion is the least that also suffices the next time.
+//! Tests entries that do not exist yet, and generated names: the suggestion is the least that also suffices next.
 
 use jp_confine_engine::tiers::Tiers;
 
@@ -118,45 +118,6 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
     assert_eq!(gathered[0].written.rules, [("x".to_owned(), Capabilities::ALL)]);
 }
 
-/// Six letters after an existing file's name count as random, if the new file was for its owner alone. A program that
-/// cannot create its file still deletes it. In other calls the letters may be a word.
-#[test]
-fn names_that_begin_with_that_of_a_file_are_drawn_to_it() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let root = folder.path().canonicalize().expect("a folder");
-    std::fs::write(root.join("main.rs"), "").expect("a file");
-    let place = root.to_str().expect("UTF-8");
-    let (drawn, other) = (format!("{place}/main.rsmelito"), format!("{place}/other.rsmelito"));
-    let whole = format!("-w {place}; write_paths {place}/*");
-    let own = |path: &str| format!("-w {path}; write_paths {path}");
-    let rows = [
-        ("open O_EXCL 0600", &drawn, C, whole.clone()),
-        ("open O_EXCL 0600", &other, C, own(&other)),
-        ("open O_EXCL", &drawn, C, own(&drawn)),
-        ("unlink", &drawn, D, own(&drawn)),
-    ];
-    for (call, path, missing, expected) in rows {
-        assert_eq!(line(&[], &denial(call, path, missing)), expected, "{call} {path}");
-    }
-    let both = [denial("open O_EXCL 0600", &drawn, C), denial("unlink", &drawn, D)];
-    let (mut denials, tiers) = (Denials::default(), Tiers::default());
-    for one in &both {
-        denials.add(one.clone());
-    }
-    let advisor = Advisor { denials: Some(&denials), ..advisor(&[], &[], &tiers) };
-    let advice = advisor.advise_all(&both.each_ref());
-    assert_eq!(advice.into_iter().map(in_line).collect::<Vec<_>>(), [whole.clone(), whole]);
-    // The new file replaces the other one; the directory is older than the run.
-    std::thread::sleep(std::time::Duration::from_millis(20));
-    std::fs::write(&drawn, "").expect("a file");
-    let began = std::fs::metadata(&drawn).and_then(|it| it.created().or(it.modified())).ok();
-    let moved = pair("rename", &drawn, &format!("{place}/main.rs"), D, false);
-    let told = in_line(Advisor { began, ..advisor }.advise(&moved));
-    assert!(told.starts_with(&format!("-w {place}; ")), "{told}");
-    let told = in_line(advisor.advise(&moved));
-    assert!(told.starts_with(&format!("-w {drawn}; ")), "of another run: {told}");
-}
-
 /// A directory above the workspace is never suggested by its path. For the shared directory for temporary files there
 /// is an option.
 #[test]
@@ -171,4 +132,30 @@ fn names_in_the_directory_for_everybodys_temporary_files() {
     let advisor = Advisor { workspace: &workspace, ..advisor(&grants, &[], &tiers) };
     let Advice::Never(told) = advisor.advise(&told) else { panic!("granted") };
     assert_eq!(told, "its name is another one each time; --share-tmp grants all that is in /tmp");
+}
+
+#[test]
+fn what_is_to_be_made_is_granted_with_what_its_maker_needs_next() {
+    let grants = [grant("/w/x", X)];
+    let rows = [
+        ("mkdir", "d", "read, create, update, delete, execute"),
+        ("open", "f", "read, create, update, execute"),
+        ("open O_EXCL", "f", "read, create, update, execute"),
+        ("open", "f-journal", "read, create, update, delete, execute"),
+        ("open O_EXCL", "f.lock", "read, create, update, delete, execute"),
+        // A file of this name lasts.
+        ("open", "Cargo.lock", "read, create, update, execute"),
+        ("mkfifo", "f", "read, create, update, execute"),
+        ("bind", "f", "create, execute"),
+    ];
+    // `touch` sets the times first, and creates a missing file.
+    let touched = denial("utimensat", "/w/x/f", U);
+    assert_eq!(line(&grants, &touched), "-w /w/x/f; x/f: read, create, update, execute");
+    for (call, name, caps) in rows {
+        let denied = denial(call, &format!("/w/x/{name}"), C);
+        assert_eq!(line(&grants, &denied), format!("-w /w/x/{name}; x/{name}: {caps}"), "{call}");
+    }
+    // Once a link exists, a rule on its name counts for its target.
+    let link = denial("symlink", "/w/x/f", C);
+    assert_eq!(line(&grants, &link), "-w /w/x; x: create, execute");
 }
