@@ -1,5 +1,6 @@
-//! Checks which way the launcher's files import: a directory only from those to its left in `ORDER`, and no more than
-//! three files in a circle. Modules for tests are left out.
+//! Checks which way files import, in the launcher and in the policy engine. In the launcher a directory imports only
+//! from those to its left in `ORDER`. The engine's modules import each other in no circle, so they have an order, too.
+//! In both, at most three files are in a circle. Modules for tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -36,6 +37,9 @@ const ORDER: [&str; 21] = [
 /// The most files that may import each other in a circle.
 const CIRCLE: usize = 3;
 
+const LAUNCHER: &str = "launcher";
+const ENGINE: &str = "policy/engine/src";
+
 /// A module by the names that lead to it from the root.
 type Module = Vec<String>;
 
@@ -46,7 +50,7 @@ fn directories_import_to_the_left() {
         ORDER.iter().position(|known| known == directory).expect(directory)
     };
     let mut wrong = Vec::new();
-    for (module, imported) in imports() {
+    for (module, imported) in imports(LAUNCHER) {
         let to_the_right = imported.iter().filter(|other| place(other) > place(&module));
         wrong.extend(
             to_the_right.map(|other| format!("{} imports {}", module.join("::"), other.join("::"))),
@@ -57,17 +61,42 @@ fn directories_import_to_the_left() {
 
 #[test]
 fn circles_are_small() {
-    let imports = imports();
-    let reached: BTreeMap<&Module, BTreeSet<&Module>> =
-        imports.keys().map(|module| (module, reached_from(module, &imports))).collect();
-    for (module, others) in &reached {
-        let circle: Vec<String> = others
-            .iter()
-            .filter(|other| reached.get(**other).is_some_and(|back| back.contains(module)))
-            .map(|other| other.join("::"))
-            .collect();
-        assert!(circle.len() <= CIRCLE, "a circle of {}: {}", circle.len(), circle.join(" "));
+    for root in [LAUNCHER, ENGINE] {
+        for circle in circles(&imports(root)) {
+            let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
+            assert!(names.len() <= CIRCLE, "a circle of {}: {}", names.len(), names.join(" "));
+        }
     }
+}
+
+#[test]
+fn modules_of_the_engine_are_in_an_order() {
+    let mut whole: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    for (module, imported) in imports(ENGINE) {
+        let others = imported.iter().map(|other| other[..1].to_vec());
+        whole.entry(module[..1].to_vec()).or_default().extend(others);
+    }
+    for (module, imported) in &mut whole {
+        imported.remove(module);
+    }
+    let circles = circles(&whole);
+    assert!(circles.is_empty(), "a circle: {:?}", circles.first());
+}
+
+/// The modules that import each other in a circle, for each module that is in one.
+fn circles(imports: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<&Module>> {
+    let reached: BTreeMap<&Module, BTreeSet<&Module>> =
+        imports.keys().map(|module| (module, reached_from(module, imports))).collect();
+    let mut circles = Vec::new();
+    for (module, others) in &reached {
+        let is_back =
+            |other: &&Module| reached.get(other).is_some_and(|back| back.contains(module));
+        let circle: Vec<&Module> = others.iter().copied().filter(is_back).collect();
+        if !circle.is_empty() {
+            circles.push(circle);
+        }
+    }
+    circles
 }
 
 /// All that a module imports, and what these import.
@@ -85,9 +114,9 @@ fn reached_from<'m>(
     reached
 }
 
-/// What each module of the launcher imports, `main` and modules for tests apart.
-fn imports() -> BTreeMap<Module, BTreeSet<Module>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("launcher");
+/// What each module below the directory `root` imports, the top and modules for tests apart.
+fn imports(root: &str) -> BTreeMap<Module, BTreeSet<Module>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(root);
     let mut files = BTreeMap::new();
     read(&root, &root, &mut files);
     let mut tests = BTreeSet::new();
@@ -124,7 +153,7 @@ fn module_of(root: &Path, path: &Path) -> Module {
     let path: PathBuf = path.strip_prefix(root).expect("below the root").with_extension("");
     let mut names: Module =
         path.iter().map(|name| name.to_str().expect("UTF-8").to_owned()).collect();
-    names.pop_if(|name| name == "mod" || name == "main");
+    names.pop_if(|name| name == "mod" || name == "main" || name == "lib");
     names
 }
 
@@ -138,7 +167,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Notes the module that a path leads to, if it is one of the launcher's.
+    /// Notes the module that a path leads to, if it is one of these.
     fn note(&mut self, path: &[String]) {
         let (first, rest) = path.split_first().expect("a path has a name");
         let supers = path.iter().take_while(|name| *name == "super").count();

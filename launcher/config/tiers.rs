@@ -5,9 +5,9 @@ use std::iter;
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::approvals::Approval;
-use jp_confine_engine::autorun::bases::{self, Surroundings};
 use jp_confine_engine::file_policy::FilePolicy;
 use jp_confine_engine::pattern::{Pattern, Places};
+use jp_confine_engine::surroundings::{self, Surroundings};
 use jp_confine_engine::tier::Tier;
 use jp_confine_engine::tiers::{TierError, Tiers};
 use jp_confine_engine::warning;
@@ -85,7 +85,7 @@ impl Layers {
         let added = self.autorun(tool);
         let released = allow_autorun.iter().map(|glob| from_here(glob, &context.cwd));
         let released: Vec<String> = released.collect::<Result<_, _>>()?;
-        let tiers = tiers.guarding(bases::find(around), &added, &released, places);
+        let tiers = tiers.guarding(surroundings::find(around), &added, &released, places);
         let mut tiers = tiers.map_err(|error| refused(&error))?;
         tiers.locate(|field, text| self.place_of_pattern(field, text));
         Ok(tiers)

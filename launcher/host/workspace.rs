@@ -13,7 +13,7 @@ use crate::host::workspace_markers::Marks;
 use crate::text::quote;
 
 /// The policy file of a workspace.
-pub(crate) const FILE: &str = jp_confine_engine::workspace::POLICY_FILE;
+pub(crate) const FILE: &str = jp_confine_engine::control::POLICY_FILE;
 
 /// The workspace root.
 #[derive(Debug, PartialEq, Eq)]

@@ -89,7 +89,7 @@ static int v_watch(char **a)
     return done(call(SYS_inotify_add_watch, call(SYS_inotify_init1, 0, 0, 0, 0, 0), (long)a[0], 2, 0, 0));
 }
 
-/* Reports to the supervisor as the library does (policy/engine/src/telling.rs), with a chosen reason. */
+/* Reports to the supervisor as the library does (policy/engine/src/report_protocol.rs), with a chosen reason. */
 static int v_tell(char **a)
 {
     struct { uint32_t magic, length, pid, rule; uint8_t missing, flags; uint16_t reason, lengths[5], other; } head =

@@ -7,7 +7,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use jp_confine_engine::granted::{Granted, RenameKind};
+use jp_confine_engine::granted::Granted;
+use jp_confine_engine::moves_alone::RenameKind;
 
 pub use disk::OnDisk;
 pub use memory::InMemory;

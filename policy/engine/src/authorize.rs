@@ -8,18 +8,17 @@ use std::boxed::Box;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
+use self::answer::No;
+pub use self::answer::{Authorized, Refusal, RefusalReason};
 use crate::approvals::Approvals;
 use crate::canonical::{self, Op, Resolved};
 use crate::capability::Capability;
-use crate::check::{CheckResult, Context, Reason, bytes};
-use crate::lexical::{self, LexicalError};
+use crate::check::{CheckResult, Context, Reason};
+use crate::lexical::{self, LexicalError, bytes};
 use crate::model::Policy;
 use crate::pin::Pin;
 use crate::tier::Reach;
 use crate::workspace::{OpenError, Workspace};
-
-use self::answer::No;
-pub use self::answer::{Authorized, Refusal, RefusalReason};
 
 /// The directories of a workspace, each under its policy. A path must be in one of them, and every directory that it is
 /// in must grant it. A directory that the path only leads through may withhold it. Without a directory nothing is

@@ -5,10 +5,6 @@
 //! a run starts, and looking at a path takes one comparison per beginning.
 
 mod ahead;
-#[cfg(feature = "std")]
-pub mod bases;
-#[cfg(feature = "std")]
-mod git;
 pub mod list;
 mod positions;
 mod stand;
@@ -23,8 +19,9 @@ use self::list::Place;
 use self::stand::{Stand, Winner, stands, winner};
 use crate::automaton::Marks;
 use crate::capability::Capabilities;
-use crate::image::{Image, Rule};
-use crate::lookup::{Lookup, Request};
+use crate::image::Image;
+use crate::layout::Rule;
+use crate::request::{Lookup, Request};
 use crate::tier::{Reach, Restraint};
 #[cfg(feature = "std")]
 use crate::volume::Names;

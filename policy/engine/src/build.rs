@@ -1,91 +1,38 @@
 //! Writes images: compiled grants in, one flat piece of memory out.
 
-pub(crate) mod automaton;
 mod beyond;
-mod decider;
-pub(crate) mod folds;
-mod origin;
+mod bytes;
+mod folds;
 mod reach;
 mod trie;
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
-use serde::Serialize;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes as _, IntoBytes as _};
 
-use self::automaton::{NO_PATTERNS, Table};
 pub use self::beyond::Beyond;
-pub use self::decider::decider;
 use self::folds::Ground;
-pub use self::folds::Volume;
-pub use self::origin::Origin;
 use self::trie::{Prefix, Trie};
 use crate::autorun::list::Place;
+use crate::build::bytes::{intern, size};
+pub use crate::build_error::BuildError;
 use crate::canonical;
 use crate::capability::Capabilities;
-use crate::image::{
-    Base, Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, Slot, Span, TIED, Text,
-    VERSION, checksum,
+pub use crate::fold_table::Volume;
+use crate::grant::is_control;
+pub use crate::grant::{Grant, GrantKind, Origin, decider};
+use crate::image::tiers::ASKS;
+use crate::image::{Behind, Image, checksum};
+use crate::layout::{
+    Base, Header, ImageError, MAGIC, NONE, Node, Rule, Slot, Span, TIED, Text, VERSION,
 };
-use crate::tier::{ASKS, Tier};
+use crate::table::{NO_PATTERNS, Table};
+use crate::tier::Tier;
 use crate::tiers::Tiers;
-
-/// One compiled rule, from any source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// Canonical absolute path that the grant stands on: bytes, no `.` or `..` components.
-    pub anchor: PathBuf,
-    /// The capabilities that it grants there and below.
-    pub caps: Capabilities,
-    /// The kind of grant.
-    pub kind: GrantKind,
-    /// The source that declared it.
-    pub origin: Origin,
-    /// Patterns relative to the anchor, with `*` matching within one component. The grant excludes everything at or
-    /// below a path that matches one.
-    pub carve_outs: Vec<String>,
-}
-
-impl Grant {
-    /// A grant without exclusions.
-    #[must_use]
-    pub fn new(anchor: PathBuf, caps: Capabilities, kind: GrantKind, origin: Origin) -> Self {
-        Self { anchor, caps, kind, origin, carve_outs: Vec::new() }
-    }
-}
-
-/// The kinds of grants.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum GrantKind {
-    /// An ordinary rule, a flag, a baseline or profile entry.
-    Plain,
-    /// An approved external rule (RFD D43); the anchor is its approved target.
-    External {
-        /// The rule's own path, workspace-relative and normalised.
-        lexical_path: String,
-    },
-    /// Replaces a dropped rule, and denies everything (spec §6.4).
-    Tombstone {
-        /// For a rule outside the workspace, where routes tell rules apart (spec §5.1): the rule's own path, as in an
-        /// external rule.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        lexical_path: Option<String>,
-    },
-    /// Denies everything at the workspace root, because rules were declared, even if all were dropped.
-    Sentinel,
-    /// The home directory: paths that no deeper grant covers look absent (spec §12.1).
-    Hidden,
-    /// The whole workspace, because no rules were declared.
-    Workspace,
-    /// A file or directory of the launcher's own: never writable, whatever the rules say (spec §8.1).
-    Control,
-}
 
 /// Everything an image is made of.
 #[derive(Clone, Copy, Debug)]
@@ -139,33 +86,6 @@ impl<'a> ImageSpec<'a> {
     }
 }
 
-/// Why no image could be written.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BuildError {
-    /// An anchor or alias is not absolute and canonical.
-    #[error("`{}` is not an absolute path without `.` and `..`", .0.display())]
-    NotCanonical(PathBuf),
-    /// Telling the patterns apart takes too much.
-    #[error(
-        "the patterns of file_policy are too intricate together: fewer `*` and `?` in one part take less, and where \
-         `**` is in the middle of many, so do `<workspace>/folder/**/*.pem` for `**/folder/**/*.pem` and one with \
-         braces for several, as `**/{{folder,other}}/**/*.{{pem,key}}`"
-    )]
-    TooIntricate,
-    /// The patterns need a table that is too large.
-    #[error(
-        "the patterns of file_policy are too many for one table: `<workspace>/folder/**` takes less than all that is \
-         in the folder by its name"
-    )]
-    TooManyPatterns,
-    /// Not a valid name of variables.
-    #[error("`{0}` is no name of variables")]
-    Variable(String),
-    /// The policy is larger than 4 GiB.
-    #[error("the policy is too large")]
-    TooLarge,
-}
-
 /// The image of `spec`, as the launcher seals it.
 ///
 /// A control entry keeps the grants of its place, except every way to change it. Nothing below it grants more.
@@ -211,10 +131,6 @@ fn image(
     }
     tables.trie.summarise(&tables.rules);
     tables.write(spec, form)
-}
-
-fn is_control(grant: &Grant) -> bool {
-    grant.kind == GrantKind::Control
 }
 
 struct Tables<'a> {
@@ -435,26 +351,4 @@ fn sum_up(image: &mut [u8], header: &mut Header) {
     image[..size_of::<Header>()].copy_from_slice(header.as_bytes());
     header.checksum = checksum(&image[Header::SUMMED..header.json.offset.get() as usize]).into();
     image[..size_of::<Header>()].copy_from_slice(header.as_bytes());
-}
-
-/// Keeps `text` among the `bytes` of the image.
-fn intern(bytes: &mut Vec<u8>, text: &[u8]) -> Result<Span, BuildError> {
-    let span = Span { offset: size(bytes.len())?, count: size(text.len())? };
-    bytes.extend_from_slice(text);
-    Ok(span)
-}
-
-fn size(count: usize) -> Result<U32, BuildError> {
-    u32::try_from(count).map(U32::new).map_err(|_| BuildError::TooLarge)
-}
-
-/// The description of a grant that `compile` and `explain` print.
-impl std::fmt::Display for Grant {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} on {} ({})", self.caps, self.anchor.display(), self.origin)?;
-        if self.carve_outs.is_empty() {
-            return Ok(());
-        }
-        write!(f, " except {}", self.carve_outs.join(", "))
-    }
 }

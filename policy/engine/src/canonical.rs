@@ -9,11 +9,10 @@ mod root;
 use std::borrow::{Cow, ToOwned as _};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::vec::Vec;
+use std::{fs, io};
 
 pub use root::Root;
 

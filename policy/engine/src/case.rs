@@ -16,7 +16,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::absent::Absent;
-use crate::build::{Grant, GrantKind, Origin, Volume};
+use crate::fold_table::Volume;
+use crate::grant::{Grant, GrantKind, Origin};
 use crate::tiers::Tiers;
 
 /// `FS_CASEFOLD_FL`: the directory ignores case, whatever the rest of the file system does.

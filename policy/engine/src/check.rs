@@ -1,5 +1,12 @@
 //! Judges workspace-relative input, as tools give it (spec §1, §4.1, §18 `check`).
 
+mod by_capability;
+pub(crate) mod denial;
+mod granting;
+mod result;
+pub(crate) mod wanted;
+mod words;
+
 use std::ffi::OsStr;
 use std::format;
 use std::os::unix::ffi::OsStrExt as _;
@@ -7,26 +14,23 @@ use std::path::Path;
 use std::string::{String, ToString as _};
 use std::vec::Vec;
 
-use crate::build::{self, Grant, GrantKind, Origin};
+pub use self::result::{CheckResult, FsAccessError, Verdict};
 use crate::canonical::{Op, Resolved, Root};
 use crate::capability::{Capabilities, Capability};
+pub(crate) use crate::check::denial::Detail;
+pub use crate::check::denial::Reason;
 use crate::decide::{self, Request};
-use crate::granting;
-use crate::image::{Image, RuleId};
-use crate::lexical;
+use crate::grant::{self, Grant, GrantKind, Origin};
+use crate::image::Image;
+use crate::layout::RuleId;
+use crate::lexical::{self, bytes, shown};
 #[cfg(target_os = "linux")]
 use crate::pin::Pin;
 #[cfg(target_os = "linux")]
 use crate::tier::Reach;
 use crate::tier::Restraint;
 use crate::tiers::Tiers;
-
-mod by_capability;
-mod result;
-
-pub use self::result::{CheckResult, FsAccessError, Verdict};
-pub(crate) use crate::denial::Detail;
-pub use crate::denial::Reason;
+use crate::verdict;
 
 /// A workspace under a policy.
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +109,7 @@ impl<'a> Context<'a> {
     pub fn check_new_directory(&self, path: &Path) -> CheckResult {
         let result = self.check_canonical(path, Capability::Create);
         let request = Request::canonical(bytes(path));
-        let is_allowed = |image| decide::make_directory(image, &request) == decide::Verdict::Allow;
+        let is_allowed = |image| decide::make_directory(image, &request) == verdict::Verdict::Allow;
         if self.reaches(path) && self.usable().is_ok_and(is_allowed) {
             result.concluded(Ok(()))
         } else {
@@ -172,8 +176,8 @@ impl<'a> Context<'a> {
         result.granting = self.granting(capability);
         let request = Request::by_route(bytes(path), bytes(route));
         let left = |image| match decide::left(image, &request, capability.into(), reach) {
-            decide::Verdict::Allow => Ok(()),
-            decide::Verdict::Deny(denial) => Err(Reason::of_denial(&denial)),
+            verdict::Verdict::Allow => Ok(()),
+            verdict::Verdict::Deny(denial) => Err(Reason::of_denial(&denial)),
         };
         let judgement = self.usable().and_then(left);
         result.concluded(judgement)
@@ -246,7 +250,7 @@ impl<'a> Context<'a> {
             Some(tiers.opener(&found, path, route).0)
         };
         result.uncovered = result.rule_id.is_none_or(|id| self.is_ground(id));
-        let decide::Verdict::Deny(denial) = verdict(image, &request, result.capability) else {
+        let verdict::Verdict::Deny(denial) = verdict(image, &request, result.capability) else {
             return Ok(());
         };
         if let Some(restraint) = denial.restraint {
@@ -295,7 +299,7 @@ impl<'a> Context<'a> {
     /// Whether a control entry of the launcher decided, which nothing overrides.
     fn control(&self, result: &CheckResult) -> Option<Detail> {
         let winner = result.rule_id?.index();
-        let decider = build::decider(self.grants, winner, result.capability.into())?;
+        let decider = grant::decider(self.grants, winner, result.capability.into())?;
         (decider.kind == GrantKind::Control).then_some(Detail::Control)
     }
 
@@ -321,7 +325,7 @@ impl<'a> Context<'a> {
         capability: Capability,
     ) -> Option<Detail> {
         let is_granted = capability == Capability::Delete
-            && decide::access(image, request, capability.into()) == decide::Verdict::Allow;
+            && decide::access(image, request, capability.into()) == verdict::Verdict::Allow;
         let path = Path::new(OsStr::from_bytes(request.path));
         is_granted.then(|| granting::keeper(self, image, path, true))
     }
@@ -391,7 +395,7 @@ impl<'a> Context<'a> {
 
     /// The source of the grant that decides about the capability if the rule `id` wins.
     pub(crate) fn origin(&self, id: RuleId, capability: Capability) -> Option<String> {
-        let decided = build::decider(self.grants, id.index(), capability.into());
+        let decided = grant::decider(self.grants, id.index(), capability.into());
         decided.map(|grant| grant.origin.to_string())
     }
 }
@@ -401,7 +405,7 @@ pub(crate) fn verdict(
     image: &Image<'_>,
     request: &Request<'_>,
     capability: Capability,
-) -> decide::Verdict {
+) -> verdict::Verdict {
     match capability {
         Capability::Delete => decide::remove(image, request),
         _ => decide::access(image, request, capability.into()),
@@ -421,14 +425,4 @@ fn leads_out(grant: &Grant) -> bool {
         _ => false,
     };
     by_person && !grant.caps.is_empty() || matches!(grant.kind, GrantKind::External { .. })
-}
-
-/// A workspace-relative path as messages show it.
-pub(crate) fn shown(path: &Path) -> String {
-    if path.as_os_str().is_empty() { ".".to_string() } else { path.to_string_lossy().into_owned() }
-}
-
-pub(crate) fn bytes(path: &Path) -> &[u8] {
-    use std::os::unix::ffi::OsStrExt as _;
-    path.as_os_str().as_bytes()
 }

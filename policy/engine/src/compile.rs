@@ -10,10 +10,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::Capabilities;
 use crate::approvals::Approvals;
-use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::{self, Lookups, Op, Root};
 use crate::compile_error::{CompileError, Problem};
 use crate::external::External;
+use crate::grant::{Grant, GrantKind, Origin};
 use crate::model::{CompiledRule, FsRule, RuleSource};
 use crate::slips::{self, Earlier, Slip};
 use crate::warning::{DropReason, Warning};

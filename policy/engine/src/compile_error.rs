@@ -1,10 +1,9 @@
 //! Errors for rules that cannot be compiled, with the corrected form (spec §6.1).
 
 use std::boxed::Box;
-use std::fmt;
-use std::format;
 use std::path::PathBuf;
 use std::string::{String, ToString as _};
+use std::{fmt, format};
 
 use crate::canonical::ResolveError;
 use crate::lexical::LexicalError;

@@ -1,12 +1,12 @@
 //! Says which modes a configuration of git may get without a prompt. When git creates a repository, it tries to give
 //! the owner the right to execute the file. That shows whether the file system keeps modes.
 
-use crate::autorun;
 use crate::capability::Capabilities;
-use crate::decide::{self, Verdict};
 use crate::image::Image;
-use crate::lookup::Request;
+use crate::request::Request;
 use crate::tier::Restraint;
+use crate::verdict::Verdict;
+use crate::{autorun, decide};
 
 /// Whether a git configuration is protected by the list of auto-run files alone. If so, [`is_harmless`] decides.
 #[must_use]

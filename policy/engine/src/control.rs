@@ -11,7 +11,6 @@ use std::vec::Vec;
 use uzers::os::unix::UserExt as _;
 
 use crate::canonical::{self, Op, ResolveError, Resolved, Root};
-use crate::workspace::POLICY_FILE;
 
 /// A path that nobody may change, and a description of it.
 pub type Kept = (PathBuf, &'static str);
@@ -178,6 +177,9 @@ fn kept(place: &Path, resolved: Result<Resolved, ResolveError>) -> Vec<PathBuf> 
 fn is_plain(path: &Path) -> bool {
     !path.components().any(|part| part == Component::ParentDir)
 }
+
+/// The policy file of a workspace. Nothing under a policy may change it (spec §8.1).
+pub const POLICY_FILE: &str = "jp-confine.toml";
 
 #[cfg(test)]
 mod tests {

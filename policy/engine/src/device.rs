@@ -3,9 +3,10 @@
 //! Code that opens a node asks here, besides asking the policy about its path.
 
 use crate::capability::Capabilities;
-use crate::decide::{self, Denial, Request, Verdict};
+use crate::decide::Request;
 use crate::image::Image;
 use crate::lookup;
+use crate::verdict::{self, Denial, Verdict};
 
 /// The directory in which nodes have the names that the policy knows.
 const USUAL: &[u8] = b"/dev/";
@@ -50,6 +51,6 @@ pub fn judge(
     let mut levels = (0..=u8::MAX).zip(image.levels());
     let unnamed = levels.find(|(_, image)| !lookup::is_named(image, request));
     unnamed.map_or(Verdict::Allow, |(level, image)| {
-        Verdict::Deny(Denial { level, ..decide::not_named(image, request, need) })
+        Verdict::Deny(Denial { level, ..verdict::not_named(image, request, need) })
     })
 }

@@ -5,9 +5,10 @@
 //! same holds for removing or moving a missing entry (`ENOENT`): there is no prompt (decision 0018).
 
 use crate::capability::Capabilities;
-use crate::decide::{self, Denial, Verdict};
+use crate::decide;
 use crate::image::Image;
-use crate::lookup::Request;
+use crate::request::Request;
+use crate::verdict::{Denial, Verdict};
 
 /// Whether a program that may not create `entry` may learn that it exists, if it does.
 #[must_use]

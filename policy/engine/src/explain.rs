@@ -8,15 +8,16 @@ use std::vec::Vec;
 use serde::Serialize;
 
 use crate::autorun::{self, list};
-use crate::build::{Grant, GrantKind};
 use crate::canonical::{self, Op, ResolveError, Resolved};
 use crate::capability::{Capabilities, Capability};
-use crate::check::{self, Context, Verdict, bytes};
+use crate::check::{self, Context, Verdict};
 use crate::decide::{self, Request};
-use crate::image::RuleId;
-use crate::lexical;
+use crate::grant::{Grant, GrantKind};
+use crate::layout::RuleId;
+use crate::lexical::{self, bytes};
 use crate::pattern::Pattern;
 use crate::tiers::{List, Tiers};
+use crate::verdict;
 
 /// Everything to say about one path, judged as a system call would be. Bytes of paths that are not UTF-8 are written
 /// `\xNN`.
@@ -169,11 +170,11 @@ fn kept_by(
     let (from, to) =
         (Request::by_route(bytes(directory), bytes(route)), Request::canonical(bytes(&other)));
     let may_be_deleted = match check::verdict(image, &from, Capability::Delete) {
-        decide::Verdict::Allow => true,
-        decide::Verdict::Deny(denial) => denial.ask,
+        verdict::Verdict::Allow => true,
+        verdict::Verdict::Deny(denial) => denial.ask,
     };
     let is_directory = || directory.symlink_metadata().is_ok_and(|found| found.is_dir());
-    let stays = || decide::relocate(image, &from, &to) != decide::Verdict::Allow;
+    let stays = || decide::relocate(image, &from, &to) != verdict::Verdict::Allow;
     let patterns = || tiers.described_between(directory, &other).into_iter();
     (may_be_deleted && is_directory() && stays())
         .then(|| patterns().map(|pattern| pattern.words).collect())
@@ -211,8 +212,8 @@ fn judgement(
         Some(tiers.opener(&found, &place.path, route).0)
     };
     match check::verdict(image, &request, capability) {
-        decide::Verdict::Allow => judgement.verdict = Verdict::Allow,
-        decide::Verdict::Deny(denial) => {
+        verdict::Verdict::Allow => judgement.verdict = Verdict::Allow,
+        verdict::Verdict::Deny(denial) => {
             judgement.hidden = denial.hidden;
             if denial.ask {
                 judgement.verdict = Verdict::Prompt;

@@ -14,14 +14,13 @@ use std::vec::Vec;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 
-use crate::autorun;
 use crate::capability::Capabilities;
 use crate::config_mode::is_all_that_withholds;
-use crate::decide::{self, Verdict};
-use crate::git_config;
 use crate::image::Image;
-use crate::lookup::Request;
+use crate::request::Request;
 use crate::tier::Restraint;
+use crate::verdict::Verdict;
+use crate::{autorun, decide, git_config};
 
 /// Largest file that is read. Larger ones lead nowhere.
 const LARGEST: u64 = 1 << 20;

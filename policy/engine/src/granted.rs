@@ -1,37 +1,27 @@
 //! Permission to use a path, by the policy or by a person's consent. A host of tools keeps it between the verdict and
 //! the use, because the consent may come in between.
 
+#[cfg(target_os = "linux")]
+use std::io;
 use std::path::{Path, PathBuf};
 use std::string::String;
 
-#[cfg(target_os = "linux")]
-use std::io;
-
 use crate::canonical::Op;
 use crate::capability::Capability;
-use crate::check::{CheckResult, Context, FsAccessError, Reason, Verdict, bytes};
+use crate::check::{CheckResult, Context, FsAccessError, Reason, Verdict};
 use crate::decide::{self, Request};
+use crate::lexical::bytes;
 use crate::moves::{self, Movable, Way};
+use crate::moves_alone::RenameKind;
 #[cfg(target_os = "linux")]
 use crate::pin::{HeldRoot, Pin};
+use crate::verdict;
 
 /// Permission to use a canonical path for one capability, by the policy or by a person's consent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Granted {
     path: PathBuf,
     capability: Capability,
-}
-
-/// The kinds of entries that may move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RenameKind {
-    /// Entries that take nothing along. A directory would be judged differently below its new name, whatever was seen
-    /// under the old one.
-    Alone(Way),
-    /// The same, but only existing entries may be replaced, because no hard link can be made there.
-    Over(Movable),
-    /// Any entry, with everything in it.
-    Whole,
 }
 
 impl CheckResult {
@@ -157,7 +147,7 @@ impl Context<'_> {
         let image = self.image()?;
         let capability = to.capability;
         let [from, to] = [from, to].map(|granted| Request::canonical(bytes(granted.path())));
-        let is_allowed = |verdict| matches!(verdict, decide::Verdict::Allow);
+        let is_allowed = |verdict| matches!(verdict, verdict::Verdict::Allow);
         if !is_allowed(decide::gains_nothing(image, &from, &to)) {
             return None;
         }

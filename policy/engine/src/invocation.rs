@@ -2,8 +2,8 @@
 //! [`crate::decide`] says whether the file may be executed at all.
 
 use crate::coverage::Coverage;
-use crate::image::{Command, Image, LEVELS, NONE};
-use crate::variables;
+use crate::image::{Image, LEVELS};
+use crate::layout::{Command, NONE};
 
 /// The rule does not restrict arguments.
 pub(crate) const ANY_ARGUMENTS: u32 = 1;
@@ -37,7 +37,7 @@ pub fn is_limited(image: &Image<'_>) -> bool {
 
 /// The rules by which a program may be started, one for each run. They say which environment variables it may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Admission([u32; LEVELS]);
+pub struct Admission(pub(crate) [u32; LEVELS]);
 
 impl Admission {
     /// For a program without a rule, because there are none.
@@ -88,15 +88,6 @@ pub(crate) fn fits<'w>(
 ) -> bool {
     (if rest { words.len() <= count } else { words.len() == count })
         && words.enumerate().all(|(place, word)| is(place, word))
-}
-
-/// Whether the rules that admitted a program let it have the variable `name`.
-pub(crate) fn hands_on(image: &Image<'_>, admission: &Admission, name: &[u8]) -> bool {
-    variables::is_base(name)
-        || image.levels().zip(&admission.0).all(|(level, &number)| {
-            let Some(command) = level.commands().get(number as usize) else { return true };
-            variables::judge(level.rules_about(command.envs), name) == Coverage::Allowed
-        })
 }
 
 /// The rule about a program, and its number: the rule on its file whose key is the program's name.

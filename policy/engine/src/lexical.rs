@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Component, Path, PathBuf};
+use std::string::{String, ToString as _};
 use std::vec::Vec;
 
 /// Why an input is denied without a look at the disk.
@@ -72,4 +73,14 @@ fn components(input: &[u8]) -> Result<Vec<&[u8]>, LexicalError> {
         return Err(LexicalError::Nul);
     }
     Ok(names)
+}
+
+/// A workspace-relative path as messages show it.
+pub(crate) fn shown(path: &Path) -> String {
+    if path.as_os_str().is_empty() { ".".to_string() } else { path.to_string_lossy().into_owned() }
+}
+
+pub(crate) fn bytes(path: &Path) -> &[u8] {
+    use std::os::unix::ffi::OsStrExt as _;
+    path.as_os_str().as_bytes()
 }

@@ -15,33 +15,34 @@
 #[cfg(feature = "std")]
 extern crate std;
 
-mod arrival;
 mod automaton;
 pub mod autorun;
 pub mod capability;
+mod components;
 pub mod config_mode;
 pub mod coverage;
 pub mod decide;
 pub mod device;
+mod exclusions;
 pub mod executable;
 pub mod existing;
 pub mod image;
 pub mod invocation;
+mod layout;
 pub mod loader;
 mod lookup;
 pub mod moves;
-mod moves_plain;
 pub mod planted;
 mod reaches;
-mod relocation;
 pub mod report_protocol;
+mod request;
 pub mod script;
 pub mod set_id;
-mod spelled;
 pub mod tier;
+mod tier_layer;
 pub mod variables;
+mod verdict;
 mod volume;
-mod walk;
 
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod absent;
@@ -51,6 +52,8 @@ pub mod approvals;
 pub mod authorize;
 #[cfg(feature = "std")]
 pub mod build;
+#[cfg(feature = "std")]
+mod build_error;
 #[cfg(feature = "std")]
 pub mod canonical;
 #[cfg(all(feature = "std", target_os = "linux"))]
@@ -68,8 +71,6 @@ pub mod compile_error;
 #[cfg(feature = "std")]
 pub mod control;
 #[cfg(feature = "std")]
-mod denial;
-#[cfg(feature = "std")]
 pub mod env;
 #[cfg(feature = "std")]
 pub mod explain;
@@ -78,13 +79,15 @@ pub mod external;
 #[cfg(feature = "std")]
 pub mod file_policy;
 #[cfg(feature = "std")]
+mod fold_table;
+#[cfg(feature = "std")]
 mod git_config;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod git_links;
+#[cfg(feature = "std")]
+mod grant;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod granted;
-#[cfg(feature = "std")]
-mod granting;
 #[cfg(feature = "std")]
 pub mod layers;
 #[cfg(feature = "std")]
@@ -106,11 +109,13 @@ pub mod resources;
 #[cfg(feature = "std")]
 pub mod slips;
 #[cfg(feature = "std")]
+pub mod surroundings;
+#[cfg(feature = "std")]
+mod table;
+#[cfg(feature = "std")]
 pub mod tiers;
 #[cfg(feature = "std")]
 pub mod vetting;
-#[cfg(feature = "std")]
-mod wanted;
 #[cfg(feature = "std")]
 pub mod warning;
 #[cfg(feature = "std")]

@@ -1,18 +1,19 @@
 //! Plans moves: how much of a rename(2), with the flags of renameat2(2), is allowed. Only the kernel can tell whether
 //! the destination exists.
 
+mod plain;
+
 use core::mem;
 
-use crate::arrival::{LONGEST, are_siblings, sibling};
-use crate::autorun;
+use self::plain::is_plain;
 use crate::capability::Capabilities;
-use crate::config_mode;
-use crate::decide::{self, Denial, Destination, Verdict};
-use crate::existing;
+use crate::decide::arrival::{LONGEST, are_siblings, sibling};
+use crate::decide::{self, Destination};
 use crate::image::Image;
-use crate::lookup::Request;
-use crate::moves_plain::is_plain;
+use crate::request::Request;
 use crate::tier::Restraint;
+use crate::verdict::{Denial, Verdict};
+use crate::{autorun, config_mode, existing};
 
 /// A move that a program requests.
 #[derive(Clone, Copy, Debug)]

@@ -196,3 +196,15 @@ const fn is_same(one: &Stat, other: &Stat) -> bool {
 fn is_directory(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode) == FileType::Directory
 }
+
+/// The kinds of entries that may move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RenameKind {
+    /// Entries that take nothing along. A directory would be judged differently below its new name, whatever was seen
+    /// under the old one.
+    Alone(Way),
+    /// The same, but only existing entries may be replaced, because no hard link can be made there.
+    Over(Movable),
+    /// Any entry, with everything in it.
+    Whole,
+}

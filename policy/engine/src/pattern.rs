@@ -1,5 +1,7 @@
 //! Patterns of paths, for the tiers and the list of sensitive paths (spec §9.1).
 
+mod expression;
+mod folding;
 mod repeated;
 
 use std::borrow::ToOwned as _;
@@ -15,13 +17,10 @@ use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 
 use self::expression::expression;
-use crate::build::automaton::{Expression, Listed};
 use crate::canonical::{self, Op, Root};
 use crate::characters::encoded;
 use crate::control::Homes;
-
-mod expression;
-mod folding;
+use crate::table::{Expression, Listed};
 
 /// The longest pattern, because no path is longer (`PATH_MAX`). Deeper nesting would take too much stack.
 const LONGEST: usize = 4096;

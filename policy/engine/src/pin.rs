@@ -17,10 +17,9 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::canonical;
+use crate::canonical::{self, Root};
 use crate::capability::Capability;
-use crate::granted::RenameKind;
-use crate::moves_alone::{move_alone, replace};
+use crate::moves_alone::{RenameKind, move_alone, replace};
 
 /// An object on which one capability was granted, pinned by an `O_PATH` descriptor. To create and to delete, and for a
 /// path that does not exist, the descriptor is that of the nearest existing directory above it.
@@ -292,6 +291,16 @@ impl From<Pin> for OwnedFd {
 pub struct HeldRoot {
     path: PathBuf,
     directory: OwnedFd,
+}
+
+impl Root {
+    /// Pins the directory itself, whatever gets its name later.
+    ///
+    /// # Errors
+    /// The kernel's error, or `ELOOP` if a symlink has come in between.
+    pub fn hold(&self) -> io::Result<HeldRoot> {
+        HeldRoot::new(self.as_path())
+    }
 }
 
 impl HeldRoot {

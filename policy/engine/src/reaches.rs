@@ -1,7 +1,7 @@
 //! How far tiers reach into the rules below a directory. A directory may only move if these rules keep everything.
 
 #[cfg(feature = "std")]
-use crate::image::Rule;
+use crate::layout::Rule;
 use crate::tier::Reach;
 
 /// How far tiers reach into several rules: one bit for each kind of reach, beside other flags of a node.

@@ -9,16 +9,14 @@ use std::vec::Vec;
 use camino::Utf8PathBuf;
 use serde::Deserialize;
 
-use crate::Capabilities;
-use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::{self, Op, Root};
-use crate::compile;
 use crate::compile_error::{CompileError, Problem};
 use crate::control::Homes;
-use crate::lexical;
+use crate::grant::{Grant, GrantKind, Origin};
 use crate::model::{CompiledAccess, CompiledRule};
 use crate::tiers::Tiers;
 use crate::workspace::{OpenError, Workspace};
+use crate::{Capabilities, compile, lexical};
 
 /// A host's information for a tool about where it runs. Other keys are ignored.
 ///

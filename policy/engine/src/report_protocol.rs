@@ -2,8 +2,8 @@
 
 use core::ffi::CStr;
 
-use crate::decide::Denial;
 use crate::tier::Restraint;
+use crate::verdict::Denial;
 
 /// The number of a system call that no kernel has, between the newest of them and those of x32. The filter passes it to
 /// the supervisor. Without a supervisor it fails like an unknown call.

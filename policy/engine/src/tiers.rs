@@ -1,5 +1,7 @@
 //! Collects all patterns of a run and their sources: the tier layer for an image (spec §9, §10).
 
+mod autorun;
+mod folded;
 mod repeated;
 
 use std::borrow::ToOwned as _;
@@ -12,16 +14,13 @@ use std::vec::Vec;
 
 use crate::automaton::Marks;
 use crate::autorun::list::Place;
-use crate::build::BuildError;
-use crate::build::automaton::{self, Listed, Table};
-use crate::check::bytes;
+use crate::build_error::BuildError;
 use crate::file_policy::FilePolicy;
-use crate::lookup::Lookup;
+use crate::lexical::bytes;
 use crate::pattern::{Pattern, PatternError, Places};
+use crate::request::Lookup;
+use crate::table::{self, Listed, Table};
 use crate::tier::{Restraint, Tier};
-
-mod autorun;
-mod folded;
 
 /// The built-in list of sensitive paths (spec §10).
 const SENSITIVE: [&str; 9] = [
@@ -281,7 +280,7 @@ impl Tiers {
     /// The table of all patterns.
     pub(crate) fn table(&self) -> Result<&Table, BuildError> {
         if self.has_no_patterns() {
-            return Ok(&automaton::NO_PATTERNS);
+            return Ok(&table::NO_PATTERNS);
         }
         self.table.get_or_init(|| self.determined()).as_ref().map_err(Clone::clone)
     }
@@ -289,10 +288,10 @@ impl Tiers {
     /// Builds the table. It is built again only if a pattern frees the sensitive paths that it grants from prompts.
     fn determined(&self) -> Result<Table, BuildError> {
         let mut lists = self.lists();
-        let table = automaton::table(&lists)?;
+        let table = table::table(&lists)?;
         let Some(outspoken) = self.outspoken(&table) else { return Ok(table) };
         lists.push(outspoken);
-        automaton::table(&lists)
+        table::table(&lists)
     }
 
     /// The paths that the patterns of each list match.
@@ -392,7 +391,7 @@ impl Tiers {
                 table.look(bytes(one)).ahead != Marks::NONE
                     && !table.alike_below(bytes(one), bytes(other))
             };
-            *list != List::Tier(Tier::Write) && automaton::table(&[listed]).is_ok_and(keeps)
+            *list != List::Tier(Tier::Write) && table::table(&[listed]).is_ok_and(keeps)
         };
         let mut differing: Vec<&(List, Pattern)> = self.patterns.iter().filter(differs).collect();
         differing.sort_by_key(|(_, pattern)| Reverse(pattern.specificity()));

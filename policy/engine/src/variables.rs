@@ -2,8 +2,9 @@
 //! programs that start programs.
 
 use crate::coverage::Coverage;
-use crate::image::{Image, Span};
-use crate::invocation::{self, Admission};
+use crate::image::Image;
+use crate::invocation::Admission;
+use crate::layout::Span;
 
 /// Variables that every program gets if rules are declared and none is about them. `TERM` describes the terminal, which
 /// programs also inherit.
@@ -79,8 +80,7 @@ pub fn are_withheld(image: &Image<'_>) -> bool {
 pub fn is_withheld(image: &Image<'_>, admission: &Admission, name: &[u8]) -> bool {
     let is_denied =
         |level: &Image<'_>| judge(level.rules_about(level.environment()), name) == Coverage::Denied;
-    !is_owned(name)
-        && (image.levels().any(is_denied) || !invocation::hands_on(image, admission, name))
+    !is_owned(name) && (image.levels().any(is_denied) || !hands_on(image, admission, name))
 }
 
 impl<'a> Image<'a> {
@@ -93,4 +93,13 @@ impl<'a> Image<'a> {
             read: rule.flags.get() & READ != 0,
         })
     }
+}
+
+/// Whether the rules that admitted a program let it have the variable `name`.
+fn hands_on(image: &Image<'_>, admission: &Admission, name: &[u8]) -> bool {
+    is_base(name)
+        || image.levels().zip(&admission.0).all(|(level, &number)| {
+            let Some(command) = level.commands().get(number as usize) else { return true };
+            judge(level.rules_about(command.envs), name) == Coverage::Allowed
+        })
 }

@@ -5,40 +5,18 @@
 //! to be harmless. Everything else must stay unchanged, to the byte.
 
 mod addresses;
+mod facts;
 mod keys;
 mod reach;
 mod references;
 
 use std::collections::HashSet;
-use std::fmt;
 use std::string::String;
 use std::vec::Vec;
 
+pub use self::facts::Facts;
 pub use self::reach::{is_guarded, is_out_of_reach};
 use crate::git_config::{self, Entry, Unreadable};
-
-/// The known facts about the repository whose configuration is written.
-#[derive(Clone, Copy)]
-pub struct Facts<'a> {
-    /// The directory of the file, canonical.
-    pub directory: &'a [u8],
-    /// The workspace, canonical.
-    pub workspace: &'a [u8],
-    /// Whether the run cannot change, without consent, the files in a directory that git obeys or the directory that
-    /// the name leads to.
-    pub is_out_of_reach: &'a dyn Fn(&[u8]) -> bool,
-    /// Whether the run itself added a remote of this name to this file.
-    pub is_own_remote: &'a dyn Fn(&[u8]) -> bool,
-}
-
-impl fmt::Debug for Facts<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = |path| String::from_utf8_lossy(path);
-        let (directory, workspace) = (text(self.directory), text(self.workspace));
-        let mut facts = formatter.debug_struct("Facts");
-        facts.field("directory", &directory).field("workspace", &workspace).finish_non_exhaustive()
-    }
-}
 
 /// A write that needs no prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,8 +8,8 @@
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::image::{self, Header, ImageError, Span};
-use crate::walk::{Components, leads_to};
+use crate::components::{Components, leads_to};
+use crate::layout::{self, Header, ImageError, Span};
 
 /// A directory at and below which names that differ in case are equal.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -140,7 +140,7 @@ impl<'a> Folds<'a> {
             return Ok(None);
         }
         let [folds, texts] = [header.folds, header.fold_texts];
-        Ok(Some(Self { table: image::table(whole, folds)?, texts: image::part(whole, texts) }))
+        Ok(Some(Self { table: layout::table(whole, folds)?, texts: layout::part(whole, texts) }))
     }
 
     /// Passes on the folded name, byte by byte, until `put` returns `None`.
@@ -180,7 +180,7 @@ impl<'a> Folds<'a> {
         let fold = self.table.get(at).filter(|fold| code <= fold.last.get());
         let own = behind.get(..length).unwrap_or(&[]);
         let becomes = match fold {
-            Some(fold) => packed(image::part(self.texts, fold.becomes)),
+            Some(fold) => packed(layout::part(self.texts, fold.becomes)),
             None => packed(own).wrapping_shl(8) | u128::from(first),
         };
         count | becomes

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
 use std::vec::Vec;
 
-use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::ResolveError;
 use crate::capability::Capabilities;
+use crate::grant::{Grant, GrantKind, Origin};
 use crate::lexical;
 use crate::model::RuleSource;
 use crate::slips::Slip;

@@ -4,24 +4,24 @@ use std::borrow::ToOwned as _;
 use std::path::Path;
 use std::vec::Vec;
 
-use crate::Capabilities;
 use crate::approvals::{Approvals, ApprovedTargets};
-use crate::autorun::bases::{self, Surroundings};
-use crate::build::{self, BuildError, Grant, GrantKind, ImageSpec, Origin};
+use crate::build::{self, ImageSpec};
+use crate::build_error::BuildError;
 use crate::canonical::{self, Op, ResolveError, Root};
-use crate::check::{self, Context};
+use crate::check::Context;
 use crate::compile::{self, Compiled};
 use crate::compile_error::CompileError;
 use crate::control::{self, Homes};
-use crate::decide::{self, Request, Verdict};
+use crate::decide::{self, Request};
+use crate::grant::{Grant, GrantKind, Origin};
 use crate::image::Image;
 use crate::model::Policy;
 use crate::pattern::Places;
+use crate::surroundings::{self, Surroundings};
 use crate::tiers::{TierError, Tiers};
+use crate::verdict::Verdict;
 use crate::warning::{self, Warning};
-
-/// The policy file of a workspace. Nothing under a policy may change it (spec §8.1).
-pub const POLICY_FILE: &str = "jp-confine.toml";
+use crate::{Capabilities, lexical};
 
 /// Why a workspace could not be opened. Nothing is allowed in it then (spec §13).
 #[derive(Debug, thiserror::Error)]
@@ -110,7 +110,8 @@ impl Workspace {
     ) -> Result<Self, OpenError> {
         grants.extend(control(&root, homes));
         let workspace = root.as_path();
-        let bases = bases::find(Surroundings { workspace, cwd: workspace, homes, commands: &[] });
+        let bases =
+            surroundings::find(Surroundings { workspace, cwd: workspace, homes, commands: &[] });
         let tiers = tiers.clone().guarding(bases, &[], &[], Places::of(homes, &root))?;
         let image = image(&root, &grants, &tiers)?;
         Ok(Self::compiled(root, grants, image))
@@ -164,7 +165,7 @@ fn distrust(tiers: &mut Tiers, grants: &[Grant], root: &Root) -> Result<Vec<Warn
     let bytes = image(root, grants, tiers)?;
     let image = Image::read(&bytes).ok();
     let could_be_made = |link: &Path| {
-        let request = Request::canonical(check::bytes(link));
+        let request = Request::canonical(lexical::bytes(link));
         let judge = |image| decide::access(image, &request, Capabilities::CREATE);
         image.as_ref().is_none_or(|image| judge(image) == Verdict::Allow)
     };

@@ -5,7 +5,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
 use jp_confine_engine::canonical::Root;
-use jp_confine_engine::granted::{Granted, RenameKind};
+use jp_confine_engine::granted::Granted;
+use jp_confine_engine::moves_alone::RenameKind;
 use jp_confine_engine::pin::HeldRoot;
 
 use super::{ProjectFiles, Standing};

@@ -6,7 +6,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::Capability;
-use jp_confine_engine::granted::{Granted, RenameKind};
+use jp_confine_engine::granted::Granted;
+use jp_confine_engine::moves_alone::RenameKind;
 
 use super::{ProjectFiles, Standing};
 

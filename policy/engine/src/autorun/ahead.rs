@@ -6,9 +6,8 @@ use super::positions::Positions;
 use super::stand::{Stand, Winner, of_directory, stands};
 use super::{is_free, is_released};
 use crate::automaton::Marks;
-use crate::image::Image;
-use crate::lookup::Request;
-use crate::tier::Tiers;
+use crate::image::{Image, TierLayer};
+use crate::request::Request;
 #[cfg(feature = "std")]
 use crate::volume::Names;
 
@@ -22,7 +21,7 @@ pub fn may_ask_below(image: &Image<'_>, directory: &[u8]) -> bool {
 pub(crate) fn is_ahead(image: &Image<'_>, directory: &[u8]) -> bool {
     let is_within = |stand: Stand<'_>| stand.place == Place::Top || stand.active().next().is_some();
     let by_pattern =
-        |tiers: &Tiers<'_>| tiers.automaton.look(directory).ahead.intersects(Marks::AUTORUN);
+        |tiers: &TierLayer<'_>| tiers.automaton.look(directory).ahead.intersects(Marks::AUTORUN);
     let is_above = |base: &[u8]| directory == b"/" || image.names().lead_to(directory, base);
     image.bases(directory).any(|(_, base)| is_above(base))
         || of_directory(image, directory).any(is_within)

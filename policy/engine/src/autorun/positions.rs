@@ -1,8 +1,8 @@
 //! Matches paths against patterns of the built-in list, and finds how far along a pattern a directory is.
 
 use super::list::{Entry, Place};
+use crate::components::Components;
 use crate::volume::Names;
-use crate::walk::Components;
 
 /// The positions of a path in a pattern: a bit for each name of the pattern that may come next, and one for its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,12 @@
 use super::list::{Entry, Place};
 use super::positions::{Positions, beginning, listed, may_begin};
 use crate::capability::Capabilities;
-use crate::image::{Base, Image, Rule, Text};
+use crate::components::{Components, leads_to};
+use crate::image::Image;
+use crate::image::walk::Walk;
+use crate::layout::{Base, Rule, Text};
 use crate::tier::Reach;
 use crate::volume::Names;
-use crate::walk::{Components, Walk, leads_to};
 
 /// The rule that decides about a path, and the part of the path after its anchor.
 pub(super) type Winner<'i, 'p> = Option<(&'i Rule, &'p [u8])>;

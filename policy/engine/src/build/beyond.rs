@@ -4,11 +4,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::string::String;
 use std::vec::Vec;
 
-use super::{BuildError, intern, size};
+use crate::build::bytes::{intern, size};
+use crate::build_error::BuildError;
 use crate::commands::{self, Listed};
 use crate::env::Env;
-use crate::image::{Command, LISTED, Line, Span, Variable};
 use crate::invocation::ANY_ARGUMENTS;
+use crate::layout::{Command, LISTED, Line, Span, Variable};
 use crate::variables::{PREFIX, READ};
 
 /// The rules of a policy about other things than files, for inside a run.

@@ -3,10 +3,10 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::automaton::Table;
-use super::{Grant, GrantKind, Origin};
 use crate::automaton::Marks;
+use crate::grant::{Grant, GrantKind, Origin};
 use crate::model::TYPED;
+use crate::table::Table;
 use crate::tier::Reach;
 
 /// The workspace if nothing is declared. Paths that it grants to everybody need no prompt.

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::vec;
 use std::vec::Vec;
 
-use super::{BuildError, size};
+use crate::build::bytes::size;
+use crate::build_error::BuildError;
 use crate::capability::Capabilities;
-use crate::image::{
-    ALIAS_BELOW, HIDDEN_BELOW, NONE, Node, Rule, Span, edge_hash, folded_edge_hash,
-};
+use crate::image::{edge_hash, folded_edge_hash};
+use crate::layout::{ALIAS_BELOW, HIDDEN_BELOW, NONE, Node, Rule, Span};
 use crate::reaches::Reaches;
 
 /// A path prefix. It comes after its parent.

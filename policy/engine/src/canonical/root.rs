@@ -1,14 +1,11 @@
 //! The root of a workspace, and the resolution of paths from it (spec §4.3).
 
 use std::borrow::ToOwned as _;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
+use std::{fs, io};
 
 use super::{Op, ResolveError, Resolved, below, resolve};
-#[cfg(target_os = "linux")]
-use crate::pin::HeldRoot;
 
 /// `PATH_MAX`, which counts the NUL at the end of a path, and `NAME_MAX`.
 const LONGEST_PATH: usize = 4096;
@@ -48,15 +45,6 @@ impl Root {
     #[must_use]
     pub fn as_path(&self) -> &Path {
         &self.path
-    }
-
-    /// Pins the directory itself, whatever gets its name later.
-    ///
-    /// # Errors
-    /// The kernel's error, or `ELOOP` if a symlink has come in between.
-    #[cfg(target_os = "linux")]
-    pub fn hold(&self) -> io::Result<HeldRoot> {
-        HeldRoot::new(&self.path)
     }
 
     /// Resolves `path`, relative and in normal form, from the root. For workspaces on disk it does so as [`resolve`].

@@ -8,9 +8,9 @@ use std::vec::Vec;
 use serde::Serialize;
 
 use crate::capability::{Capabilities, Capability};
-use crate::denial::{Detail, Reason};
-use crate::image::RuleId;
-use crate::wanted::Wanted;
+use crate::check::denial::{Detail, Reason};
+use crate::check::wanted::Wanted;
+use crate::layout::RuleId;
 
 /// Whether a request may go ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -1,7 +1,8 @@
 //! The second form of an image, in which all names are folded. It says what a policy denies where case is ignored. Used
 //! by `decide` and `lookup`, which ask it there besides the first form.
 
-use super::{Image, ImageError, Node, folded_edge_hash, part, table};
+use super::{Image, folded_edge_hash};
+use crate::layout::{ImageError, Node, part, table};
 use crate::volume::{Comparison, Folds, Names, Volume};
 
 /// The second form of an image.

@@ -1,10 +1,11 @@
 //! Looks up paths where names that differ in case are equal. A denial holds for every spelling, and a grant for its own
 //! spelling alone (spec §4.4). Used by `lookup`.
 
-use super::{Lookup, Request, lookup};
+use super::lookup;
 use crate::capability::Capabilities;
 use crate::image::{Form, Image};
 use crate::reaches::Reaches;
+use crate::request::{Lookup, Request};
 
 /// As [`lookup`]. If case is ignored, the form with folded names may withhold more.
 #[must_use]

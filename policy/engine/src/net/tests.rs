@@ -3,8 +3,9 @@
 use std::string::ToString;
 use std::vec::Vec;
 
-use super::*;
 use Coverage::{Allowed, Denied, Uncovered};
+
+use super::*;
 
 /// A rule as `[!][SCHEME://]HOST[:PORT][/PATH]`, where `!` denies.
 fn rule(text: &str) -> NetRule {

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::vec::Vec;
 
 use super::{Pattern, PatternError, escaped, glob, pieces, within_brackets};
-use crate::build::folds::FoldTable;
+use crate::fold_table::FoldTable;
 
 /// One character, folded. Some become several letters.
 const ANY: &str = "{?,ss,f{i,l,f,fi,fl},st,ʼn,aʾ,[ա-ֆ][ա-ֆ],[α-ω]ι,[ᄀ-ᄒ][ᅡ-ᅵ],[ᄀ-ᄒ][ᅡ-ᅵ][ᆨ-ᇂ]}";

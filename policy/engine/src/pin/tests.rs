@@ -1,8 +1,7 @@
 //! Tests pinning without `openat2`, a path that a kernel with `openat2` never takes.
 
-use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
-use std::thread;
+use std::{fs, thread};
 
 use rustix::fs::{RenameFlags, renameat_with};
 

@@ -11,7 +11,7 @@ use super::{List, TierError, Tiers};
 use crate::automaton::Marks;
 use crate::autorun;
 use crate::autorun::list::{Entry, Place};
-use crate::check::bytes;
+use crate::lexical::bytes;
 use crate::pattern::Places;
 use crate::tier::Restraint;
 

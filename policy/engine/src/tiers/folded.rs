@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::vec::Vec;
 
 use super::{List, Tiers};
-use crate::build::Volume;
-use crate::build::folds::FoldTable;
+use crate::fold_table::{FoldTable, Volume};
 use crate::pattern::{Pattern, PatternError};
 
 impl Tiers {

@@ -1,7 +1,7 @@
 //! Says which addresses of repositories are ordinary. For these git starts no program but ssh, without options from the
 //! address, and no hook of a repository that the run can change.
 
-use super::Facts;
+use crate::vetting::facts::Facts;
 
 /// Schemes that git knows itself. For any other it starts a program of that name.
 const SCHEMES: &[&[u8]] = &[b"https", b"http", b"ssh", b"git", b"git+ssh", b"ssh+git"];

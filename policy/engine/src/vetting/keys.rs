@@ -2,9 +2,9 @@
 
 use std::vec::Vec;
 
-use super::Facts;
 use super::addresses::{is_ordinary, is_remote_name};
 use crate::git_config::Name;
+use crate::vetting::facts::Facts;
 
 /// The condition for a new value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,11 @@
 use std::vec::Vec;
 
 use crate::capability::Capabilities;
-use crate::decide::{self, Request, Verdict};
-use crate::image::{Image, Text};
-use crate::walk::leads_to;
+use crate::components::leads_to;
+use crate::decide::{self, Request};
+use crate::image::Image;
+use crate::layout::Text;
+use crate::verdict::Verdict;
 
 /// The files of a repository that git obeys, relative to its directory, and other names that git accepts for it.
 const OBEYED: &[&str] = &[

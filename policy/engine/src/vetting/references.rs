@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::vec::Vec;
 
-use super::Facts;
 use super::addresses::is_ordinary;
 use crate::git_config::Entry;
+use crate::vetting::facts::Facts;
 
 /// Adds to `names` the variables that would lead elsewhere although they may be in the table. Returns the remotes that
 /// are added.

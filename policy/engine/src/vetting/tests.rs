@@ -1,15 +1,17 @@
 //! Rows of changes that pass or do not, with git itself as the judge of what changed.
 
 use std::collections::HashMap;
+use std::format;
 use std::io::Write as _;
 use std::process::Command;
 use std::string::{String, ToString};
+use std::vec;
 use std::vec::Vec;
-use std::{format, vec};
 
 use proptest::prelude::*;
 
-use super::{Facts, Unvetted, Vetted, vet};
+use super::{Unvetted, Vetted, vet};
+use crate::vetting::facts::Facts;
 
 const OLD: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\thooksPath = .husky\n\
     [user]\n\tname = One\n[remote \"origin\"]\n\turl = https://host.test/a\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\

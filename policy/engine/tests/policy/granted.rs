@@ -4,9 +4,9 @@ use std::io::ErrorKind;
 
 use jp_confine_engine::Capability;
 use jp_confine_engine::approvals::ApprovedTargets;
-use jp_confine_engine::granted::RenameKind;
 use jp_confine_engine::model::Policy;
 use jp_confine_engine::moves::{Movable, Way};
+use jp_confine_engine::moves_alone::RenameKind;
 use jp_confine_engine::workspace::Workspace;
 
 use crate::place::Place;

@@ -9,7 +9,8 @@ use std::vec::Vec;
 
 use zerocopy::little_endian::U16;
 
-use super::{BuildError, Expression, Listed, Matching, Table};
+use super::{BuildError, Table};
+use crate::table::listed::{Expression, Listed, Matching};
 
 /// Most automata in a table. Each path goes through all of them.
 const MOST: usize = 64;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::vec;
 use std::vec::Vec;
 
-use super::Listed;
 use crate::automaton::Marks;
+use crate::table::listed::Listed;
 
 /// Names with the same beginning share it. Children come after their parents.
 pub(super) struct Names {

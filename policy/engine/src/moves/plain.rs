@@ -3,13 +3,13 @@
 
 use core::ptr;
 
-use crate::arrival::are_siblings;
 use crate::autorun;
 use crate::capability::Capabilities;
-use crate::image::{Image, Rule};
-use crate::lookup::Request;
-use crate::tier::Tiers;
-use crate::walk::Walk;
+use crate::decide::arrival::are_siblings;
+use crate::image::walk::Walk;
+use crate::image::{Image, TierLayer};
+use crate::layout::Rule;
+use crate::request::Request;
 
 /// Whether the policy treats both ends of a move alike and allows everything that a move takes. That needs three
 /// things:
@@ -32,7 +32,7 @@ pub(crate) fn is_plain(image: &Image<'_>, ends: [&Request<'_>; 2]) -> bool {
 
 /// Whether patterns say the same below the ends. Siblings only, because the names that a symlink lends at another place
 /// take more to judge.
-fn are_alike(tiers: &Tiers<'_>, [from, to]: [&[u8]; 2]) -> bool {
+fn are_alike(tiers: &TierLayer<'_>, [from, to]: [&[u8]; 2]) -> bool {
     are_siblings(from, to) && tiers.automaton.alike_below(from, to)
 }
 
@@ -64,8 +64,9 @@ mod tests {
 
     use super::*;
     use crate::autorun::list::Place;
-    use crate::build::{Grant, GrantKind, ImageSpec, Origin, build};
+    use crate::build::{ImageSpec, Origin, build};
     use crate::file_policy::FilePolicy;
+    use crate::grant::{Grant, GrantKind};
     use crate::moves::{self, Ends, Kind, Move, Plan};
     use crate::pattern::Places;
     use crate::tier::Tier;

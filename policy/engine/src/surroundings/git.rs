@@ -1,4 +1,4 @@
-//! Reads from git's own files where git keeps things, as far as auto-run files depend on it ([`super::bases`]).
+//! Reads from git's own files where git keeps things, as far as auto-run files depend on it ([`super`]).
 
 use std::fs;
 use std::path::{Path, PathBuf};

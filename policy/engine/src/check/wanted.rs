@@ -2,17 +2,10 @@
 //! rule must also grant what is granted without it, or the person would lose rights.
 
 use std::format;
-use std::path::Path;
 use std::string::String;
 use std::vec::Vec;
 
-use crate::build::{self, Grant, GrantKind, Origin};
-use crate::canonical::{self, Op};
 use crate::capability::{Capabilities, Capability};
-use crate::check::{CheckResult, Context, bytes};
-use crate::decide::{self, Request};
-use crate::image::RuleId;
-use crate::model::TYPED;
 
 /// The rule of `access.fs` that would allow a denied request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,54 +118,4 @@ fn joined(names: &[&str]) -> String {
         Some((last, _)) => last.clone(),
         None => String::new(),
     }
-}
-
-impl Context<'_> {
-    /// The rule that would allow a denied request on the canonical `path`. Looks at the disk.
-    pub(crate) fn wanted(&self, path: &Path, refused: &CheckResult) -> Wanted {
-        let winner = refused.rule_id.map(RuleId::index);
-        let asked = refused.asked();
-        let decider = winner.and_then(|winner| build::decider(self.grants(), winner, asked));
-        if let Some(Grant { kind: GrantKind::External { lexical_path }, origin, .. }) = decider {
-            let link = lexical_path.clone();
-            return if is_typed(origin) { Wanted::Nothing } else { Wanted::OnLink(link) };
-        }
-        let Some(below) = canonical::below(self.root().as_path(), path) else {
-            return Wanted::Nothing;
-        };
-        let leads = self.root().resolve(below, Op::Content);
-        match path.parent() {
-            Some(directory) if leads.is_ok_and(|leads| leads.path != path) => {
-                self.wanted_at(directory, At::Directory, asked)
-            }
-            _ => self.wanted_at(path, At::Path, asked),
-        }
-    }
-
-    /// As [`Self::wanted`], for the canonical `place` in the workspace.
-    fn wanted_at(&self, place: &Path, at: At, asked: Capabilities) -> Wanted {
-        let Some(image) = self.image() else { return Wanted::default() };
-        let found = decide::lookup(image, &Request::canonical(bytes(place)));
-        let decider = found.rule.and_then(|id| build::decider(self.grants(), id.index(), asked));
-        let stands_there = |grant: &&Grant| {
-            let is_rule = matches!(grant.origin, Origin::Rule { .. }) && !is_typed(&grant.origin);
-            is_rule && grant.kind == GrantKind::Plain && grant.anchor == place
-        };
-        if decider.as_ref().is_some_and(stands_there) {
-            return Wanted::Known(at);
-        }
-        let is_undeclared =
-            |grant: &&Grant| grant.kind == GrantKind::Workspace || is_typed(&grant.origin);
-        let whole = decider.filter(is_undeclared).filter(|_| place != self.root().as_path());
-        Wanted::New {
-            at,
-            held: found.granted(image),
-            undeclared: whole.map_or(Capabilities::NONE, |grant| grant.caps),
-        }
-    }
-}
-
-/// Whether it is the rule of an option. No file contains it, so none can be changed.
-fn is_typed(origin: &Origin) -> bool {
-    matches!(origin, Origin::Rule { layer, .. } if **layer == *TYPED)
 }

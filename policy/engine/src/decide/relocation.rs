@@ -3,10 +3,11 @@
 use core::cell::Cell;
 
 use crate::capability::Capabilities;
-use crate::decide::{excludes_below, gained};
 use crate::image::Image;
-use crate::lookup::{self, Lookup, Request};
+use crate::lookup::{self, excludes_below};
 use crate::reaches::Reaches;
+use crate::request::{Lookup, Request};
+use crate::verdict::gained;
 
 /// Whether nothing below the directory at `from` becomes freer once the directory is at `to`. Looks at this image
 /// alone.

@@ -4,6 +4,12 @@
 //! The table does not use that crate's own form. Every process that maps it would have to validate that form as a
 //! whole. Also, its states can differ and still have equal futures, and renames are judged by futures.
 
+mod decoded;
+mod least;
+mod listed;
+mod names;
+mod parts;
+
 use std::collections::{BTreeMap, HashMap};
 use std::string::String;
 use std::vec;
@@ -12,23 +18,18 @@ use std::vec::Vec;
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::nfa::thompson;
 use regex_automata::util::primitives::StateID;
-use regex_automata::util::start;
-use regex_automata::util::syntax;
+use regex_automata::util::{start, syntax};
 use regex_automata::{Anchored, MatchKind};
 use zerocopy::little_endian::U16;
 
 use self::decoded::{Decoded, Point};
 use self::least::{States, least};
+pub(crate) use self::listed::{Expression, Listed};
 use self::names::Names;
 use self::parts::{parts, united};
-use super::BuildError;
 use crate::automaton::{Automaton, Marks, Seen, State};
+use crate::build_error::BuildError;
 use crate::characters::CHARACTER;
-
-mod decoded;
-mod least;
-mod names;
-mod parts;
 
 /// Most bytes for all tables of `regex-automata` together. The time depends on this, and is a second and a half at
 /// worst. A thousand names need a tenth of it. A few patterns with many `*` or `?` in one part may need more.
@@ -38,41 +39,6 @@ const WORK_ROOM: usize = 6 << 20;
 /// Most states before equal ones are merged. With characters of several bytes there are more than in the table of
 /// `regex-automata`.
 const MOST_STATES: usize = 1 << 17;
-
-/// One list of patterns, and its mark.
-#[derive(Debug)]
-pub(crate) struct Listed {
-    pub(crate) marks: Marks,
-    /// Patterns of whole paths.
-    pub(crate) exact: Matching,
-    /// Patterns of directories and everything below. If the expression contained the part below, `regex-automata` would
-    /// tell apart which directories were passed, and there may be many.
-    pub(crate) below: Matching,
-}
-
-impl Listed {
-    /// A list without patterns.
-    pub(crate) fn new(marks: Marks) -> Self {
-        Self { marks, exact: Matching::default(), below: Matching::default() }
-    }
-}
-
-/// The paths that patterns match.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Matching {
-    /// Patterns without special characters, as paths.
-    pub(crate) names: Vec<String>,
-    /// The other patterns.
-    pub(crate) expressions: Vec<Expression>,
-}
-
-/// A regular expression, over bytes.
-#[derive(Clone, Debug)]
-pub(crate) struct Expression {
-    pub(crate) regex: String,
-    /// If it needs an automaton apart from the others: the text that the patterns of that automaton share.
-    pub(crate) apart: Option<String>,
-}
 
 /// The parts of the table, see [`crate::automaton::Automaton`].
 #[derive(Clone, Debug)]

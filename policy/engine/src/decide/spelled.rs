@@ -1,10 +1,10 @@
 //! Judges the spelling of an entry. Code that acts on entries pins their directories, and knows the spelling only
 //! beforehand. For an object, the spelling is part of the request.
 
-use crate::decide::{Denial, Verdict};
 use crate::image::Image;
-use crate::lookup::Request;
+use crate::request::Request;
 use crate::tier::Restraint;
+use crate::verdict::{Denial, Verdict};
 
 /// The denial by patterns of `deny_paths` and `prompt_paths` of the spelling that names an entry, whatever tiers say of
 /// the entry itself. The patterns may have been written with a symlink in the path (spec §9.1). Grants of rules at the

@@ -7,12 +7,16 @@
 use crate::automaton::Marks;
 use crate::autorun;
 use crate::capability::Capabilities;
-use crate::decide::{Denial, Verdict, access, at_each_level, denial, link, on_second, worst};
-use crate::image::{Image, Rule, Text};
-use crate::lookup::{self, Lookup, Request, lookup};
+use crate::components::leads_to;
+use crate::decide::{access, link};
+use crate::exclusions::leads_below;
+use crate::image::{Image, TierLayer};
+use crate::layout::{Rule, Text};
+use crate::lookup::{self, lookup};
 use crate::reaches::Reaches;
-use crate::tier::{Reach, Restraint, Tiers};
-use crate::walk::{leads_below, leads_to};
+use crate::request::{Lookup, Request};
+use crate::tier::{Reach, Restraint};
+use crate::verdict::{Denial, Verdict, at_each_level, denial, on_second, worst};
 
 /// Whether a directory may move from `from` to `to`, as far as the names in it go. No name below `to` may be one that
 /// the policy denies to create or prompts about, unless it does so below `from` too (R31).
@@ -148,7 +152,7 @@ fn admits_any_target(image: &Image<'_>, to: &Request<'_>) -> bool {
 const ORDINARY: &[u8] = b"/\x01";
 
 /// The capabilities that patterns leave of `granted` at a path with these marks below `end`.
-fn left(tiers: &Tiers<'_>, end: &End<'_, '_>, granted: Lookup, marks: Marks) -> Capabilities {
+fn left(tiers: &TierLayer<'_>, end: &End<'_, '_>, granted: Lookup, marks: Marks) -> Capabilities {
     if end.asks(marks) {
         return Capabilities::NONE;
     }
@@ -157,7 +161,7 @@ fn left(tiers: &Tiers<'_>, end: &End<'_, '_>, granted: Lookup, marks: Marks) -> 
 }
 
 /// Like [`admits_contents`], for patterns alone.
-fn patterns_admit(tiers: &Tiers<'_>, from: &End<'_, '_>, to: &End<'_, '_>) -> bool {
+fn patterns_admit(tiers: &TierLayer<'_>, from: &End<'_, '_>, to: &End<'_, '_>) -> bool {
     let reaches = [from, to].map(End::reach);
     if to.reach() == Some(Reach::Own) {
         return to.granted.reaches_below == Reaches::NONE;

@@ -1,5 +1,7 @@
 //! Finds the places where the built-in list of auto-run files begins. Looks at the disk once, before a run.
 
+mod git;
+
 use std::borrow::ToOwned as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +9,7 @@ use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
-use super::git;
-use super::list::Place;
+use crate::autorun::list::Place;
 use crate::canonical::{self, Op};
 use crate::control::Homes;
 
