@@ -8,9 +8,7 @@ use std::error::Error;
 use std::io::{self, BufRead as _, Write as _};
 use std::path::Path;
 
-use jp_confine_policy::approvals::ApprovedTargets;
-use jp_confine_policy::authorize::Authorizer;
-use jp_confine_policy::model::Policy;
+use jp_confine_policy::{Authorizer, Policy};
 
 /// Everything may be read, and only drafts may be written.
 const POLICY: &str = r#"{"access": {"fs": [
@@ -33,8 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// A host for one directory. It has no approvals, so external rules deny.
 fn host(folder: &Path) -> Result<Authorizer, Box<dyn Error>> {
-    let policy: Policy = serde_json::from_str(POLICY)?;
-    Ok(Authorizer::new().with_folder(folder, &policy, &ApprovedTargets::default())?)
+    Ok(Authorizer::default().with_folder(folder, &Policy::from_json(POLICY)?)?)
 }
 
 /// Does what `request` says: `read PATH` or `write PATH TEXT`, with an absolute path.
@@ -42,13 +39,13 @@ fn answer(host: &Authorizer, request: &str) -> Result<String, Box<dyn Error>> {
     let mut words = request.splitn(3, ' ');
     match (words.next(), words.next(), words.next()) {
         (Some("read"), Some(path), None) => {
-            let file = host.authorize_read(Path::new(path), "read_file")?;
-            Ok(io::read_to_string(file.pin().open()?)?)
+            let file = host.authorize_read(path, "read_file")?;
+            Ok(io::read_to_string(file.open()?)?)
         }
         (Some("write"), Some(path), Some(text)) => {
-            let file = host.authorize_write(Path::new(path), "write_file")?;
-            file.pin().write(text.as_bytes())?;
-            Ok(format!("wrote {}", file.resolved_path().display()))
+            let file = host.authorize_write(path, "write_file")?;
+            file.write(text.as_bytes())?;
+            Ok(format!("wrote {}", file.path().display()))
         }
         _ => Err("read PATH, or write PATH TEXT".into()),
     }

@@ -1,36 +1,32 @@
-//! The path policy of jp-confine: policies as written, their compiled form, and the one evaluator.
+//! Asks the path policy of jp-confine: what may a tool do to a path?
 //!
-//! # For programs that check their own tools
+//! For programs that check their own tools. For programs that do not, use `jp-confine -- PROGRAM`.
 //!
-//! [`workspace::Workspace::open`] compiles a policy for a directory. A tool that receives a compiled policy from its
-//! host uses [`received::Received`]. Then there are three ways to ask. All of them end at the one evaluator,
-//! [`decide`]:
-//!
-//! | to ask about | call | the answer |
-//! |---|---|---|
-//! | a path relative to the workspace | [`check::Context::check_read`] and its four sisters | the canonical path, or a denial with its reason |
-//! | the same, to use it | `check::Context::pin` | a [`pin::Pin`] on the judged path |
-//! | an absolute path, in one of several directories | [`authorize::Authorizer`] | the canonical path and a pin, or a denial |
+//! | name | what it is |
+//! |---|---|
+//! | [`Policy`] | what a policy says, and which targets outside the workspace a person approved |
+//! | [`Workspace`] | a directory and its compiled policy |
+//! | [`Context`] | answers questions about paths in a workspace |
+//! | `Pin` | a descriptor of the very object that was judged |
+//! | [`Error`] | why there is no workspace, or why a path may not be used |
 //!
 //! ```
-//! use jp_confine_policy::Capability;
-//! use jp_confine_policy::approvals::ApprovedTargets;
-//! use jp_confine_policy::model::Policy;
-//! use jp_confine_policy::workspace::Workspace;
+//! use jp_confine_policy::{Capability, ErrorKind, Policy, Workspace};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let root = folder.path();
 //! # std::fs::create_dir(root.join("drafts"))?;
-//! let policy: Policy = serde_json::from_str(
+//! let policy = Policy::from_json(
 //!     r#"{"access": {"fs": [
 //!         {"path": ".", "read": true},
 //!         {"path": "drafts", "read": true, "write": true}]}}"#,
 //! )?;
-//! let workspace = Workspace::open(root, &policy, &ApprovedTargets::default())?;
+//! let workspace = Workspace::open(root, &policy)?;
 //! let context = workspace.context();
 //!
-//! context.pin(b"drafts/poem", Capability::Create)?.write(b"spring")?;
-//! let refusal = context.check_update("poem".into()).unwrap_err();
+//! context.pin("drafts/poem", Capability::Create)?.write(b"spring")?;
+//! let refusal = context.check("poem", Capability::Update).unwrap_err();
+//! assert_eq!(refusal.kind(), ErrorKind::Denied);
 //! assert_eq!(
 //!     refusal.to_string(),
 //!     "cannot update poem: the policy does not grant it. update is granted on: `drafts`. \
@@ -43,15 +39,27 @@
 //! A path is only a name. Between the answer and its use somebody may replace a directory by a symlink. A pin is a
 //! descriptor of the very object that was judged, or of the directory in which an entry will be created. It does only
 //! what was requested. `examples/authorize.rs` is a host of tools that never uses anything else. Pins are verified by
-//! `openat2`, or by `/proc` where that does not exist. Without either, every request for a pin is denied.
-//!
-//! This crate is for tools that ask. For programs that do not, use `jp-confine -- PROGRAM`.
+//! `openat2`, or by `/proc` where that does not exist. Without either, every request for a pin is denied. Pins are for
+//! Linux alone.
 
 #![forbid(unsafe_code)]
 
-pub use jp_confine_engine::{
-    Capabilities, Capability, approvals, authorize, check, decide, model, pin, received, workspace,
-};
+#[cfg(target_os = "linux")]
+mod authorizer;
+mod error;
+#[cfg(target_os = "linux")]
+mod pin;
+mod policy;
+mod workspace;
+
+#[cfg(target_os = "linux")]
+pub use authorizer::Authorizer;
+pub use error::{Error, ErrorKind};
+pub use jp_confine_engine::Capability;
+#[cfg(target_os = "linux")]
+pub use pin::Pin;
+pub use policy::Policy;
+pub use workspace::{Context, Workspace};
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

@@ -123,6 +123,15 @@ impl CheckResult {
         self.concluded(Err(Reason::ResolutionFailed))
     }
 
+    /// The canonical path to use.
+    ///
+    /// # Errors
+    /// [`FsAccessError`] if it may not be used.
+    pub fn into_path(mut self) -> Result<PathBuf, FsAccessError> {
+        let path = if self.is_allowed() { self.resolved.take() } else { None };
+        path.ok_or_else(|| FsAccessError::new(self))
+    }
+
     /// Whether the request may go ahead.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
