@@ -41,11 +41,7 @@ pub(crate) fn authorize(
     let source = request.source.as_deref().or(options.tool.as_deref()).unwrap_or("authorize");
     let answer = |path| Answer::from(authorized(&folders, request, path, source));
     let answers: Vec<Answer> = request.paths.iter().map(answer).collect();
-    if request.json {
-        output::json(&answers)?;
-    } else {
-        output::text(&words(&answers))?;
-    }
+    output::result(request.json, &answers, |answers| words(answers))?;
     Ok(u8::from(answers.iter().any(|answer| matches!(answer, Answer::No(_)))))
 }
 

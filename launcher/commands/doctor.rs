@@ -36,11 +36,7 @@ struct Diagnosis {
 /// Prints the findings. The exit status is 0 whatever is missing.
 pub(crate) fn doctor(context: &Context, json: bool) -> Result<u8, Failure> {
     let diagnosis = diagnose(context);
-    if json {
-        output::json(&diagnosis)?;
-    } else {
-        output::text(&words(&diagnosis))?;
-    }
+    output::result(json, &diagnosis, words)?;
     Ok(0)
 }
 

@@ -84,17 +84,14 @@ pub(crate) fn check(
         if json { in_utf8(result, options) } else { result }
     };
     let results: Vec<check::CheckResult> = paths.iter().map(result).collect();
-    if json {
-        output::json(&results)?;
-    } else {
-        for (path, result) in paths.iter().zip(&results) {
-            let path = quote::printable(path.as_bytes());
-            let verdict = word(result.verdict);
-            let message = quote::path(&result.message());
-            let why = if message.is_empty() { message } else { format!(": {message}") };
-            output::text(&format!("{verdict} {capability} {path}{why}\n"))?;
-        }
-    }
+    let line = |(path, result): (&OsString, &check::CheckResult)| {
+        let path = quote::printable(path.as_bytes());
+        let verdict = word(result.verdict);
+        let message = quote::path(&result.message());
+        let why = if message.is_empty() { message } else { format!(": {message}") };
+        format!("{verdict} {capability} {path}{why}\n")
+    };
+    output::result(json, &results, |results| paths.iter().zip(results).map(line).collect())?;
     Ok(status(&results.iter().map(|result| result.verdict).collect::<Vec<_>>()))
 }
 
@@ -127,11 +124,7 @@ pub(crate) fn explain(
     let command_refused_by =
         file.ok().and_then(|file| resources::refused_alone(&prepared, path, &file.path));
     let explained = Explained { explanation, command_refused_by, held_by: &plan.holders };
-    if json {
-        output::json(&explained)?;
-    } else {
-        output::text(&words(&explained))?;
-    }
+    output::result(json, &explained, words)?;
     Ok(0)
 }
 

@@ -154,6 +154,15 @@ pub(crate) fn help(asked: &clap::Error) -> Result<(), Failure> {
     answer(|| asked.print())
 }
 
+/// Prints `value` as JSON, or else in the words for people.
+pub(crate) fn result<T: serde::Serialize>(
+    as_json: bool,
+    value: &T,
+    words: impl FnOnce(&T) -> String,
+) -> Result<(), Failure> {
+    if as_json { json(value) } else { text(&words(value)) }
+}
+
 /// Prints `value` as JSON for people and programs.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)

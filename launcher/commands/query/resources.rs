@@ -61,12 +61,7 @@ pub(crate) fn check(
     let answers = QueriedPolicy::of(context, options)?.answers(topic, targets)?;
     let answers: Vec<TargetVerdict> =
         answers.into_iter().map(|explained| explained.answer).collect();
-    if json {
-        output::json(&answers)?;
-    } else {
-        let lines: String = answers.iter().map(TargetVerdict::line).collect();
-        output::text(&lines)?;
-    }
+    output::result(json, &answers, |all| all.iter().map(TargetVerdict::line).collect())?;
     Ok(status(&answers.iter().map(|answer| answer.verdict).collect::<Vec<_>>()))
 }
 
@@ -79,11 +74,10 @@ pub(crate) fn explain(
     json: bool,
 ) -> Result<u8, Failure> {
     let answers = QueriedPolicy::of(context, options)?.answers(topic, targets)?;
-    if json {
-        output::json(&answers)?;
-    } else {
-        let text: Vec<String> = answers.iter().map(ExplainedVerdict::text).collect();
-        output::text(&text.join("\n"))?;
-    }
+    let text = |all: &Vec<_>| {
+        let text: Vec<String> = all.iter().map(ExplainedVerdict::text).collect();
+        text.join("\n")
+    };
+    output::result(json, &answers, text)?;
     Ok(0)
 }

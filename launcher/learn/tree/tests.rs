@@ -119,74 +119,6 @@ fn names_made_up_beside_a_directory_leave_the_rules_in_it_as_they_are() {
     }
 }
 
-/// A generated-looking name says nothing about an older entry.
-#[test]
-fn what_was_there_before_has_its_own_rule_whatever_its_name() {
-    let uses = [("+src/a.tmp", C), ("src/a.tmp", D), ("src/log.4711", R), ("f.tmp", C.union(U))];
-    assert_eq!(rules(&uses), ": create, update; src: create, delete");
-    assert_eq!(
-        rules_beside(&["src", "src/log.4711", "f.tmp"], &uses),
-        "f.tmp: create, update; src: create, delete; src/log.4711: read"
-    );
-    assert_eq!(rules_beside(&["src/a.tmp"], &[("+src/a.tmp", C)]), "src: create");
-}
-
-/// A used or existing name with a fixed suffix, or with a leading dot, is the same each time.
-#[test]
-fn what_is_worked_on_beside_itself_has_a_rule_of_its_own() {
-    for (work, name) in
-        [("s.json.tmp", "s.json"), ("x.part", "x"), (".a.c.swp", "a.c"), ("a~", "a")]
-    {
-        let made = format!("+src/{work}");
-        let gone = format!("src/{work}");
-        let uses = [(made.as_str(), C.union(U)), (&gone, D)];
-        let own = format!("src/{work}: create, update, delete");
-        assert_eq!(rules(&uses), "src: create, update, delete", "{work}");
-        assert_eq!(rules_beside(&[&format!("src/{name}")], &uses), own);
-        let target = format!("src/{name}");
-        assert!(rules(&[&uses[..], &[(&target, U)]].concat()).contains(&own));
-        let top = [(made.trim_start_matches("+src/"), C), (name, U)];
-        assert!(!rules(&top).starts_with(':'), "{work}");
-    }
-    // An editor's names do not count as three names that come and go. Generated names differ each time.
-    let vim = ["+.a.c.swp", ".a.c.swp", "+.a.c.swx", ".a.c.swx", "+4913", "4913", "+a.c~", "a.c~"];
-    let vim = vim.map(|name| match name.strip_prefix('+') {
-        Some(name) => (format!("+src/{name}"), C),
-        None => (format!("src/{name}"), D),
-    });
-    let mut uses: Vec<(&str, Capabilities)> =
-        vim.iter().map(|(name, caps)| (name.as_str(), *caps)).collect();
-    uses.push(("src/a.c", R.union(U)));
-    let names =
-        [".a.c.swp", ".a.c.swx", "4913"].map(|name| format!("src/{name}: create, delete; "));
-    let expected = names.concat() + "src/a.c: read, update; src/a.c~: create, delete";
-    assert_eq!(rules_beside(&["src/a.c"], &uses), expected);
-    let drawn = [("+src/a.1a2b3c4d.tmp", C), ("src/a.1a2b3c4d.tmp", D)];
-    assert_eq!(rules_beside(&["src/a.1a2b3c4d"], &drawn), "src: create, delete");
-}
-
-/// A program that creates or deletes one entry of a kind will do so with the others, too.
-#[test]
-fn names_of_a_kind_that_come_or_go_are_their_directorys() {
-    let (old, new) = ("out/s-1a2b3c4d5e", "out/s-5e4d3c2b1a");
-    let made = format!("+{new}");
-    let there = [old, new, "out/x-1a2b3c4d5e", "out/keep", "out/s-longer"];
-    let others = [("out/x-1a2b3c4d5e", R), ("out/keep", R), ("out/s-longer", R)];
-    let in_old = format!("{old}/x");
-    let uses = [(made.as_str(), C), (old, R), (&in_old, U)];
-    assert_eq!(rules_beside(&there, &uses), "out: read, create, update");
-    let expected = "out/keep: read; out/s-longer: read; out/x-1a2b3c4d5e: read";
-    assert_eq!(
-        rules_beside(&there, &[&uses[..], &others].concat()),
-        format!("out: read, create, update; {expected}")
-    );
-    // If the new entry is gone again, its name was a working name. If none came or went, there is no kind.
-    let went = [(made.as_str(), C), (new, D), (old, R)];
-    let expected = format!("out: create, delete; {old}: read");
-    assert_eq!(rules_beside(&[old], &went), expected);
-    assert_eq!(rules_beside(&there, &[(old, R), (new, U)]), format!("{old}: read; {new}: update"));
-}
-
 /// A directory that is marked as a cache has one rule, if anything in it comes or goes.
 #[test]
 fn caches_that_say_so_are_one_directory() {
@@ -276,14 +208,6 @@ fn the_longest_path_decides() {
     assert_eq!(nearest(&rules, b"src/a/b"), Some(2));
     assert_eq!(nearest(&rules, b"src/ab"), Some(1));
     assert_eq!(nearest(&rules, b"srcs"), Some(0));
-}
-
-/// A path that a person calls sensitive is kept apart like a known secret.
-#[test]
-fn secrets_have_rules_of_their_own() {
-    let read = |name| (name, R);
-    assert_eq!(rules(&["a/.env", "a/x", "a/y", "a/z"].map(read)), "a: read; a/.env: read");
-    assert_eq!(rules(&["vault/a", "vault/b", "c"].map(read)), "c: read; vault: read");
 }
 
 /// Uses in it get rules by lasting names, and other names get nothing. Directories around it do not stand for it.

@@ -210,14 +210,6 @@ fn both_ends_of_a_move_are_named_with_one_way_out() {
 }
 
 #[test]
-fn rules_on_one_path_are_one_rule() {
-    let denied = |missing| denial(b"/w/src/x", missing, None);
-    let text = render(&[denied(Capabilities::UPDATE), denied(Capabilities::DELETE)], true);
-    assert!(text.contains("update = true\ndelete = true\n"), "{text}");
-    assert_eq!(text.matches("[[access.fs]]").count(), 1, "{text}");
-}
-
-#[test]
 fn lines_are_broken_where_they_can_be() {
     let long = format!("/srv/{}", "x".repeat(70));
     let text = render(&[denial(long.as_bytes(), Capabilities::READ, None)], true);
