@@ -2,7 +2,7 @@
 //!
 //! Each directory imports only from those before it in this order (`tests/layout.rs`):
 //!
-//! text · sys · syscalls · record · error · files · output · host · config · cli · prompt · external · plan · network ·
+//! text · sys · record · error · files · output · host · config · cli · prompt · external · plan · network ·
 //! compile · supervisor · launch · advice · report · learn · commands
 //!
 //! The data flow: `cli` reads the options and `config` the files. `compile` turns both into grants and these into an
@@ -28,7 +28,6 @@ mod record;
 mod report;
 mod supervisor;
 mod sys;
-mod syscalls;
 mod text;
 
 use std::process::ExitCode;

@@ -10,10 +10,9 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, File, ItemMod, ItemUse, Macro, UseTree};
 
 /// The directories of `launcher/`, from the one that knows least to the one that knows most.
-const ORDER: [&str; 21] = [
+const ORDER: [&str; 20] = [
     "text",
     "sys",
-    "syscalls",
     "record",
     "error",
     "files",

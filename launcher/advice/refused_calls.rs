@@ -1,7 +1,8 @@
 //! Suggests an alternative to a call that no run may make.
 
+use jp_confine_engine::calls::Effect;
+
 use crate::record::denial::Reason;
-use crate::syscalls::refused::Effect;
 
 /// Why no option allows a call that was denied for `reason`, and the alternative. `None` for other reasons.
 pub(crate) fn way_out(reason: Reason, call: &[u8]) -> Option<&'static str> {

@@ -1,7 +1,8 @@
 //! Names the error that a denied call returned. Used by reports.
 
+use jp_confine_engine::calls::Effect;
+
 use crate::record::denial::{Denial, Reason};
-use crate::syscalls::refused::Effect;
 
 /// The error that the program got, as `errno(3)` names it.
 pub(crate) fn errno(denial: &Denial) -> &'static str {

@@ -57,10 +57,14 @@ use policy::Policy;
 use waiting::Waiting;
 use workers::Workers;
 
-/// Whether calls with that number have a handler.
+/// Whether calls with that number may be trapped, and have a handler.
 #[cfg(test)]
 pub(crate) fn answers(number: i64) -> bool {
-    dispatch::name(number).is_some()
+    use jp_confine_engine::calls::{Need, Operation, Trap, of_number};
+    of_number(number).is_some_and(|call| {
+        call.need == Need::Refused
+            || (call.operation != Operation::None && call.trap.1 != Trap::Never)
+    })
 }
 
 /// Answers the trapped calls of one run.

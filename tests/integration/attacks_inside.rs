@@ -107,10 +107,20 @@ fn keys_of_the_user() {
 #[apply(row!)]
 fn refused_whoever_calls() {
     let scratch = arena(Scratch::new());
-    let by_number = ["pivot_root", "swapoff", "bpf", "fanotify_init", "open_by_handle_at"];
-    let by_name = ["mount", "umount2", "chroot", "acct", "swapon"];
-    let verbs = [("raw_refused", by_number), ("refused", by_name)];
-    for (verb, name) in verbs.iter().flat_map(|(verb, names)| names.map(|name| (verb, name))) {
+    let by_number = [
+        "pivot_root swapoff bpf fanotify_init open_by_handle_at mount umount2 chroot",
+        "init_module finit_module delete_module kexec_load kexec_file_load vhangup",
+        "reboot settimeofday clock_settime",
+        if cfg!(target_arch = "x86_64") { "iopl ioperm" } else { "" },
+    ];
+    let by_name = [
+        "mount umount2 chroot acct swapon vhangup reboot clock_settime",
+        if cfg!(target_arch = "x86_64") { "iopl ioperm" } else { "" },
+    ];
+    let verbs = [("raw_refused", &by_number[..]), ("refused", &by_name)];
+    for (verb, name) in verbs.iter().flat_map(|(verb, names)| {
+        names.iter().flat_map(|names| names.split_whitespace()).map(move |name| (verb, name))
+    }) {
         let outcome = call(&scratch, Mode::under_test(), &format!("{verb} {name}"));
         outcome.assert_stderr(&format!("denied {name} /"));
         assert_eq!(answer(&outcome), "EPERM", "{name}: {outcome}");

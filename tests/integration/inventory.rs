@@ -9,6 +9,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use jp_confine_engine::calls::{CALLS, Call, Need, Operation, of_number};
+
 use crate::run::{have, skip};
 use crate::shim_binary::inspect;
 
@@ -25,8 +27,6 @@ const COMPANIONS: [&str; 6] = [
     "libanl.so.1",
     "libresolv.so.2",
 ];
-/// The calls up to the newest one that `hooks/syscall.rs` knows. It denies this range without naming the calls.
-const REFUSED_BY_NUMBER: std::ops::RangeInclusive<u32> = 463..=469;
 
 /// Names that share a reason.
 struct Group {
@@ -165,15 +165,20 @@ fn system_calls() -> BTreeMap<u32, String> {
         .collect()
 }
 
-/// The calls that the table of `hooks/syscall.rs` names.
+/// The calls that the library judges or denies: those of the table that take a path or have an operation in
+/// `hooks/syscall.rs`, those that nobody may make, and those that create children.
 fn mediated() -> Names {
-    let source = fs::read_to_string(Path::new(ROOT).join("shim/src/hooks/syscall.rs"));
-    let source = source.expect("the table") + include_str!("../../shim/src/hooks/children.rs");
-    let words = source.split(|byte: char| !byte.is_ascii_alphanumeric() && byte != '_');
-    words
-        .filter_map(|word| word.strip_prefix("SYS_").map(str::to_owned))
-        .chain(["fchmodat2", "quotactl_fd"].map(String::from))
-        .collect()
+    let hooks = include_str!("../../shim/src/hooks/syscall.rs");
+    let has_hook = |call: &Call| hooks.contains(&format!("    {:?} =>", call.operation));
+    let denied = |call: &Call| {
+        matches!(call.need, Need::Refused | Need::Absent)
+            || call.operation == Operation::TakeDescriptor
+    };
+    let calls = CALLS.iter().filter(|call| call.takes_path() || has_hook(call) || denied(call));
+    let children = include_str!("../../shim/src/hooks/children.rs");
+    let words = children.split(|byte: char| !byte.is_ascii_alphanumeric() && byte != '_');
+    let children = words.filter_map(|word| word.strip_prefix("SYS_"));
+    calls.map(Call::text).chain(children).map(str::to_owned).collect()
 }
 
 #[test]
@@ -183,7 +188,9 @@ fn every_system_call_is_known() {
     let excused = all_of(&groups("system_calls.txt"));
     let mediated = mediated();
     for (number, name) in calls {
-        let handled = mediated.contains(&name) || REFUSED_BY_NUMBER.contains(&number);
+        let row = of_number(number.into()).map(Call::text);
+        assert!(row.is_none_or(|row| row == name), "{number} is {name}, not {row:?}");
+        let handled = mediated.contains(&name);
         assert!(handled || excused.contains(&name), "{name} is in no list of shim/inventory");
         assert!(!(handled && excused.contains(&name)), "{name} is in two lists");
     }
@@ -274,8 +281,8 @@ fn document(hooked: &Names) -> String {
         let _ = write!(text, "\n{}\n\n{}\n", group.reason, spans(&group.names));
     }
     text += "\n## By number, through `syscall`\n\n\
-             The hook of the same meaning judges these, or the library refuses them (`hooks/syscall.rs`). It also\n\
-             refuses calls that are newer than that table, so the kernel looks older to the program.\n\n";
+             The hook of the same meaning judges these, or the library denies them (`hooks/syscall.rs`). It also\n\
+             denies calls that are newer than the table of calls, so the kernel looks older to the program.\n\n";
     text = text + &spans(&mediated()) + "\n";
     for group in &calls {
         let _ = write!(text, "\n{}\n\n{}\n", group.reason, spans(&group.names));

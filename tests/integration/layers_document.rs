@@ -1,13 +1,11 @@
-//! Writes and checks the matrix of `docs/enforcement.md`: the number of rows, the holders that they run against, and
-//! the differences.
+//! Writes and checks the tables of `docs/enforcement.md`: the system calls, and the number of rows, the holders that
+//! they run against, and the differences.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::layers::{all_tests, differences};
-
-const BEGIN: &str = "<!-- begin of the matrix -->\n";
-const END: &str = "<!-- end of the matrix -->";
+use crate::layers_calls;
 
 /// Modules whose tests are rows: they run with every holder.
 const MODULES: [&str; 3] = ["answers", "attacks_", "policy_"];
@@ -71,22 +69,26 @@ fn matrix() -> String {
     text
 }
 
-/// `UPDATE_DOCS=1` writes the matrix anew.
+/// `UPDATE_DOCS=1` writes both tables anew.
 #[test]
-fn the_document_has_the_matrix() {
+fn the_document_has_the_tables() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/enforcement.md");
-    let document = std::fs::read_to_string(path).expect("the document");
-    let (before, rest) = document.split_once(BEGIN).expect("where the matrix begins");
-    let (written, after) = rest.split_once(END).expect("where it ends");
-    let matrix = matrix();
+    let written = std::fs::read_to_string(path).expect("the document");
+    let expected = with_part(&written, "matrix", &matrix());
+    let expected = with_part(&expected, "calls", &layers_calls::table());
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        let document = [before, BEGIN, &matrix, END, after].concat();
-        return std::fs::write(path, document).expect("written");
+        return std::fs::write(path, expected).expect("written");
     }
-    assert_eq!(
-        written, matrix,
-        "docs/enforcement.md is not what the rows say: run with UPDATE_DOCS=1"
-    );
+    assert_eq!(written, expected, "docs/enforcement.md is out of date: run with UPDATE_DOCS=1");
+}
+
+/// The document with that generated part.
+fn with_part(document: &str, name: &str, part: &str) -> String {
+    let begin = format!("<!-- begin of the {name} -->\n");
+    let (before, rest) = document.split_once(&begin).expect("where the part begins");
+    let end = format!("<!-- end of the {name} -->");
+    let (_, after) = rest.split_once(&end).expect("where it ends");
+    [before, &begin, part, &end, after].concat()
 }
 
 /// The matrix counts them for each holder.

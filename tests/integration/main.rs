@@ -8,6 +8,7 @@
 mod attack;
 mod layers;
 mod layers_callers;
+mod layers_calls;
 mod layers_document;
 mod layers_hangup;
 mod run;

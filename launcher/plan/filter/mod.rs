@@ -4,8 +4,9 @@
 //! The filter looks at a call's number first, then at its arguments, and at the cookie last. Calls that always pass are
 //! recognised by number alone. The kernel finds that out once, and then skips the filter for them.
 
+mod arguments;
 mod assembler;
-mod calls;
+mod fates;
 mod network;
 mod processes;
 #[cfg(test)]
@@ -14,13 +15,13 @@ mod tests;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
+use jp_confine_engine::calls::{Arg, LAST_KNOWN, Trap};
 use jp_confine_engine::{report_protocol, set_id};
 use libc::{c_int, seccomp_data, sock_filter};
 
+pub(crate) use self::arguments::is_refused_of_terminals;
 use self::assembler::{Assembler, Label, Test};
-use self::calls::Fate;
-pub(crate) use self::calls::{IOPRIO_WHO_PROCESS, PRIO_PROCESS, is_refused_of_terminals};
-use crate::syscalls::REFUSED;
+use self::fates::Fate;
 
 /// The value of `seccomp_data.arch` for this architecture's own calls (`linux/audit.h`).
 const ARCHITECTURE: u32 = if cfg!(target_arch = "aarch64") { 0xc000_00b7 } else { 0xc000_003e };
@@ -96,9 +97,7 @@ pub(crate) enum Sockets {
 
 /// The filter that sends the calls in `traps` to the supervisor unless they carry the cookie.
 pub(crate) fn assemble(traps: Traps, cookie: Option<u64>, sockets: Sockets) -> Vec<sock_filter> {
-    let writer = Writer::new(cookie);
-    let teller = writer.notify;
-    writer.write(teller, &fates(Some(traps), sockets), trapped_flags(traps))
+    Writer::new(Some(traps), sockets, cookie).write()
 }
 
 /// A filter that lets everything pass, to test whether one can be installed.
@@ -110,10 +109,7 @@ pub(crate) fn nothing() -> Vec<sock_filter> {
 
 /// The filter for a run without a supervisor. It only denies.
 pub(crate) fn refusals(sockets: Sockets) -> Vec<sock_filter> {
-    let writer = Writer::new(None);
-    // The supervisor of an outer run may receive reports.
-    let teller = writer.allow;
-    writer.write(teller, &fates(None, sockets), Some(0))
+    Writer::new(None, sockets, None).write()
 }
 
 /// The flags of which any one traps an open. `None` traps all opens.
@@ -123,90 +119,12 @@ fn trapped_flags(traps: Traps) -> Option<u32> {
     (!traps.reads).then_some((directory | writing).cast_unsigned())
 }
 
-/// How to handle each call that does not simply pass.
-fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
-    let mut fates = BTreeMap::new();
-    let mut add = |number: libc::c_long, fate| {
-        fates.insert(u32::try_from(number).expect("numbers of calls are small"), fate);
-    };
-    let told = traps.is_some();
-    for call in REFUSED {
-        // If there is a supervisor, it denies the call, so that the denial is reported.
-        add(call.number, if told { Fate::TrapAlways } else { Fate::Refuse(libc::EPERM) });
-    }
-    for &number in calls::ABSENT {
-        add(number, Fate::Refuse(libc::ENOSYS));
-    }
-    add(libc::SYS_ioctl, Fate::Control { told });
-    for number in [libc::SYS_socket, libc::SYS_socketpair] {
-        match sockets {
-            Sockets::All if rustix::process::geteuid().is_root() => {
-                add(number, Fate::EventSocket { told });
-            }
-            Sockets::All => {}
-            Sockets::Local => add(number, Fate::LocalSocket { told }),
-            Sockets::Judged => add(number, Fate::Socket),
-        }
-    }
-    let Some(traps) = traps else { return fates };
-    for &number in calls::LANDLOCK {
-        // The same errno as from a kernel that was booted without Landlock.
-        add(number, Fate::Refuse(libc::EOPNOTSUPP));
-    }
-    for &number in calls::BEYOND_LANDLOCK {
-        add(number, Fate::TrapAlways);
-    }
-    for (number, fate) in [calls::TIMES, calls::CONNECTING] {
-        add(number, fate);
-    }
-    for &(number, fate) in calls::SCHEDULING {
-        add(number, fate);
-    }
-    add(libc::SYS_prlimit64, Fate::Limits { cores: traps.cores });
-    if traps.cores {
-        add(libc::SYS_setrlimit, Fate::Cores);
-    }
-    for &(number, fate) in calls::PAGES.iter().filter(|_| traps.processes) {
-        add(number, fate);
-    }
-    for &(number, fate) in calls::NAMESPACES.iter().filter(|_| traps.namespaces) {
-        add(number, fate);
-    }
-    if traps.hiding {
-        add(libc::SYS_prctl, Fate::Hiding);
-    }
-    for &number in calls::PROCESSES.iter().filter(|_| traps.processes) {
-        add(number, Fate::TrapAlways);
-    }
-    let groups = [
-        (true, calls::OF_WHAT_IS_OPEN),
-        (traps.contents, calls::CONTENTS),
-        (traps.writes, calls::WRITES),
-        (traps.executes || traps.loaders, calls::EXECUTES),
-    ];
-    for (_, numbers) in groups.into_iter().filter(|(trapped, _)| *trapped) {
-        for &number in numbers {
-            add(number, Fate::Trap);
-        }
-    }
-    for &(number, fate) in calls::MAKES.iter().filter(|_| traps.writes) {
-        add(number, fate);
-    }
-    if trapped_flags(traps) != Some(0) {
-        for &(number, flags) in calls::OPENS {
-            add(number, Fate::Open { flags });
-        }
-    }
-    let sending = if sockets == Sockets::Judged { calls::NETWORK } else { calls::MESSAGES };
-    for &(number, fate) in sending {
-        add(number, fate);
-    }
-    fates
-}
-
 /// The filter under construction, and the answers that all its parts share.
 struct Writer {
     program: Assembler,
+    /// The groups that the supervisor judges, if there is one.
+    traps: Option<Traps>,
+    sockets: Sockets,
     cookie: Option<u64>,
     allow: Label,
     /// To the supervisor unless there is a cookie.
@@ -218,19 +136,14 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(cookie: Option<u64>) -> Self {
+    fn new(traps: Option<Traps>, sockets: Sockets, cookie: Option<u64>) -> Self {
         let mut program = Assembler::default();
         let [allow, trap, notify] = [(); 3].map(|()| program.label());
-        Self { program, cookie, allow, trap, notify, refusals: BTreeMap::new() }
+        Self { program, traps, sockets, cookie, allow, trap, notify, refusals: BTreeMap::new() }
     }
 
-    /// The whole filter. The library's reports go to `teller`.
-    fn write(
-        mut self,
-        teller: Label,
-        fates: &BTreeMap<u32, Fate>,
-        opens: Option<u32>,
-    ) -> Vec<sock_filter> {
+    /// The whole filter.
+    fn write(mut self) -> Vec<sock_filter> {
         let absent = self.refusal(libc::ENOSYS);
         self.load(offset_of!(seccomp_data, arch));
         let native = self.program.label();
@@ -238,106 +151,85 @@ impl Writer {
         self.program.place(native);
         self.load(offset_of!(seccomp_data, nr));
         // This also covers the numbers of x32.
-        debug_assert!(i64::from(X32) > calls::LAST_KNOWN, "x32 is beyond what is known");
-        let beyond = u32::try_from(calls::LAST_KNOWN + 1).expect("numbers of calls are small");
+        debug_assert!(i64::from(X32) > LAST_KNOWN, "x32 is beyond what is known");
+        let beyond = u32::try_from(LAST_KNOWN + 1).expect("numbers of calls are small");
         let newer = self.program.label();
         self.program.branch_away(Test::AtLeast(beyond), newer);
-        let fates: Vec<(u32, Fate)> = fates.iter().map(|(&number, &fate)| (number, fate)).collect();
         let mut details = Vec::new();
-        self.search(&fates, &mut details);
-        for (label, fate) in details {
+        self.search(&fates::ranges(self.traps, self.sockets), &mut details);
+        for (label, trap) in details {
             self.program.place(label);
-            self.detail(fate, opens);
+            self.detail(trap);
         }
         self.program.place(newer);
         let telling = u32::try_from(report_protocol::REPORT_SYSCALL).expect("a number of 32 bits");
+        // Without a supervisor here, that of an outer run may receive reports.
+        let teller = if self.traps.is_some() { self.notify } else { self.allow };
         self.program.branch(Test::Is(telling), teller, absent);
         self.answers();
         self.program.finish()
     }
 
-    /// Finds the loaded number in the sorted `fates` by binary search.
-    fn search(&mut self, fates: &[(u32, Fate)], details: &mut Vec<(Label, Fate)>) {
-        let (left, right) = fates.split_at(fates.len() / 2);
-        match (left, right) {
-            (_, []) => {}
-            ([], [(number, fate), ..]) => {
-                let target = self.target(*fate, details);
-                self.program.branch(Test::Is(*number), target, self.allow);
-            }
-            (left, [(middle, _), ..]) => {
-                let upper = self.program.label();
-                self.program.branch_away(Test::AtLeast(*middle), upper);
-                self.search(left, details);
-                self.program.place(upper);
-                self.search(right, details);
+    /// Finds the range of the loaded number by binary search.
+    fn search(&mut self, ranges: &[(u32, Fate)], details: &mut Vec<(Label, Trap)>) {
+        let (left, right) = ranges.split_at(ranges.len() / 2);
+        let Some((middle, _)) = right.first().filter(|_| !left.is_empty()) else { return };
+        let [low, high] = [left, right].map(|part| match part {
+            [(_, fate)] => self.target(*fate, details),
+            _ => self.program.label(),
+        });
+        self.program.branch(Test::AtLeast(*middle), high, low);
+        for (label, part) in [(low, left), (high, right)] {
+            if part.len() > 1 {
+                self.program.place(label);
+                self.search(part, details);
             }
         }
     }
 
     /// The target for a call with this fate. If it needs a closer look, adds it to `details`.
-    fn target(&mut self, fate: Fate, details: &mut Vec<(Label, Fate)>) -> Label {
-        match fate {
-            Fate::Refuse(errno) => self.refusal(errno),
-            Fate::Trap => self.trap,
-            Fate::TrapAlways => self.notify,
-            Fate::Open { .. }
-            | Fate::Make { .. }
-            | Fate::Control { .. }
-            | Fate::Socket
-            | Fate::LocalSocket { .. }
-            | Fate::EventSocket { .. }
-            | Fate::Send { .. }
-            | Fate::Addressed { .. }
-            | Fate::Times { .. }
-            | Fate::Connect { .. }
-            | Fate::Process { .. }
-            | Fate::Limits { .. }
-            | Fate::Cores
-            | Fate::Priority { .. }
-            | Fate::Namespaces { .. }
-            | Fate::Hiding
-            | Fate::SocketOption => {
-                if let Some((known, _)) = details.iter().find(|(_, known)| *known == fate) {
-                    return *known;
-                }
-                let label = self.program.label();
-                details.push((label, fate));
-                label
-            }
+    fn target(&mut self, fate: Fate, details: &mut Vec<(Label, Trap)>) -> Label {
+        let trap = match fate {
+            Fate::Fails(errno) => return self.refusal(errno),
+            Fate::By(Trap::Never) => return self.allow,
+            Fate::By(Trap::Unmarked) => return self.trap,
+            Fate::By(Trap::Always) => return self.notify,
+            Fate::By(trap) => trap,
+        };
+        if let Some((known, _)) = details.iter().find(|(_, known)| *known == trap) {
+            return *known;
         }
+        let label = self.program.label();
+        details.push((label, trap));
+        label
     }
 
-    fn detail(&mut self, fate: Fate, opens: Option<u32>) {
-        match fate {
-            Fate::Open { flags } => self.open(flags, opens),
-            Fate::Make { mode } => self.make(mode),
-            Fate::Control { told } => self.control(told),
-            Fate::Socket => self.socket(),
-            Fate::Send { flags, address } => self.send(flags, address),
-            Fate::Addressed { address } => self.notify_with(address),
-            Fate::Times { path } => self.times(path),
-            Fate::Connect { length } => self.connect(length),
-            Fate::SocketOption => self.socket_option(),
-            Fate::Process { number } => self.process(number),
-            Fate::Limits { cores } => self.limits(cores),
-            Fate::Cores => self.cores(),
-            Fate::Priority { one } => self.priority(one),
-            Fate::Namespaces { flags } => self.namespaces(flags),
-            Fate::Hiding => self.hiding(),
-            Fate::LocalSocket { told } => self.only_local_socket(told),
-            Fate::EventSocket { told } => self.no_event_socket(told),
-            Fate::Refuse(_) | Fate::Trap | Fate::TrapAlways => {
-                unreachable!("these are told by number")
-            }
+    fn detail(&mut self, trap: Trap) {
+        match trap {
+            Trap::Never | Trap::Unmarked | Trap::Always => unreachable!("the number tells"),
+            Trap::ByFlags(flags) => self.open(flags),
+            Trap::ByMode(mode) => self.make(mode),
+            Trap::ByCommand => self.control(),
+            Trap::BySocket => self.socket(),
+            Trap::Send { flags, address } => self.send(flags, address),
+            Trap::ByAddress(address) => self.notify_with(address),
+            Trap::ByPath(path) => self.times(path),
+            Trap::ByLength(length) => self.connect(length),
+            Trap::ByOption => self.socket_option(),
+            Trap::ByProcess(number) => self.process(number),
+            Trap::Limits => self.limits(),
+            Trap::CoreLimit => self.cores(),
+            Trap::ByKind(one) => self.priority(one),
+            Trap::ByNamespaces(flags) => self.namespaces(flags),
+            Trap::HiddenMemory => self.hiding(),
         }
     }
 
     /// An open with `O_PATH` only refers to an object. It says nothing about the content, whatever other flags it has.
-    fn open(&mut self, flags: u32, trapped: Option<u32>) {
+    fn open(&mut self, flags: Arg) {
         self.load_argument(flags);
         self.program.branch_away(Test::Any(libc::O_PATH.cast_unsigned()), self.allow);
-        if let Some(trapped) = trapped {
+        if let Some(trapped) = self.traps.and_then(trapped_flags) {
             let inexact = self.program.label();
             self.program.branch(Test::Any(trapped), inexact, self.allow);
             self.program.place(inexact);
@@ -351,26 +243,29 @@ impl Writer {
     }
 
     /// The library removes set-user-ID and set-group-ID bits from its modes. A call that has them is not the library's.
-    fn make(&mut self, mode: u32) {
+    fn make(&mut self, mode: Arg) {
         self.load_argument(mode);
         self.program.branch(Test::Any(set_id::BITS), self.notify, self.trap);
     }
 
-    fn control(&mut self, told: bool) {
+    /// `ioctl`: some commands are denied. A supervisor denies typing for the user, and delays changes that have to wait
+    /// for prompts.
+    fn control(&mut self) {
+        let told = self.traps.is_some();
         let typing = if told { self.notify } else { self.refusal(libc::EPERM) };
         let absent = self.refusal(libc::ENOTTY);
         self.load_argument(1);
         let changing = if told { self.notify } else { self.allow };
         for (commands, fate) in [
-            (calls::TERMINAL_COMMANDS, typing),
-            (calls::TERMINAL_CHANGES, changing),
-            (calls::FILE_COMMANDS, absent),
+            (arguments::TERMINAL_COMMANDS, typing),
+            (arguments::TERMINAL_CHANGES, changing),
+            (arguments::FILE_COMMANDS, absent),
         ] {
             for &command in commands {
                 self.program.branch_away(Test::Is(command), fate);
             }
         }
-        for (first, last, told) in calls::CONSOLES {
+        for (first, last, told) in arguments::CONSOLES {
             let [within, beyond] = [(); 2].map(|()| self.program.label());
             self.program.branch_away(Test::AtLeast(last + 1), beyond);
             self.program.branch(Test::AtLeast(first), within, beyond);
@@ -385,13 +280,13 @@ impl Writer {
     }
 
     /// A call with a path in that argument goes to the supervisor. Without a path a cookie counts.
-    fn times(&mut self, path: u32) {
+    fn times(&mut self, path: Arg) {
         self.branch_on_pointer(path, self.notify, self.trap);
     }
 
     /// If the address of this length may be a unix socket's (`unix(7)`), the call goes to the supervisor. The kernel
     /// accepts no longer ones for unix sockets, so for those a cookie counts.
-    fn connect(&mut self, length: u32) {
+    fn connect(&mut self, length: Arg) {
         let longest = u32::try_from(size_of::<libc::sockaddr_un>()).expect("110 bytes");
         self.load_argument(length);
         self.program.branch(Test::AtLeast(longest + 1), self.trap, self.notify);
@@ -434,18 +329,18 @@ impl Writer {
     }
 
     /// Loads the low half of an argument, enough for `int`s and flags. It comes first on both supported architectures.
-    fn load_argument(&mut self, number: u32) {
+    fn load_argument(&mut self, number: Arg) {
         self.load_argument_at(number, 0);
     }
 
     /// Loads the half of an argument at `offset`.
-    fn load_argument_at(&mut self, number: u32, offset: usize) {
-        let argument = number as usize * size_of::<u64>();
+    fn load_argument_at(&mut self, number: Arg, offset: usize) {
+        let argument = usize::from(number) * size_of::<u64>();
         self.load(offset_of!(seccomp_data, args) + argument + offset);
     }
 
     /// Goes to `given` if the argument is a pointer, to `null` if it is zero.
-    fn branch_on_pointer(&mut self, argument: u32, given: Label, null: Label) {
+    fn branch_on_pointer(&mut self, argument: Arg, given: Label, null: Label) {
         for half in [0, size_of::<u32>()] {
             self.load_argument_at(argument, half);
             self.program.branch_away(Test::AtLeast(1), given);

@@ -4,7 +4,7 @@
 use libc::c_int;
 
 use super::assembler::{Label, Test};
-use super::{SOCKET_TYPE, Writer, calls};
+use super::{Arg, SOCKET_TYPE, Sockets, Writer, arguments};
 
 /// The internet's address families.
 const INTERNET: [c_int; 2] = [libc::AF_INET, libc::AF_INET6];
@@ -14,8 +14,18 @@ const KINDS: [c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_DGRAM];
 const PROTOCOLS: [c_int; 4] = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_MPTCP];
 
 impl Writer {
+    /// `socket` and `socketpair`. A supervisor denies the others, so that the denial is reported.
+    pub(super) fn socket(&mut self) {
+        let told = self.traps.is_some();
+        match self.sockets {
+            Sockets::All => self.no_event_socket(told),
+            Sockets::Local => self.only_local_socket(told),
+            Sockets::Judged => self.judged_socket(),
+        }
+    }
+
     /// `socket`, if only local ones are allowed.
-    pub(super) fn only_local_socket(&mut self, told: bool) {
+    fn only_local_socket(&mut self, told: bool) {
         let refusal = self.refusal(libc::EACCES);
         let others = if told { self.program.label() } else { refusal };
         self.local_socket(others);
@@ -28,14 +38,14 @@ impl Writer {
     }
 
     /// `socket`, if every kind is allowed except those with which root would speak for the kernel.
-    pub(super) fn no_event_socket(&mut self, told: bool) {
+    fn no_event_socket(&mut self, told: bool) {
         let refused = if told { self.notify } else { self.refusal(libc::EPERM) };
         let netlink = self.program.label();
         self.load_argument(0);
         self.program.branch(Test::Is(libc::AF_NETLINK.cast_unsigned()), netlink, self.allow);
         self.program.place(netlink);
         self.load_argument(2);
-        for protocol in calls::EVENT_PROTOCOLS {
+        for protocol in arguments::EVENT_PROTOCOLS {
             self.program.branch_away(Test::Is(protocol.cast_unsigned()), refused);
         }
         self.jump(self.allow);
@@ -48,7 +58,7 @@ impl Writer {
     }
 
     /// `socket`, for local ones and those whose addresses can be judged.
-    pub(super) fn socket(&mut self) {
+    fn judged_socket(&mut self) {
         let others = self.program.label();
         self.local_socket(others);
         self.program.place(others);
@@ -87,7 +97,7 @@ impl Writer {
 
     /// Sends: without an address they pass. A call that connects and sends at once fails as on a kernel that does not
     /// know it.
-    pub(super) fn send(&mut self, flags: u32, address: Option<u32>) {
+    pub(super) fn send(&mut self, flags: Arg, address: Option<Arg>) {
         let unknown = self.refusal(libc::EOPNOTSUPP);
         self.load_argument(flags);
         self.program.branch_away(Test::Any(libc::MSG_FASTOPEN.cast_unsigned()), unknown);
@@ -98,14 +108,14 @@ impl Writer {
     }
 
     /// A call with an address in that argument goes to the supervisor. Without one it passes.
-    pub(super) fn notify_with(&mut self, address: u32) {
+    pub(super) fn notify_with(&mut self, address: Arg) {
         self.branch_on_pointer(address, self.notify, self.allow);
     }
 
     pub(super) fn socket_option(&mut self) {
         let refusal = self.refusal(libc::EACCES);
-        let refused = calls::ROUTING_OPTIONS.iter().map(|&option| (option, refusal));
-        for ((level, option), fate) in refused.chain([(calls::SHARING_OPTION, self.notify)]) {
+        let refused = arguments::ROUTING_OPTIONS.iter().map(|&option| (option, refusal));
+        for ((level, option), fate) in refused.chain([(arguments::SHARING_OPTION, self.notify)]) {
             let [same_level, next] = [(); 2].map(|()| self.program.label());
             self.load_argument(1);
             self.program.branch(Test::Is(level.cast_unsigned()), same_level, next);

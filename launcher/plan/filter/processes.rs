@@ -1,22 +1,22 @@
 //! The part of the filter for calls on processes by number, and for namespaces. Calls of a process on itself pass.
 
-use super::Writer;
+use super::arguments::PRIVILEGED_NAMESPACES;
 use super::assembler::Test;
-use super::calls::PRIVILEGED_NAMESPACES;
+use super::{Arg, Writer};
 
 /// The limit of core files (`setrlimit(2)`).
 const CORE: u32 = libc::RLIMIT_CORE;
 
 impl Writer {
     /// Acts on the process with the number in that argument.
-    pub(super) fn process(&mut self, number: u32) {
+    pub(super) fn process(&mut self, number: Arg) {
         self.load_argument(number);
         self.program.branch(Test::Is(0), self.allow, self.notify);
     }
 
     /// As `process`, if the call sets a limit.
-    pub(super) fn limits(&mut self, cores: bool) {
-        if cores {
+    pub(super) fn limits(&mut self) {
+        if self.traps.is_some_and(|traps| traps.cores) {
             self.limits_of_cores();
         }
         let another = self.program.label();
@@ -56,7 +56,7 @@ impl Writer {
     }
 
     /// Namespaces that need a capability. In a new user namespace the caller has it.
-    pub(super) fn namespaces(&mut self, flags: u32) {
+    pub(super) fn namespaces(&mut self, flags: Arg) {
         self.load_argument(flags);
         self.program.branch_away(Test::Any(libc::CLONE_NEWUSER.cast_unsigned()), self.allow);
         let privileged = Test::Any(PRIVILEGED_NAMESPACES.cast_unsigned());

@@ -3,11 +3,11 @@
 mod landlock;
 mod processes;
 
+use jp_confine_engine::calls::{CALLS, Need, When, of_number};
 use libc::c_long;
 
 use super::*;
 use crate::sys::filter as kernel;
-use crate::syscalls::RefusedCall;
 
 const COOKIE: u64 = 0x1234_5678_9abc_def0;
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
@@ -101,6 +101,20 @@ fn run(program: &[sock_filter], call: Call) -> Run {
 
 fn answer(program: &[sock_filter], call: Call) -> u32 {
     run(program, call).answer
+}
+
+/// The calls that the filter handles so.
+fn numbers(when: When, trap: Trap) -> Vec<c_long> {
+    let wanted = CALLS.iter().filter(|call| {
+        call.trap == (when, trap) && !matches!(call.need, Need::Refused | Need::TurnedOff)
+    });
+    wanted.filter_map(jp_confine_engine::calls::Call::number).collect()
+}
+
+/// The calls that need this.
+fn needing(need: Need) -> Vec<c_long> {
+    let wanted = CALLS.iter().filter(|call| call.need == need);
+    wanted.filter_map(jp_confine_engine::calls::Call::number).collect()
 }
 
 fn flags(value: c_int) -> u64 {
@@ -272,14 +286,15 @@ fn groups_are_trapped_as_the_plan_says() {
             assert_eq!(answer(&all(traps), Call::of(number, &[])), wanted, "call {number}");
         }
     };
-    expected(calls::BEYOND_LANDLOCK, NOTHING, NOTIFY);
-    expected(calls::OF_WHAT_IS_OPEN, NOTHING, NOTIFY);
-    expected(calls::CONTENTS, EVERYTHING, ALLOW);
-    expected(calls::CONTENTS, Traps { contents: true, ..NOTHING }, NOTIFY);
-    expected(calls::WRITES, NOTHING, ALLOW);
-    expected(calls::WRITES, WRITES, NOTIFY);
-    expected(calls::EXECUTES, WRITES, ALLOW);
-    expected(calls::EXECUTES, EVERYTHING, NOTIFY);
+    expected(&numbers(When::Supervised, Trap::Always), NOTHING, NOTIFY);
+    expected(&numbers(When::Supervised, Trap::Unmarked), NOTHING, NOTIFY);
+    expected(&numbers(When::Contents, Trap::Unmarked), EVERYTHING, ALLOW);
+    let contents = Traps { contents: true, ..NOTHING };
+    expected(&numbers(When::Contents, Trap::Unmarked), contents, NOTIFY);
+    expected(&numbers(When::Writes, Trap::Unmarked), NOTHING, ALLOW);
+    expected(&numbers(When::Writes, Trap::Unmarked), WRITES, NOTIFY);
+    expected(&numbers(When::Executes, Trap::Unmarked), WRITES, ALLOW);
+    expected(&numbers(When::Executes, Trap::Unmarked), EVERYTHING, NOTIFY);
 }
 
 /// Landlock has no right for the names of message queues. So they are always judged.
@@ -295,7 +310,7 @@ fn message_queues_are_always_judged() {
 #[test]
 fn no_cookie_opens_what_is_beyond_landlock() {
     let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
-    for &number in calls::BEYOND_LANDLOCK {
+    for number in numbers(When::Supervised, Trap::Always) {
         let call = Call::of(number, &[1, 1, 1]).with_cookie(COOKIE);
         assert_eq!(answer(&filter, call), NOTIFY, "call {number}");
     }
@@ -332,7 +347,10 @@ fn no_cookie_makes_files_with_set_id_bits() {
 fn only_the_whole_cookie_passes() {
     let filter = assemble(EVERYTHING, Some(COOKIE), Sockets::All);
     let strict = assemble(EVERYTHING, None, Sockets::All);
-    for &number in [calls::OF_WHAT_IS_OPEN, calls::WRITES, calls::EXECUTES].into_iter().flatten() {
+    for number in [When::Supervised, When::Writes, When::Executes]
+        .into_iter()
+        .flat_map(|when| numbers(when, Trap::Unmarked))
+    {
         let call = Call::of(number, &[]);
         assert_eq!(answer(&filter, call.with_cookie(COOKIE)), ALLOW, "call {number}");
         assert_eq!(answer(&strict, call.with_cookie(COOKIE)), NOTIFY, "call {number}");
@@ -348,14 +366,14 @@ fn some_calls_are_refused_whoever_makes_them() {
     let supervised =
         [assemble(EVERYTHING, Some(COOKIE), Sockets::All), assemble(NOTHING, None, Sockets::All)];
     let alone = refusals(Sockets::All);
-    for &RefusedCall { number, .. } in REFUSED {
+    for number in needing(Need::Refused) {
         let call = Call::of(number, &[]).with_cookie(COOKIE);
         assert_eq!(supervised.each_ref().map(|filter| answer(filter, call)), [NOTIFY; 2]);
         assert_eq!(answer(&alone, call), fails(libc::EPERM), "call {number}");
         assert!(crate::supervisor::answers(number), "call {number}");
     }
     for filter in supervised.iter().chain([&alone]) {
-        for &number in calls::ABSENT {
+        for number in needing(Need::Absent) {
             let call = Call::of(number, &[]).with_cookie(COOKIE);
             assert_eq!(answer(filter, call), fails(libc::ENOSYS), "call {number}");
         }
@@ -431,17 +449,20 @@ fn foreign_and_future_calls_do_not_exist() {
     assert_eq!(answer(&filter, Call { architecture: 0x4000_0003, ..read }), absent);
     assert_eq!(answer(&filter, Call { number: read.number | X32, ..read }), absent);
     assert_eq!(answer(&filter, Call { number: u32::MAX, ..read }), absent);
-    assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN, &[])), NOTIFY, "file_setattr");
-    assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN + 1, &[])), absent);
+    assert_eq!(answer(&filter, Call::of(LAST_KNOWN, &[])), NOTIFY, "file_setattr");
+    assert_eq!(answer(&filter, Call::of(LAST_KNOWN + 1, &[])), absent);
 }
 
 #[test]
 fn what_always_passes_is_told_by_its_number() {
     let filter = assemble(EVERYTHING, Some(COOKIE), Sockets::All);
-    let special = fates(Some(EVERYTHING), Sockets::All);
-    for number in 0..=u32::try_from(calls::LAST_KNOWN).expect("small") {
-        let run = run(&filter, Call::of(c_long::from(number), &[]));
-        if !special.contains_key(&number) {
+    let is_special = |number: c_long| {
+        let fate = |call| fates::fate(call, Some(EVERYTHING), Sockets::All);
+        of_number(number).is_some_and(|call| fate(call) != Fate::By(Trap::Never))
+    };
+    for number in 0..=LAST_KNOWN {
+        let run = run(&filter, Call::of(number, &[]));
+        if !is_special(number) {
             assert_eq!(run.answer, ALLOW, "call {number}");
             assert!(!run.looked_closer, "call {number}");
         }
@@ -455,7 +476,7 @@ fn what_always_passes_is_told_by_its_number() {
         libc::SYS_readlinkat,
         libc::SYS_chdir,
     ] {
-        assert!(!special.contains_key(&u32::try_from(never).expect("small")), "call {never}");
+        assert!(!is_special(never), "call {never}");
     }
 }
 

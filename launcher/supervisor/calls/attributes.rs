@@ -25,6 +25,14 @@ use crate::sys::{actions, signals};
 const UPDATE: Capabilities = Capabilities::UPDATE;
 const DONE: CallResult = CallResult::Value(0);
 
+/// The path of a call, where it starts, and its `AT_…` flags.
+#[derive(Clone, Copy)]
+pub(crate) struct At {
+    pub(crate) dirfd: i32,
+    pub(crate) path: u64,
+    pub(crate) flags: i32,
+}
+
 /// The object of a call with a descriptor and a path.
 pub(super) enum AttributeTarget<'a> {
     /// The object that a path leads to.
@@ -163,10 +171,8 @@ pub(crate) fn truncate(task: &Task<'_>, path: u64, length: i64) -> Result<CallRe
 /// chmod(2), fchmodat(2), fchmodat2(2).
 pub(crate) fn set_mode(
     task: &Task<'_>,
-    dirfd: i32,
-    path: u64,
+    At { dirfd, path, flags }: At,
     mode: u32,
-    flags: i32,
 ) -> Result<CallResult, Errno> {
     if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
         return Err(Errno::INVAL);
@@ -214,10 +220,8 @@ fn owner(uid: u32, gid: u32) -> (Option<Uid>, Option<Gid>) {
 /// chown(2), lchown(2), fchownat(2).
 pub(crate) fn set_owner(
     task: &Task<'_>,
-    dirfd: i32,
-    path: u64,
+    At { dirfd, path, flags }: At,
     (uid, gid): (u32, u32),
-    flags: i32,
 ) -> Result<CallResult, Errno> {
     if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
         return Err(Errno::INVAL);
@@ -279,10 +283,8 @@ fn times(task: &Task<'_>, address: u64, unit: Unit) -> Result<Timestamps, Errno>
 /// utime(2), utimes(2), futimesat(2), utimensat(2).
 pub(crate) fn set_times(
     task: &Task<'_>,
-    dirfd: i32,
-    path: u64,
+    At { dirfd, path, flags }: At,
     (address, unit): (u64, Unit),
-    flags: i32,
 ) -> Result<CallResult, Errno> {
     let times = times(task, address, unit)?;
     let is_omitted = |time: Timespec| time.tv_nsec == UTIME_OMIT;

@@ -110,8 +110,7 @@ pub(super) fn is_symlink(entry: &PinnedEntry) -> bool {
 /// mkdir(2), mkdirat(2).
 pub(crate) fn make_directory(
     task: &Task<'_>,
-    dirfd: i32,
-    path: u64,
+    (dirfd, path): (i32, u64),
     mode: u32,
 ) -> Result<CallResult, Errno> {
     let argument = task.argument(dirfd, path)?;
@@ -127,8 +126,7 @@ pub(crate) fn make_directory(
 /// mknod(2), mknodat(2).
 pub(crate) fn make_node(
     task: &Task<'_>,
-    dirfd: i32,
-    path: u64,
+    (dirfd, path): (i32, u64),
     mode: u32,
     device: u64,
 ) -> Result<CallResult, Errno> {
@@ -162,8 +160,7 @@ fn refuse_device(task: &Task<'_>, argument: &Argument<'_>) -> Errno {
 pub(crate) fn make_symlink(
     task: &Task<'_>,
     target: u64,
-    dirfd: i32,
-    path: u64,
+    (dirfd, path): (i32, u64),
 ) -> Result<CallResult, Errno> {
     let target = task.caller.text(target)?;
     if target.is_empty() {
@@ -182,8 +179,7 @@ pub(crate) fn make_symlink(
 /// unlink(2), rmdir(2), unlinkat(2).
 pub(crate) fn remove(
     task: &Task<'_>,
-    dirfd: i32,
-    path: u64,
+    (dirfd, path): (i32, u64),
     flags: i32,
 ) -> Result<CallResult, Errno> {
     if flags & !libc::AT_REMOVEDIR != 0 {

@@ -148,8 +148,7 @@ impl OpenArguments {
 /// open(2), openat(2), creat(2).
 pub(crate) fn open(
     task: &Task<'_>,
-    dirfd: i32,
-    path: u64,
+    (dirfd, path): (i32, u64),
     how: OpenArguments,
 ) -> Result<CallResult, Errno> {
     how.check()?;

@@ -1,4 +1,4 @@
-//! Denies calls that no program in a run may make, whatever the policy (`syscalls::REFUSED`). The filter traps them so
+//! Denies calls that no program in a run may make, whatever the policy. The filter traps them so
 //! that the report lists them. The errno is the kernel's for callers without the privilege.
 
 use rustix::io::Errno;

@@ -7,7 +7,7 @@ use jp_confine_engine::{Capabilities, set_id};
 use rustix::fs::{XattrFlags, fremovexattr, fsetxattr, getxattr, removexattr, setxattr};
 use rustix::io::Errno;
 
-use super::attributes::{AttributeTarget, on_descriptor, refuse_bits};
+use super::attributes::{At, AttributeTarget, on_descriptor, refuse_bits};
 use crate::supervisor::resolve::object::Object;
 use crate::supervisor::task::Task;
 use crate::sys::notification::CallResult;
@@ -64,25 +64,7 @@ impl Attribute {
     }
 }
 
-/// The location of an attribute, as a call gives it.
-#[derive(Clone, Copy)]
-pub(crate) struct At {
-    pub(crate) dirfd: i32,
-    pub(crate) path: u64,
-    pub(crate) flags: i32,
-}
-
 impl At {
-    /// The object that a path leads to.
-    pub(crate) fn path(path: u64) -> Self {
-        Self { dirfd: libc::AT_FDCWD, path, flags: 0 }
-    }
-
-    /// The object at a path, without following a symlink at the end.
-    pub(crate) fn link(path: u64) -> Self {
-        Self { flags: libc::AT_SYMLINK_NOFOLLOW, ..Self::path(path) }
-    }
-
     fn check(self) -> Result<(), Errno> {
         let known = libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH;
         if self.flags & !known == 0 { Ok(()) } else { Err(Errno::INVAL) }

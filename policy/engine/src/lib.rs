@@ -17,6 +17,7 @@ extern crate std;
 
 mod automaton;
 pub mod autorun;
+pub mod calls;
 pub mod capability;
 mod components;
 pub mod config_mode;

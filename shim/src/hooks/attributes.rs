@@ -15,7 +15,7 @@ use crate::{memory, sys};
 const UPDATE: Capabilities = Capabilities::UPDATE;
 
 /// `O_NOFOLLOW` where `AT_SYMLINK_NOFOLLOW` is among `flags`.
-const fn nofollow(flags: c_int) -> c_int {
+pub(super) const fn nofollow(flags: c_int) -> c_int {
     if flags & libc::AT_SYMLINK_NOFOLLOW == 0 { 0 } else { libc::O_NOFOLLOW }
 }
 
@@ -45,7 +45,7 @@ pub(crate) extern "C" fn truncate(path: *const c_char, length: i64) -> c_int {
     cut(c"truncate", path, length).reply()
 }
 
-fn set_mode(
+pub(super) fn set_mode(
     call: &CStr,
     dirfd: c_int,
     path: *const c_char,
@@ -130,7 +130,7 @@ pub(crate) extern "C" fn fchmod(fd: c_int, mode: c_uint) -> c_int {
     set.reply()
 }
 
-fn set_owner(
+pub(super) fn set_owner(
     call: &CStr,
     dirfd: c_int,
     path: *const c_char,

@@ -188,7 +188,7 @@ pub(super) fn create(
 /// # Errors
 /// The kernel's; `EACCES` or `ENOENT` if the policy denies it.
 pub(crate) fn make_directory(call: &CStr, at: Argument, mode: c_uint) -> Result<(), Errno> {
-    on_entry(call, at, exists_already, decide::make_directory, |dirfd, name| {
+    on_entry(told(call, mode), at, exists_already, decide::make_directory, |dirfd, name| {
         sys::mkdirat(dirfd, name, set_id::of_new(mode))
     })
 }
@@ -232,7 +232,7 @@ fn refuse_device(call: &CStr, at: Argument) -> Errno {
     report::refused(image, Reason::Namespace, Subject::new(call, spelling.lexical()))
 }
 
-fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> Result<(), Errno> {
+pub(super) fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> Result<(), Errno> {
     let copied = OnceCell::new();
     let judge = |image: &Image<'_>, entry: &Request<'_>| {
         decide::symlink(image, entry, || text_of(target, &copied))
@@ -258,7 +258,7 @@ fn text_of(target: *const c_char, copied: &OnceCell<MmapBox<PathBuffer>>) -> &[u
     copied.get().map_or(&[], |text| text.as_bytes())
 }
 
-fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<(), Errno> {
+pub(super) fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<(), Errno> {
     #[cfg(target_os = "linux")]
     if flags & !libc::AT_REMOVEDIR != 0 {
         return Err(Errno::EINVAL);
@@ -280,7 +280,12 @@ fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<(), Errno> {
 }
 
 /// link(2): pins the object that gets a second name, so that no other can take its place.
-fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<(), Errno> {
+pub(super) fn make_link(
+    call: &CStr,
+    old: Argument,
+    new: Argument,
+    flags: c_int,
+) -> Result<(), Errno> {
     if flags & !(sys::EMPTY_PATH | libc::AT_SYMLINK_FOLLOW) != 0 {
         return Err(Errno::EINVAL);
     }
@@ -409,12 +414,12 @@ fn find_bare(entry: &Entry<'_>) -> Result<(), Errno> {
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn mkdir(path: *const c_char, mode: c_uint) -> c_int {
-    make_directory(told(c"mkdir", mode), Argument::here(path), mode).reply()
+    make_directory(c"mkdir", Argument::here(path), mode).reply()
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn mkdirat(dirfd: c_int, path: *const c_char, mode: c_uint) -> c_int {
-    make_directory(told(c"mkdirat", mode), Argument { dirfd, path }, mode).reply()
+    make_directory(c"mkdirat", Argument { dirfd, path }, mode).reply()
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]

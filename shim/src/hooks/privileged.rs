@@ -1,7 +1,7 @@
-//! Hooks that deny the superuser's calls on mounts, quotas, swap, file handles and the kernel's log. These calls change
-//! the meaning of paths, or reach objects without a path.
+//! Hooks that deny the superuser's calls on mounts, quotas, swap, file handles, the kernel's log, its modules, the clock
+//! and the machine. These calls change the meaning of paths, reach objects without a path, or act on the whole machine.
 
-use core::ffi::{c_char, c_int, c_uint, c_void};
+use core::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 
 use crate::errno::Reply;
 use crate::hooks::refusal::{EVERYWHERE, refuse};
@@ -48,4 +48,13 @@ refused! {
     ) on path;
     c"klogctl" klogctl(_command: c_int, _text: *mut c_char, _size: c_int) on EVERYWHERE;
     c"fanotify_init" fanotify_init(_flags: c_uint, _events: c_uint) on EVERYWHERE;
+    c"init_module" init_module(_image: *const c_void, _size: c_ulong, _values: *const c_char)
+        on EVERYWHERE;
+    c"delete_module" delete_module(_name: *const c_char, _flags: c_uint) on EVERYWHERE;
+    c"reboot" reboot(_command: c_int) on EVERYWHERE;
+    c"settimeofday" settimeofday(_time: *const c_void, _zone: *const c_void) on EVERYWHERE;
+    c"clock_settime" clock_settime(_clock: c_int, _time: *const c_void) on EVERYWHERE;
+    c"iopl" iopl(_level: c_int) on EVERYWHERE;
+    c"ioperm" ioperm(_from: c_ulong, _count: c_ulong, _on: c_int) on EVERYWHERE;
+    c"vhangup" vhangup() on EVERYWHERE;
 }

@@ -20,6 +20,8 @@ use crate::resolve::{self, Entry};
 use crate::{session, sys, working_directory};
 
 /// rename(2). With flags of [`sys::rename`], the system's other forms of it.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "little stack is left for a call in between")]
 pub(super) fn move_entry(
     call: &CStr,
     old: Argument,

@@ -1,55 +1,24 @@
-//! Hook for libc's syscall(2). A number that names a mediated operation goes to the hook of the same meaning. A leaf
-//! function makes every other call, so that calls which return twice or on another stack work as in libc.
+//! Hook for libc's syscall(2). The table of calls says which operation a number stands for. A mediated operation goes to
+//! the hook of the same meaning. A leaf function makes every other call, so that calls which return twice or on another stack work as in libc.
 
 use core::arch::naked_asm;
-use core::ffi::{c_int, c_long, c_uint};
+use core::ffi::{CStr, c_char, c_int, c_long};
 
+use jp_confine_engine::calls::{self, Arguments, Call, LAST_KNOWN, Need, Operation};
 use jp_confine_engine::image::Image;
 
-use crate::cancellation;
 use crate::errno::{Errno, Reply};
+use crate::hooks::entries::Argument;
+use crate::hooks::exec::reply;
+use crate::hooks::open::How;
+use crate::hooks::refusal::{EVERYWHERE, refuse};
 use crate::hooks::tail::tail_jumps;
+use crate::hooks::xattrs::At;
 use crate::hooks::{
-    attributes, children, directories, entries, exec, filesystem, inotify, linux, metadata,
-    namespaces, open, openat2, posix_names, sockets, xattrs,
+    attributes, children, directories, entries, filesystem, inotify, linux, metadata, namespaces,
+    open, openat2, posix_names, sockets, xattrs,
 };
-use crate::session;
-
-/// The newest Linux call that this table covers. For the program, later calls do not exist. Neither do calls of another
-/// word size, which have much higher numbers. The kernel uses only the lower half of the number, so a number with an
-/// upper half is not valid either.
-const LAST_KNOWN: c_long = 469;
-
-/// The arguments of a system call.
-#[derive(Clone, Copy)]
-struct Arguments([usize; 6]);
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    reason = "the kernel too takes only as many bits as the argument has"
-)]
-impl Arguments {
-    fn size(self, index: usize) -> usize {
-        self.0.get(index).copied().unwrap_or(0)
-    }
-
-    fn unsigned(self, index: usize) -> c_uint {
-        self.size(index) as c_uint
-    }
-
-    fn int(self, index: usize) -> c_int {
-        self.unsigned(index) as c_int
-    }
-
-    fn length(self, index: usize) -> i64 {
-        self.size(index) as i64
-    }
-
-    fn pointer<T>(self, index: usize) -> *mut T {
-        core::ptr::with_exposed_provenance_mut(self.size(index))
-    }
-}
+use crate::{cancellation, exec, session};
 
 /// Converts a hook's result to that of `syscall`.
 trait Outcome {
@@ -70,219 +39,190 @@ impl Outcome for isize {
 
 impl Outcome for Errno {
     fn outcome(self) -> c_long {
-        Err::<c_int, _>(self).reply().outcome()
+        Err::<c_int, _>(self).outcome()
     }
 }
 
-/// Pairs numbers with hooks. The test for a number and the call come from one list.
+impl Outcome for Result<(), Errno> {
+    fn outcome(self) -> c_long {
+        self.reply().outcome()
+    }
+}
+
+impl Outcome for Result<c_int, Errno> {
+    fn outcome(self) -> c_long {
+        self.reply().outcome()
+    }
+}
+
+impl Outcome for Result<usize, Errno> {
+    fn outcome(self) -> c_long {
+        self.reply().outcome()
+    }
+}
+
+/// Pairs operations with hooks. The test for an operation and the call come from one list.
 macro_rules! table {
-    ($a:ident: $($number:pat => $hook:expr,)*) => {
-        #[allow(clippy::unnested_or_patterns, reason = "a row may name several numbers")]
-        pub(super) const fn has(number: super::c_long) -> bool {
-            matches!(number, $($number)|*)
+    ($a:ident: $($operation:ident => $hook:expr,)*) => {
+        const fn has(operation: Operation) -> bool {
+            matches!(operation, $(Operation::$operation)|*)
         }
 
-        pub(super) fn call(number: super::c_long, $a: super::Arguments) -> super::c_long {
-            use super::Outcome;
-            match number {
-                $($number => $hook.outcome(),)*
-                _ => super::Errno::ENOSYS.outcome(),
+        #[inline(always)] // it is a part of one function, and of its stack
+        fn by_hook($a: &Arguments<'static>) -> c_long {
+            match $a.call().operation {
+                $(Operation::$operation => $hook.outcome(),)*
+                _ => Errno::ENOSYS.outcome(),
             }
         }
     };
 }
 
-/// Calls that exist on every processor.
-mod common {
-    use core::ffi::{c_long, c_ulong};
+table! { a:
+    Open => open_file(a),
+    CreateFile => open::creat(path(a), a.unsigned(0)),
+    OpenHow => openat2::open(a.number(), path(a), pointer(a.word(0)), size(a.word(1))),
+    Execute => reply(exec::execute(
+        name(a), a.number(), path(a), pointer(a.word(0)), pointer(a.word(1)), a.flags(),
+    )),
+    ChangeDirectory => directories::chdir(path(a)),
+    ChangeDirectoryByDescriptor => directories::fchdir(a.number()),
 
-    use super::{
-        Errno, attributes, directories, entries, exec, filesystem, inotify, linux, metadata,
-        namespaces, open, openat2, posix_names, sockets, xattrs,
-    };
-    use crate::errno::Reply;
-    use crate::sys::FCHMODAT2;
+    MakeDirectory => entries::make_directory(name(a), argument(a), a.unsigned(0)),
+    MakeNode => entries::make_node(name(a), argument(a), a.unsigned(0), a.unsigned(1).into()),
+    MakeSymlink => entries::make_symlink(name(a), pointer(a.word(0)), argument(a)),
+    Unlink => entries::remove_entry(name(a), argument(a), a.int(0)),
+    RemoveDirectory => entries::remove_entry(name(a), argument(a), libc::AT_REMOVEDIR),
+    Link => entries::make_link(name(a), argument(a), second_argument(a), a.flags()),
+    Rename => linux::entries::rename(
+        name(a), argument(a), second_argument(a), a.unsigned(0),
+    ),
 
-    /// `setxattrat` to `removexattrat`, `open_tree_attr`, `file_getattr` and `file_setattr`.
-    const FIRST_RECENT: c_long = 463;
-    const LAST_RECENT: c_long = super::LAST_KNOWN;
+    Truncate => attributes::truncate(path(a), a.length(0)),
+    SetMode => attributes::set_mode(name(a), a.number(), path(a), a.unsigned(0), a.flags()),
+    SetModeByDescriptor => attributes::set_mode_of_descriptor(a.number(), a.unsigned(0)),
+    SetOwner => {
+        let owner = [a.unsigned(0), a.unsigned(1)];
+        attributes::set_owner(name(a), a.number(), path(a), owner, a.flags())
+    },
+    SetOwnerByDescriptor => {
+        attributes::set_owner_of_descriptor(a.number(), [a.unsigned(0), a.unsigned(1)])
+    },
+    SetTimes => {
+        linux::attributes::utimensat_by_number(a.number(), path(a), pointer(a.word(0)), a.flags())
+    },
+    SetTimesInMicroseconds => set_times(a),
+    SetTimesInSeconds => attributes::utime(path(a), pointer(a.word(0))),
+    SetAttribute => set_attribute(a),
+    SetAttributeByDescriptor => xattrs::fsetxattr(
+        a.number(), pointer(a.word(0)), pointer(a.word(1)), size(a.word(2)), a.int(3),
+    ),
+    GetAttribute => read_attribute(a),
+    ListAttributes => xattrs::list_attributes(at(a), pointer(a.word(0)), size(a.word(1))),
+    RemoveAttribute => xattrs::remove_attribute(name(a), at(a), pointer(a.word(0))),
+    RemoveAttributeByDescriptor => xattrs::fremovexattr(a.number(), pointer(a.word(0))),
 
-    table! { a:
-        libc::SYS_openat => open::jp_openat(a.int(0), a.pointer(1), a.int(2), a.unsigned(3)),
-        libc::SYS_openat2 => openat2::open(a.int(0), a.pointer(1), a.pointer(2), a.size(3)).reply(),
-        libc::SYS_execve => exec::execve(a.pointer(0), a.pointer(1), a.pointer(2)),
-        libc::SYS_execveat => linux::exec::execveat(
-            a.int(0), a.pointer(1), a.pointer(2), a.pointer(3), a.int(4),
-        ),
-        libc::SYS_chdir => directories::chdir(a.pointer(0)),
-        libc::SYS_fchdir => directories::fchdir(a.int(0)),
+    Status => metadata::status(a.number(), path(a), pointer(a.word(0)), a.flags()),
+    ExtendedStatus => linux::metadata::statx(
+        a.number(), path(a), a.flags(), a.unsigned(0), pointer(a.word(1)),
+    ),
+    Access => metadata::may(a.number(), path(a), a.int(0), a.flags()),
+    ReadLink => metadata::readlinkat(a.number(), path(a), pointer(a.word(0)), size(a.word(1))),
+    FileSystem => filesystem::statfs(path(a), pointer(a.word(0))),
+    Watch => inotify::inotify_add_watch(a.int(0), path(a), a.unsigned(2)),
+    OpenQueue => posix_names::jp_mq_open(
+        pointer(a.word(0)), a.int(1), a.unsigned(2), pointer(a.word(3)),
+    ),
+    RemoveQueue => posix_names::mq_unlink(pointer(a.word(0))),
 
-        libc::SYS_mkdirat => entries::mkdirat(a.int(0), a.pointer(1), a.unsigned(2)),
-        libc::SYS_mknodat => entries::mknodat(a.int(0), a.pointer(1), a.unsigned(2), a.unsigned(3).into()),
-        libc::SYS_unlinkat => entries::unlinkat(a.int(0), a.pointer(1), a.int(2)),
-        libc::SYS_symlinkat => entries::symlinkat(a.pointer(0), a.int(1), a.pointer(2)),
-        libc::SYS_linkat => entries::linkat(
-            a.int(0), a.pointer(1), a.int(2), a.pointer(3), a.int(4),
-        ),
-        libc::SYS_renameat => entries::renameat(a.int(0), a.pointer(1), a.int(2), a.pointer(3)),
-        libc::SYS_renameat2 => linux::entries::renameat2(
-            a.int(0), a.pointer(1), a.int(2), a.pointer(3), a.unsigned(4),
-        ),
+    Bind => sockets::bind(a.number(), pointer(a.word(0)), a.unsigned(1)),
+    Connect => sockets::connect(a.number(), pointer(a.word(0)), a.unsigned(1)),
+    SendTo => sockets::sendto(
+        a.number(), pointer(a.word(0)), size(a.word(1)), a.int(2), pointer(a.word(3)), a.unsigned(4),
+    ),
+    SendMessage => sockets::sendmsg(a.number(), pointer(a.word(0)), a.int(1)),
+    SendMessages => {
+        linux::sockets::sendmmsg(a.number(), pointer(a.word(0)), a.unsigned(1), a.int(2))
+    },
 
-        libc::SYS_truncate => attributes::truncate(a.pointer(0), a.length(1)),
-        libc::SYS_fchmod => attributes::set_mode_of_descriptor(a.int(0), a.unsigned(1)).reply(),
-        libc::SYS_fchmodat => attributes::fchmodat(a.int(0), a.pointer(1), a.unsigned(2), 0),
-        FCHMODAT2 => attributes::fchmodat(a.int(0), a.pointer(1), a.unsigned(2), a.int(3)),
-        libc::SYS_fchown => {
-            attributes::set_owner_of_descriptor(a.int(0), [a.unsigned(1), a.unsigned(2)]).reply()
-        },
-        libc::SYS_fchownat => attributes::fchownat(
-            a.int(0), a.pointer(1), a.unsigned(2), a.unsigned(3), a.int(4),
-        ),
-        libc::SYS_utimensat => linux::attributes::utimensat_by_number(
-            a.int(0), a.pointer(1), a.pointer(2), a.int(3),
-        ),
-        libc::SYS_setxattr => xattrs::setxattr(
-            a.pointer(0), a.pointer(1), a.pointer(2), a.size(3), a.int(4),
-        ),
-        libc::SYS_lsetxattr => xattrs::lsetxattr(
-            a.pointer(0), a.pointer(1), a.pointer(2), a.size(3), a.int(4),
-        ),
-        libc::SYS_fsetxattr => xattrs::fsetxattr(
-            a.int(0), a.pointer(1), a.pointer(2), a.size(3), a.int(4),
-        ),
-        libc::SYS_getxattr => xattrs::getxattr(a.pointer(0), a.pointer(1), a.pointer(2), a.size(3)),
-        libc::SYS_lgetxattr => xattrs::lgetxattr(a.pointer(0), a.pointer(1), a.pointer(2), a.size(3)),
-        libc::SYS_listxattr => xattrs::listxattr(a.pointer(0), a.pointer(1), a.size(2)),
-        libc::SYS_llistxattr => xattrs::llistxattr(a.pointer(0), a.pointer(1), a.size(2)),
-        libc::SYS_removexattr => xattrs::removexattr(a.pointer(0), a.pointer(1)),
-        libc::SYS_lremovexattr => xattrs::lremovexattr(a.pointer(0), a.pointer(1)),
-        libc::SYS_fremovexattr => xattrs::fremovexattr(a.int(0), a.pointer(1)),
-
-        libc::SYS_newfstatat => metadata::fstatat(a.int(0), a.pointer(1), a.pointer(2), a.int(3)),
-        libc::SYS_statx => linux::metadata::statx(
-            a.int(0), a.pointer(1), a.int(2), a.unsigned(3), a.pointer(4),
-        ),
-        libc::SYS_faccessat => metadata::faccessat(a.int(0), a.pointer(1), a.int(2), 0),
-        libc::SYS_faccessat2 => metadata::faccessat(a.int(0), a.pointer(1), a.int(2), a.int(3)),
-        libc::SYS_readlinkat => metadata::readlinkat(a.int(0), a.pointer(1), a.pointer(2), a.size(3)),
-
-        libc::SYS_statfs => filesystem::statfs(a.pointer(0), a.pointer(1)),
-        libc::SYS_inotify_add_watch => inotify::inotify_add_watch(a.int(0), a.pointer(1), a.unsigned(2)),
-        libc::SYS_mq_open => posix_names::jp_mq_open(a.pointer(0), a.int(1), a.unsigned(2), a.pointer(3)),
-        libc::SYS_mq_unlink => posix_names::mq_unlink(a.pointer(0)),
-
-        libc::SYS_bind => sockets::bind(a.int(0), a.pointer(1), a.unsigned(2)),
-        libc::SYS_connect => sockets::connect(a.int(0), a.pointer(1), a.unsigned(2)),
-        libc::SYS_sendto => sockets::sendto(
-            a.int(0), a.pointer(1), a.size(2), a.int(3), a.pointer(4), a.unsigned(5),
-        ),
-        libc::SYS_sendmsg => sockets::sendmsg(a.int(0), a.pointer(1), a.int(2)),
-        libc::SYS_sendmmsg => linux::sockets::sendmmsg(a.int(0), a.pointer(1), a.unsigned(2), a.int(3)),
-
-        libc::SYS_chroot => namespaces::chroot(a.pointer(0)),
-        libc::SYS_mount => namespaces::mount(
-            a.pointer(0), a.pointer(1), a.pointer(2), a.size(3) as c_ulong, a.pointer(4),
-        ),
-        libc::SYS_umount2 => namespaces::umount2(a.pointer(0), a.int(1)),
-        libc::SYS_unshare => namespaces::unshare(a.int(0)),
-        libc::SYS_setns => namespaces::setns(a.int(0), a.int(1)),
-
-        // Calls without a hook that take paths, act for other threads, or reach what others keep. They fail as on an
-        // older kernel, so that the program falls back on calls that have a hook.
-        libc::SYS_io_uring_setup
-        | libc::SYS_io_uring_enter
-        | libc::SYS_io_uring_register
-        | libc::SYS_add_key
-        | libc::SYS_request_key
-        | libc::SYS_keyctl
-        | libc::SYS_name_to_handle_at
-        | libc::SYS_fanotify_mark
-        | libc::SYS_lookup_dcookie
-        | FIRST_RECENT..=LAST_RECENT => Errno::ENOSYS,
-    }
+    LeaveNamespaces => namespaces::unshare(a.int(0)),
+    JoinNamespaces => namespaces::setns(a.int(0), a.int(1)),
 }
 
-/// Calls that nobody may make, and that are reported. Checked before the other tables.
-mod refused {
-    use core::ffi::c_long;
-
-    use crate::hooks::refusal::{EVERYWHERE, refuse};
-
-    /// Numbers that the C library's headers do not define everywhere.
-    const QUOTACTL_FD: c_long = 443;
-    const OPEN_TREE_ATTR: c_long = 467;
-    #[cfg(target_arch = "x86_64")]
-    const USELIB: c_long = libc::SYS_uselib;
-    /// This processor has no such call.
-    #[cfg(target_arch = "aarch64")]
-    const USELIB: c_long = -1;
-
-    table! { a:
-        libc::SYS_open_tree => refuse(c"open_tree", a.pointer(1)),
-        OPEN_TREE_ATTR => refuse(c"open_tree_attr", a.pointer(1)),
-        libc::SYS_move_mount => refuse(c"move_mount", a.pointer(3)),
-        libc::SYS_fsopen => refuse(c"fsopen", EVERYWHERE),
-        libc::SYS_fsconfig => refuse(c"fsconfig", EVERYWHERE),
-        libc::SYS_fsmount => refuse(c"fsmount", EVERYWHERE),
-        libc::SYS_fspick => refuse(c"fspick", a.pointer(1)),
-        libc::SYS_mount_setattr => refuse(c"mount_setattr", a.pointer(1)),
-        libc::SYS_pivot_root => refuse(c"pivot_root", a.pointer(0)),
-        libc::SYS_pidfd_getfd => refuse(c"pidfd_getfd", EVERYWHERE),
-        libc::SYS_open_by_handle_at => refuse(c"open_by_handle_at", EVERYWHERE),
-        libc::SYS_fanotify_init => refuse(c"fanotify_init", EVERYWHERE),
-        libc::SYS_bpf => refuse(c"bpf", EVERYWHERE),
-        libc::SYS_syslog => refuse(c"syslog", EVERYWHERE),
-        libc::SYS_quotactl => refuse(c"quotactl", a.pointer(1)),
-        QUOTACTL_FD => refuse(c"quotactl_fd", EVERYWHERE),
-        libc::SYS_acct => refuse(c"acct", a.pointer(0)),
-        libc::SYS_swapon => refuse(c"swapon", a.pointer(0)),
-        libc::SYS_swapoff => refuse(c"swapoff", a.pointer(0)),
-        USELIB => refuse(c"uselib", a.pointer(0)),
-    }
+/// The name under which the call is reported.
+const fn name(a: &Arguments<'static>) -> &'static CStr {
+    a.call().name
 }
 
-/// Older forms of calls, which only some processors have.
-#[cfg(target_arch = "x86_64")]
-mod legacy {
-    use super::{attributes, entries, linux, metadata, open};
-
-    table! { a:
-        libc::SYS_open => open::jp_open(a.pointer(0), a.int(1), a.unsigned(2)),
-        libc::SYS_creat => open::creat(a.pointer(0), a.unsigned(1)),
-
-        libc::SYS_mkdir => entries::mkdir(a.pointer(0), a.unsigned(1)),
-        libc::SYS_mknod => entries::mknod(a.pointer(0), a.unsigned(1), a.unsigned(2).into()),
-        libc::SYS_rmdir => entries::rmdir(a.pointer(0)),
-        libc::SYS_unlink => entries::unlink(a.pointer(0)),
-        libc::SYS_symlink => entries::symlink(a.pointer(0), a.pointer(1)),
-        libc::SYS_link => entries::link(a.pointer(0), a.pointer(1)),
-        libc::SYS_rename => entries::rename(a.pointer(0), a.pointer(1)),
-
-        libc::SYS_chmod => attributes::chmod(a.pointer(0), a.unsigned(1)),
-        libc::SYS_chown => attributes::chown(a.pointer(0), a.unsigned(1), a.unsigned(2)),
-        libc::SYS_lchown => attributes::lchown(a.pointer(0), a.unsigned(1), a.unsigned(2)),
-        libc::SYS_utime => attributes::utime(a.pointer(0), a.pointer(1)),
-        libc::SYS_utimes => attributes::utimes(a.pointer(0), a.pointer(1)),
-        libc::SYS_futimesat => linux::attributes::futimesat(a.int(0), a.pointer(1), a.pointer(2)),
-
-        libc::SYS_stat => metadata::stat(a.pointer(0), a.pointer(1)),
-        libc::SYS_lstat => metadata::lstat(a.pointer(0), a.pointer(1)),
-        libc::SYS_access => metadata::access(a.pointer(0), a.int(1)),
-        libc::SYS_readlink => metadata::readlink(a.pointer(0), a.pointer(1), a.size(2)),
-    }
+fn pointer<T>(word: u64) -> *mut T {
+    core::ptr::with_exposed_provenance_mut(size(word))
 }
 
-/// This processor has none.
-#[cfg(target_arch = "aarch64")]
-mod legacy {
-    pub(super) const fn has(_: super::c_long) -> bool {
-        false
-    }
+/// A word of the kernel's. Both supported processors have words of this size.
+#[expect(clippy::cast_possible_truncation, reason = "both have 64 bits")]
+const fn size(word: u64) -> usize {
+    word as usize
+}
 
-    pub(super) fn call(_: super::c_long, _: super::Arguments) -> super::c_long {
-        super::Outcome::outcome(super::Errno::ENOSYS)
+/// The first path. [`Arguments::number`] has the descriptor that it starts at.
+fn path(a: &Arguments<'_>) -> *const c_char {
+    pointer(a.path().1)
+}
+
+fn argument(a: &Arguments<'_>) -> Argument {
+    let (dirfd, path) = a.path();
+    Argument { dirfd, path: pointer(path) }
+}
+
+fn second_argument(a: &Arguments<'_>) -> Argument {
+    let (dirfd, path) = a.second_path();
+    Argument { dirfd, path: pointer(path) }
+}
+
+/// The first path with its flags.
+fn at(a: &Arguments<'_>) -> At {
+    At { dirfd: a.number(), path: path(a), flags: a.flags() }
+}
+
+// These keep their locals off the stack of `mediate`. Renames need nearly all that there is.
+
+#[inline(never)]
+fn open_file(a: &Arguments<'static>) -> Result<c_int, Errno> {
+    let how = How::new(a.int(0), a.unsigned(1)).cancellable();
+    open::open_at(name(a), a.number(), path(a), how)
+}
+
+#[inline(never)]
+fn set_times(a: &Arguments<'static>) -> Result<(), Errno> {
+    let times = attributes::Times::from_timeval(pointer(a.word(0)));
+    attributes::set_some_times(name(a), a.number(), path(a), times, 0)
+}
+
+#[inline(never)]
+fn set_attribute(a: &Arguments<'static>) -> Result<(), Errno> {
+    let value = [size(a.word(1)), size(a.word(2)), size(a.word(3))];
+    xattrs::set_attribute(name(a), at(a), pointer(a.word(0)), value)
+}
+
+#[inline(never)]
+fn read_attribute(a: &Arguments<'static>) -> Result<usize, Errno> {
+    let value = [size(a.word(1)), size(a.word(2))];
+    xattrs::read_attribute(name(a), at(a), pointer(a.word(0)), value)
+}
+
+/// Whether nobody may make the call, so that it is denied and reported.
+const fn is_refused(call: &Call) -> bool {
+    matches!(call.need, Need::Refused) || matches!(call.operation, Operation::TakeDescriptor)
+}
+
+/// Whether the library makes the call, or denies it. A call that takes a path and has no hook fails as on an older
+/// kernel, so that the program falls back on calls that have one.
+fn is_mediated(call: &Call) -> bool {
+    if is_refused(call) {
+        // Layers behind the library answer as the kernel does, and report it as well.
+        return !session::image().is_ok_and(Image::holds_other_programs);
     }
+    has(call.operation) || call.takes_path() || call.need == Need::Absent
 }
 
 /// Makes the call by its hook, or denies it.
@@ -295,17 +235,16 @@ extern "C" fn mediate(
     fifth: usize,
     sixth: usize,
 ) -> c_long {
-    let arguments = Arguments([first, second, third, fourth, fifth, sixth]);
+    let words = [first, second, third, fourth, fifth, sixth].map(|word| word as u64);
     // Unlike the functions of the same meaning, syscall(2) is not a cancellation point.
     cancellation::without(|| {
-        if !(0..=LAST_KNOWN).contains(&number) {
-            Errno::ENOSYS.outcome()
-        } else if refused::has(number) {
-            refused::call(number, arguments)
-        } else if common::has(number) {
-            common::call(number, arguments)
-        } else if legacy::has(number) {
-            legacy::call(number, arguments)
+        let Some(call) = calls::of_number(number) else { return Errno::ENOSYS.outcome() };
+        let arguments = Arguments::new(call, words);
+        if is_refused(call) {
+            let path = if call.takes_path() { path(&arguments) } else { EVERYWHERE };
+            refuse(call.name, path).outcome()
+        } else if is_mediated(call) {
+            by_hook(&arguments)
         } else {
             // It would create a child with namespaces of its own (`prepare_raw`).
             Errno::EPERM.outcome()
@@ -323,16 +262,16 @@ tail_jumps! {
     syscall => choose;
 }
 
-/// The address to continue at: the hooks, or the kernel.
+/// The address to continue at: the hooks, or the kernel. For the program, calls that are newer than the table do not
+/// exist. Neither do calls of another word size, which have much higher numbers. The kernel uses only the lower half of
+/// the number, so a number with an upper half is not valid either.
 extern "C" fn choose(number: c_long, first: usize, second: usize) -> usize {
-    let mediated = if refused::has(number) {
-        // Layers behind the library answer as the kernel does, and report it as well.
-        !session::image().is_ok_and(Image::holds_other_programs)
-    } else {
-        !(0..=LAST_KNOWN).contains(&number)
-            || common::has(number)
-            || legacy::has(number)
-            || children::prepare_raw(number, first, second).is_err()
+    let mediated = match calls::of_number(number) {
+        Some(call) if is_mediated(call) => true,
+        _ => {
+            !(0..=LAST_KNOWN).contains(&number)
+                || children::prepare_raw(number, first, second).is_err()
+        }
     };
     if mediated {
         (mediate as *const ()).expose_provenance()

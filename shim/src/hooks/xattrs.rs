@@ -7,19 +7,69 @@ use jp_confine_engine::{Capabilities, set_id};
 
 use crate::errno::{Errno, Reply};
 use crate::fd_paths::DescriptorLink;
-use crate::hooks::{metadata, object, set_id_bits};
+use crate::hooks::{attributes, metadata, object, set_id_bits};
 use crate::memory;
-use crate::sys::{self, Fd, word};
+use crate::sys::{self, word};
 
 const UPDATE: Capabilities = Capabilities::UPDATE;
 
-/// Makes a call that takes a path, on exactly the pinned object.
-fn through_link(
-    object: &Fd,
-    act: impl FnOnce(usize) -> Result<usize, Errno>,
-) -> Result<usize, Errno> {
-    let link = DescriptorLink::new(object.raw());
-    act(link.as_c_str().as_ptr().expose_provenance())
+/// A path argument of a call, with its `AT_…` flags.
+#[derive(Clone, Copy)]
+pub(super) struct At {
+    pub(super) dirfd: c_int,
+    pub(super) path: *const c_char,
+    pub(super) flags: c_int,
+}
+
+impl At {
+    const fn object(path: *const c_char) -> Self {
+        Self { dirfd: libc::AT_FDCWD, path, flags: 0 }
+    }
+
+    const fn symlink(path: *const c_char) -> Self {
+        Self { dirfd: libc::AT_FDCWD, path, flags: libc::AT_SYMLINK_NOFOLLOW }
+    }
+
+    /// The path, or none if the call is about the descriptor.
+    ///
+    /// # Errors
+    /// `EFAULT`; `EINVAL` for unknown flags.
+    fn path(self) -> Result<Option<*const c_char>, Errno> {
+        if self.flags & !(libc::AT_SYMLINK_NOFOLLOW | sys::EMPTY_PATH) != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let is_left_out = self.path.is_null() && sys::may_be_empty(self.flags);
+        let path = if is_left_out { c"".as_ptr() } else { self.path };
+        attributes::path_of(self.dirfd, path, self.flags)
+    }
+
+    /// Makes a call that takes a path, on exactly the object, if `need` is granted on it.
+    fn act(
+        self,
+        call: &CStr,
+        need: Capabilities,
+        act: impl FnOnce(usize) -> Result<usize, Errno>,
+    ) -> Result<usize, Errno> {
+        let on_link =
+            |fd: c_int| act(DescriptorLink::new(fd).as_c_str().as_ptr().expose_provenance());
+        let Some(path) = self.path()? else {
+            object::at_descriptor(call, self.dirfd, need)?;
+            return on_link(self.dirfd);
+        };
+        let follow = attributes::nofollow(self.flags);
+        let object = object::at_path(call, self.dirfd, path, follow, need)?;
+        on_link(object.raw())
+    }
+
+    /// Reports an attempt to give a program capabilities.
+    #[cold]
+    fn refuse(self, call: &CStr) -> Errno {
+        match self.path() {
+            Ok(None) => set_id_bits::refuse_on(call, self.dirfd),
+            Ok(Some(path)) => set_id_bits::refuse_at(call, self.dirfd, path),
+            Err(errno) => errno,
+        }
+    }
 }
 
 /// Makes a call on a descriptor if its object may be updated.
@@ -45,44 +95,45 @@ fn gives_capabilities(name: *const c_char) -> Result<bool, Errno> {
     Ok(text.as_bytes() == set_id::CAPABILITY_ATTRIBUTE)
 }
 
-fn set_attribute(
+/// Sets an attribute to a value with this address, size and flags.
+pub(super) fn set_attribute(
     call: &CStr,
-    path: *const c_char,
-    follow: c_int,
-    rest: [usize; 4],
+    at: At,
+    name: *const c_char,
+    [value, size, flags]: [usize; 3],
 ) -> Result<(), Errno> {
-    let [name, value, size, flags] = rest;
-    memory::check(name)?;
-    let object = object::at_path(call, libc::AT_FDCWD, path, follow, UPDATE)?;
-    if gives_capabilities(core::ptr::with_exposed_provenance(name))? {
-        return Err(set_id_bits::refuse_at(call, libc::AT_FDCWD, path));
-    }
-    through_link(&object, |link| sys::judged(libc::SYS_setxattr, [link, name, value, size, flags]))
-        .map(|_| ())
+    memory::check(name.addr())?;
+    at.act(call, UPDATE, |link| {
+        if gives_capabilities(name)? {
+            return Err(at.refuse(call));
+        }
+        sys::judged(libc::SYS_setxattr, [link, name.expose_provenance(), value, size, flags])
+    })
+    .map(|_| ())
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn setxattr(
+extern "C" fn setxattr(
     path: *const c_char,
     name: *const c_char,
     value: *const c_void,
     size: usize,
     flags: c_int,
 ) -> c_int {
-    let rest = [name.expose_provenance(), value.expose_provenance(), size, word(flags)];
-    set_attribute(c"setxattr", path, 0, rest).reply()
+    let value = [value.expose_provenance(), size, word(flags)];
+    set_attribute(c"setxattr", At::object(path), name, value).reply()
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn lsetxattr(
+extern "C" fn lsetxattr(
     path: *const c_char,
     name: *const c_char,
     value: *const c_void,
     size: usize,
     flags: c_int,
 ) -> c_int {
-    let rest = [name.expose_provenance(), value.expose_provenance(), size, word(flags)];
-    set_attribute(c"lsetxattr", path, libc::O_NOFOLLOW, rest).reply()
+    let value = [value.expose_provenance(), size, word(flags)];
+    set_attribute(c"lsetxattr", At::symlink(path), name, value).reply()
 }
 
 #[unsafe(no_mangle)]
@@ -105,28 +156,22 @@ pub(crate) extern "C" fn fsetxattr(
     set().reply()
 }
 
-fn remove_attribute(
-    call: &CStr,
-    path: *const c_char,
-    follow: c_int,
-    name: *const c_char,
-) -> Result<(), Errno> {
+pub(super) fn remove_attribute(call: &CStr, at: At, name: *const c_char) -> Result<(), Errno> {
     memory::check(name.addr())?;
-    let object = object::at_path(call, libc::AT_FDCWD, path, follow, UPDATE)?;
-    through_link(&object, |link| {
+    at.act(call, UPDATE, |link| {
         sys::judged(libc::SYS_removexattr, [link, name.expose_provenance(), 0, 0, 0])
     })
     .map(|_| ())
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn removexattr(path: *const c_char, name: *const c_char) -> c_int {
-    remove_attribute(c"removexattr", path, 0, name).reply()
+extern "C" fn removexattr(path: *const c_char, name: *const c_char) -> c_int {
+    remove_attribute(c"removexattr", At::object(path), name).reply()
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn lremovexattr(path: *const c_char, name: *const c_char) -> c_int {
-    remove_attribute(c"lremovexattr", path, libc::O_NOFOLLOW, name).reply()
+extern "C" fn lremovexattr(path: *const c_char, name: *const c_char) -> c_int {
+    remove_attribute(c"lremovexattr", At::symlink(path), name).reply()
 }
 
 #[unsafe(no_mangle)]
@@ -135,61 +180,55 @@ pub(crate) extern "C" fn fremovexattr(fd: c_int, name: *const c_char) -> c_int {
     on_descriptor(c"fremovexattr", fd, libc::SYS_fremovexattr, args).reply()
 }
 
-fn read_attribute(
+pub(super) fn read_attribute(
     call: &CStr,
-    path: *const c_char,
-    follow: c_int,
+    at: At,
     name: *const c_char,
-    buffer: [usize; 2],
+    [value, size]: [usize; 2],
 ) -> Result<usize, Errno> {
-    let [value, size] = buffer;
     let name_at = name.expose_provenance();
     let Some(need) = need_to_read(name)? else {
-        metadata::visible(libc::AT_FDCWD, path)?;
-        let number = if follow == 0 { libc::SYS_getxattr } else { libc::SYS_lgetxattr };
-        return sys::judged(number, [path.expose_provenance(), name_at, value, size, 0]);
+        metadata::visible(at.dirfd, at.path)?;
+        let number = if at.flags == 0 { libc::SYS_getxattr } else { libc::SYS_lgetxattr };
+        return sys::judged(number, [at.path.expose_provenance(), name_at, value, size, 0]);
     };
-    let object = object::at_path(call, libc::AT_FDCWD, path, follow, need)?;
-    through_link(&object, |link| sys::judged(libc::SYS_getxattr, [link, name_at, value, size, 0]))
+    at.act(call, need, |link| sys::judged(libc::SYS_getxattr, [link, name_at, value, size, 0]))
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn getxattr(
+extern "C" fn getxattr(
     path: *const c_char,
     name: *const c_char,
     value: *mut c_void,
     size: usize,
 ) -> isize {
-    read_attribute(c"getxattr", path, 0, name, [value.expose_provenance(), size]).reply()
+    let value = [value.expose_provenance(), size];
+    read_attribute(c"getxattr", At::object(path), name, value).reply()
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn lgetxattr(
+extern "C" fn lgetxattr(
     path: *const c_char,
     name: *const c_char,
     value: *mut c_void,
     size: usize,
 ) -> isize {
-    let buffer = [value.expose_provenance(), size];
-    read_attribute(c"lgetxattr", path, libc::O_NOFOLLOW, name, buffer).reply()
+    let value = [value.expose_provenance(), size];
+    read_attribute(c"lgetxattr", At::symlink(path), name, value).reply()
 }
 
-fn list_attributes(
-    number: c_long,
-    path: *const c_char,
-    list: *mut c_char,
-    size: usize,
-) -> Result<usize, Errno> {
-    metadata::visible(libc::AT_FDCWD, path)?;
-    sys::call(number, [path.expose_provenance(), list.expose_provenance(), size, 0, 0, 0])
+pub(super) fn list_attributes(at: At, list: *mut c_char, size: usize) -> Result<usize, Errno> {
+    metadata::visible(at.dirfd, at.path)?;
+    let number = if at.flags == 0 { libc::SYS_listxattr } else { libc::SYS_llistxattr };
+    sys::call(number, [at.path.expose_provenance(), list.expose_provenance(), size, 0, 0, 0])
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn listxattr(path: *const c_char, list: *mut c_char, size: usize) -> isize {
-    list_attributes(libc::SYS_listxattr, path, list, size).reply()
+extern "C" fn listxattr(path: *const c_char, list: *mut c_char, size: usize) -> isize {
+    list_attributes(At::object(path), list, size).reply()
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn llistxattr(path: *const c_char, list: *mut c_char, size: usize) -> isize {
-    list_attributes(libc::SYS_llistxattr, path, list, size).reply()
+extern "C" fn llistxattr(path: *const c_char, list: *mut c_char, size: usize) -> isize {
+    list_attributes(At::symlink(path), list, size).reply()
 }

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn there_is_none_where_the_supervisor_acts_for_programs() {
     let absent = fails(libc::EOPNOTSUPP);
-    for &number in calls::LANDLOCK {
+    for number in needing(Need::TurnedOff) {
         let call = Call::of(number, &[0, 0, 1]);
         for (traps, cookie) in
             [(NOTHING, Some(COOKIE)), (EVERYTHING, Some(COOKIE)), (NOTHING, None)]
@@ -17,5 +17,5 @@ fn there_is_none_where_the_supervisor_acts_for_programs() {
         }
         assert_eq!(answer(&refusals(Sockets::Local), call), ALLOW, "call {number}");
     }
-    assert_eq!(calls::LANDLOCK, [444, 445, 446], "the same on every processor");
+    assert_eq!(needing(Need::TurnedOff), [444, 445, 446], "the same on every processor");
 }

@@ -6,7 +6,7 @@ use super::*;
 fn other_processes_are_reached_where_landlock_keeps_those_outside_apart() {
     let without = assemble(Traps { processes: true, ..NOTHING }, Some(COOKIE), Sockets::All);
     let with = assemble(NOTHING, Some(COOKIE), Sockets::All);
-    for &number in calls::PROCESSES {
+    for number in numbers(When::Processes, Trap::Always) {
         assert_eq!(answer(&without, Call::of(number, &[]).with_cookie(COOKIE)), NOTIFY);
         assert!(crate::supervisor::answers(number), "call {number}");
         assert_eq!(answer(&with, Call::of(number, &[])), ALLOW);

@@ -7,6 +7,7 @@ mod authorize;
 mod autorun;
 mod autorun_document;
 mod beyond;
+mod calls;
 mod canonical;
 mod case;
 mod characters;

@@ -1,6 +1,6 @@
 //! Hooks for directory entries that exist only on Linux.
 
-use core::ffi::{c_char, c_int, c_uint};
+use core::ffi::{CStr, c_char, c_int, c_uint};
 
 use libc::dev_t;
 
@@ -39,18 +39,30 @@ fn read_device(device: *const dev_t) -> Result<dev_t, Errno> {
     Ok(unsafe { device.read_unaligned() })
 }
 
+/// rename(2), and with flags renameat2(2).
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "little stack is left for a call in between")]
+pub(crate) fn rename(
+    call: &CStr,
+    old: Argument,
+    new: Argument,
+    flags: c_uint,
+) -> Result<(), Errno> {
+    let swaps_and_more = flags & libc::RENAME_EXCHANGE != 0 && flags != libc::RENAME_EXCHANGE;
+    if flags & !RENAME_FLAGS != 0 || swaps_and_more {
+        return Err(Errno::EINVAL);
+    }
+    move_entry(call, old, new, flags)
+}
+
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn renameat2(
+extern "C" fn renameat2(
     olddirfd: c_int,
     old: *const c_char,
     newdirfd: c_int,
     new: *const c_char,
     flags: c_uint,
 ) -> c_int {
-    let swaps_and_more = flags & libc::RENAME_EXCHANGE != 0 && flags != libc::RENAME_EXCHANGE;
-    if flags & !RENAME_FLAGS != 0 || swaps_and_more {
-        return Err::<c_int, _>(Errno::EINVAL).reply();
-    }
     let old = Argument { dirfd: olddirfd, path: old };
-    move_entry(c"renameat2", old, Argument { dirfd: newdirfd, path: new }, flags).reply()
+    rename(c"renameat2", old, Argument { dirfd: newdirfd, path: new }, flags).reply()
 }
