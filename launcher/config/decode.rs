@@ -7,18 +7,20 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use jp_confine_engine::Capability;
 use jp_confine_engine::file_policy::FilePolicy;
 use jp_confine_engine::layers::Layered;
 use jp_confine_engine::model::{FsRule, RuleSource};
 use jp_confine_engine::tier::Tier;
+use serde::Deserialize;
+use toml::de::DeValue;
 
 use super::decode_resources::{self, Resources};
 pub(crate) use super::decode_tools::Tool;
-use super::document::{self, Notation, TableEntry, Value, ValueNode};
+use super::document::{self, Node, Notation, TableEntry};
+use super::typed;
 use crate::config::profile::Profile;
 use crate::error::Failure;
-use crate::error::diagnostic::{Diagnostic, nearest};
+use crate::error::diagnostic::Diagnostic;
 use crate::error::source::Source;
 
 /// Result of decoding one part of a file.
@@ -97,7 +99,7 @@ impl File {
     /// Whether it has a value under these keys.
     pub(super) fn has(&self, keys: &[&str]) -> bool {
         let root = document::parse(&self.source, self.notation);
-        root.is_ok_and(|root| root.find(keys).is_some())
+        root.is_ok_and(|root| document::find(&root, keys).is_some())
     }
 
     /// The line of the pattern `text` in the list `field`.
@@ -112,30 +114,30 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
     let root = document::parse(source, notation)?;
     let mut decoder = Decoder::new(source);
     let entries = decoder.table(&root)?;
-    let is_jp = entries.iter().any(|entry| entry.key == "conversation");
+    let is_jp = entries.iter().any(|entry| entry.name() == "conversation");
     let (mut access, mut tiers) = (AccessTable::default(), None);
     let (mut tools, mut profiles) = (Vec::new(), Vec::new());
     for entry in entries {
-        match &*entry.key {
-            "access" => access = decoder.access(&entry.value)?,
-            "file_policy" => tiers = Some(decoder.file_policy(&entry.value, trust)?),
-            "tools" => decoder.tools(&entry.value, trust, false, &mut tools)?,
+        match entry.name() {
+            "access" => access = decoder.access(entry.value)?,
+            "file_policy" => tiers = Some(decoder.file_policy(entry.value, trust)?),
+            "tools" => decoder.tools(entry.value, trust, false, &mut tools)?,
             "conversation" => {
-                for inner in decoder.table(&entry.value)? {
-                    if inner.key == "tools" {
-                        decoder.tools(&inner.value, trust, true, &mut tools)?;
+                for inner in decoder.table(entry.value)? {
+                    if inner.name() == "tools" {
+                        decoder.tools(inner.value, trust, true, &mut tools)?;
                     }
                 }
             }
             "profiles" if trust == Trust::User => {
-                for inner in decoder.table(&entry.value)? {
-                    profiles.push(decoder.profile(&inner.key, &inner.value)?);
+                for inner in decoder.table(entry.value)? {
+                    profiles.push(decoder.profile(inner.name(), inner.value)?);
                 }
             }
             "profiles" => {
                 return Err(Box::new(
                     decoder
-                        .at(&entry.key_span, "profiles are not defined in a workspace")
+                        .at(entry.key.span(), "profiles are not defined in a workspace")
                         .label("this file may be anybody's")
                         .help(
                             "profiles grant paths outside the workspace: define them in the user \
@@ -150,7 +152,7 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
             key if Tier::ALL.iter().any(|tier| tier.field() == key) => {
                 return Err(Box::new(
                     decoder
-                        .at(&entry.key_span, format!("`{key}` outside of `file_policy`"))
+                        .at(entry.key.span(), format!("`{key}` outside of `file_policy`"))
                         .label("a key of `[file_policy]`")
                         .help("write it below `[file_policy]`"),
                 ));
@@ -189,35 +191,28 @@ pub(super) struct Decoder<'a> {
     source: &'a Rc<Source>,
     marks: Vec<Mark>,
     patterns: Vec<Written>,
-    /// See [`Resources::unsaid`].
-    pub(super) unsaid: Option<(RuleSource, String)>,
     /// The last place whose line was looked up, and how many lines end before it. Rules come in order, so the text is
     /// read only once for the lines of all of them.
     counted: (usize, usize),
 }
 
-const RULE_KEYS: [&str; 8] =
-    ["path", "external", "read", "write", "create", "update", "delete", "execute"];
-
 impl<'a> Decoder<'a> {
     fn new(source: &'a Rc<Source>) -> Self {
-        Self { source, marks: Vec::new(), patterns: Vec::new(), unsaid: None, counted: (0, 0) }
+        Self { source, marks: Vec::new(), patterns: Vec::new(), counted: (0, 0) }
     }
 }
 
 impl Decoder<'_> {
-    pub(super) fn access(&mut self, node: &ValueNode<'_>) -> Decoded<AccessTable> {
+    pub(super) fn access(&mut self, node: &Node<'_>) -> Decoded<AccessTable> {
         let mut access = AccessTable::default();
         for entry in self.table(node)? {
-            match &*entry.key {
-                "fs" => {
-                    access.fs = Some(self.list("fs", &RULE_KEYS, &entry.value, Self::rule)?);
-                }
+            match entry.name() {
+                "fs" => access.fs = Some(self.file_rules(entry)?),
                 "sensitive_paths" => {
-                    access.sensitive = self.patterns("sensitive_paths", &entry.value)?;
+                    access.sensitive = self.patterns("sensitive_paths", entry.value)?;
                 }
                 "autorun_paths" => {
-                    access.autorun = self.patterns("autorun_paths", &entry.value)?;
+                    access.autorun = self.patterns("autorun_paths", entry.value)?;
                 }
                 key if decode_resources::KEYS.contains(&key) => {
                     self.resource(entry, &mut access.resources)?;
@@ -233,48 +228,21 @@ impl Decoder<'_> {
         Ok(access)
     }
 
-    fn rule(&mut self, index: usize, node: &ValueNode<'_>) -> Decoded<FsRule> {
-        let entries = self.table(node)?;
-        let Some(path) = entries.iter().find(|entry| entry.key == "path") else {
-            let misspelled = entries.iter().find(|entry| {
-                !RULE_KEYS.contains(&&*entry.key) && nearest(&entry.key, &RULE_KEYS) == Some("path")
-            });
-            return match misspelled {
-                Some(entry) => self.unknown(entry, &RULE_KEYS),
-                None => Err(Box::new(
-                    self.at(&node.span, "a rule without `path`")
-                        .label("which path is this about?")
-                        .help(
-                            "add `path = \"…\"`, relative to the workspace; `.` is the workspace",
-                        ),
-                )),
-            };
-        };
-        let mut rule = FsRule::new(self.string(&path.value)?);
-        for entry in entries {
-            rule = match &*entry.key {
-                "path" => rule,
-                "external" => rule.with_external(self.boolean(&entry.value)?),
-                "write" => rule.with_write(self.boolean(&entry.value)?),
-                key => match Capability::from_name(key) {
-                    Some(capability) => rule.with(capability, self.boolean(&entry.value)?),
-                    None => return self.unknown(entry, &RULE_KEYS),
-                },
-            };
+    fn file_rules(&mut self, entry: TableEntry<'_, '_>) -> Decoded<Layered<FsRule>> {
+        let mut list: Layered<FsRule> = self.list(entry)?;
+        for (index, rule, node) in typed::rules(&mut list, entry.value) {
+            let path = document::find(node, &["path"]).unwrap_or(node).span();
+            let source = self.source_of(index, path.start);
+            *rule = rule.clone().with_source(source.clone());
+            self.marks.push(Mark { rule: source, path, whole: node.span() });
         }
-        let source =
-            RuleSource { layer: self.layer(), index, line: Some(self.line(path.key_span.start)) };
-        self.marks.push(Mark {
-            rule: source.clone(),
-            path: path.value.span.clone(),
-            whole: node.span.clone(),
-        });
-        Ok(rule.with_source(source))
+        Ok(list)
     }
 
-    /// The name of the file in the sources of rules.
-    pub(super) fn layer(&self) -> Arc<str> {
-        Arc::clone(&self.source.name)
+    /// The source of a rule that begins at byte `offset`.
+    pub(super) fn source_of(&mut self, index: usize, offset: usize) -> RuleSource {
+        let layer = Arc::clone(&self.source.name);
+        RuleSource { layer, index, line: Some(self.line(offset)) }
     }
 
     /// The 1-based line that holds byte `offset`.
@@ -290,65 +258,39 @@ impl Decoder<'_> {
         self.patterns.push(Written { field, text, line });
     }
 
-    pub(super) fn table<'n>(&self, node: &'n ValueNode<'n>) -> Decoded<&'n [TableEntry<'n>]> {
-        match &node.value {
-            Value::Table(entries) => Ok(entries),
-            _ => self.expected(node, "a table", ""),
+    /// Reads a value as a type of the policy.
+    pub(super) fn read<'a, T: Deserialize<'a>>(&self, node: &Node<'a>) -> Decoded<T> {
+        typed::read(self.source, node)
+    }
+
+    pub(super) fn table<'n, 'a>(&self, node: &'n Node<'a>) -> Decoded<Vec<TableEntry<'n, 'a>>> {
+        match node.get_ref() {
+            DeValue::Table(_) => Ok(document::entries(node)),
+            _ => self.expected(node, "a table"),
         }
     }
 
-    pub(super) fn string<'n>(&self, node: &'n ValueNode<'n>) -> Decoded<&'n str> {
-        match &node.value {
-            Value::String(text) => Ok(text),
-            _ => self.expected(node, "a string", "put it in double quotes"),
-        }
+    pub(super) fn at(&self, span: Range<usize>, title: impl Into<String>) -> Diagnostic {
+        Diagnostic::at(self.source, span, title)
     }
 
-    pub(super) fn strings(&self, node: &ValueNode<'_>) -> Decoded<Vec<String>> {
-        match &node.value {
-            Value::Array(items) => {
-                items.iter().map(|item| Ok(self.string(item)?.to_owned())).collect()
-            }
-            _ => self.expected(node, "a list of strings", "write `[\"…\"]`"),
-        }
+    pub(super) fn expected<T>(&self, node: &Node<'_>, wanted: &str) -> Decoded<T> {
+        Err(Box::new(self.at(node.span(), format!("expected {wanted}")).label("this is none")))
     }
 
-    pub(super) fn boolean(&self, node: &ValueNode<'_>) -> Decoded<bool> {
-        match &node.value {
-            Value::Boolean(boolean) => Ok(*boolean),
-            _ => self.expected(node, "a boolean", "write `true` or `false`, without quotes"),
-        }
-    }
-
-    pub(super) fn at(&self, span: &Range<usize>, title: impl Into<String>) -> Diagnostic {
-        Diagnostic::at(self.source, span.clone(), title)
-    }
-
-    pub(super) fn expected<T>(&self, node: &ValueNode<'_>, wanted: &str, help: &str) -> Decoded<T> {
-        let diagnostic = self
-            .at(&node.span, format!("expected {wanted}"))
-            .label(format!("this is {}", node.value.kind()));
-        Err(Box::new(if help.is_empty() { diagnostic } else { diagnostic.help(help) }))
-    }
-
-    pub(super) fn unknown<T>(&self, entry: &TableEntry<'_>, known: &[&str]) -> Decoded<T> {
-        let help = match nearest(&entry.key, known) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("expected one of: {}", known.join(", ")),
-        };
-        Err(Box::new(
-            self.at(&entry.key_span, format!("unknown key `{}`", entry.key))
-                .label("not a key of this table")
-                .help(help),
-        ))
+    pub(super) fn unknown<T>(&self, entry: TableEntry<'_, '_>, known: &[&str]) -> Decoded<T> {
+        Err(Box::new(typed::unknown_key(self.source, entry.key.span(), entry.name(), known)))
     }
 
     /// The error for a key that only a later version enforces. If it were accepted now, a restriction would be ignored.
-    fn not_enforced<T>(&self, entry: &TableEntry<'_>) -> Decoded<T> {
+    fn not_enforced<T>(&self, entry: TableEntry<'_, '_>) -> Decoded<T> {
         Err(Box::new(
-            self.at(&entry.key_span, format!("`{}` is not enforced by this version", entry.key))
-                .label("would be ignored")
-                .help("remove it, or keep it in a file that this version is not given"),
+            self.at(
+                entry.key.span(),
+                format!("`{}` is not enforced by this version", entry.name()),
+            )
+            .label("would be ignored")
+            .help("remove it, or keep it in a file that this version is not given"),
         ))
     }
 }

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use toml::Spanned;
+
 use super::decode::{Decoded, Decoder};
-use super::document::{Value, ValueNode};
+use super::document::Node;
 use crate::config::profile::Profile;
 use crate::config::profile_keys::KEYS;
 
@@ -12,29 +14,29 @@ const PROFILE_KEYS: [&str; 10] =
 
 impl Decoder<'_> {
     /// Decodes a table of ready-made grants (see [`Profile`]).
-    pub(super) fn profile(&mut self, name: &str, node: &ValueNode<'_>) -> Decoded<Profile> {
+    pub(super) fn profile(&mut self, name: &str, node: &Node<'_>) -> Decoded<Profile> {
         if name == "none" {
             return Err(Box::new(
-                self.at(&node.span, "a profile cannot be named `none`")
+                self.at(node.span(), "a profile cannot be named `none`")
                     .help("`--profile none` stands for no profile at all"),
             ));
         }
         let mut profile = Profile { name: name.to_owned(), ..Profile::default() };
         for entry in self.table(node)? {
-            if let Some(&(_, caps)) = KEYS.iter().find(|(key, _)| *key == entry.key) {
-                let paths = self.paths(&entry.value)?;
+            if let Some(&(_, caps)) = KEYS.iter().find(|(key, _)| *key == entry.name()) {
+                let paths = self.paths(entry.value)?;
                 profile.entries.extend(paths.into_iter().map(|path| (caps, path)));
                 continue;
             }
-            match &*entry.key {
-                "make" => profile.make = self.paths(&entry.value)?,
-                "builds" => profile.builds = self.strings(&entry.value)?,
-                "programs" => profile.programs = self.strings(&entry.value)?,
-                "includes" => profile.includes = self.strings(&entry.value)?,
+            match entry.name() {
+                "make" => profile.make = self.paths(entry.value)?,
+                "builds" => profile.builds = self.read(entry.value)?,
+                "programs" => profile.programs = self.read(entry.value)?,
+                "includes" => profile.includes = self.read(entry.value)?,
                 "except" => {
-                    for inner in self.table(&entry.value)? {
-                        let patterns = self.exceptions(&inner.value)?;
-                        profile.except.push((inner.key.clone().into_owned(), patterns));
+                    for inner in self.table(entry.value)? {
+                        let patterns = self.exceptions(inner.value)?;
+                        profile.except.push((inner.name().to_owned(), patterns));
                     }
                 }
                 _ => return self.unknown(entry, &PROFILE_KEYS),
@@ -44,11 +46,11 @@ impl Decoder<'_> {
     }
 
     /// Decodes the exceptions from one entry: patterns relative to it, each of which leaves out everything below, too.
-    fn exceptions(&self, node: &ValueNode<'_>) -> Decoded<Vec<String>> {
-        let patterns = self.strings(node)?;
+    fn exceptions(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
+        let patterns: Vec<String> = self.read(node)?;
         if patterns.iter().any(|pattern| pattern.contains("**")) {
             return Err(Box::new(
-                self.at(&node.span, "`**` in what a profile leaves out")
+                self.at(node.span(), "`**` in what a profile leaves out")
                     .label("would be no more than `*`, which stays within a name")
                     .help("write `*` for each name on the way; what is below is left out, too"),
             ));
@@ -57,25 +59,21 @@ impl Decoder<'_> {
     }
 
     /// Decodes a list of profile entries, each absolute or beginning with `~` or `${`.
-    fn paths(&self, node: &ValueNode<'_>) -> Decoded<Vec<String>> {
-        let Value::Array(items) = &node.value else {
-            return self.expected(node, "a list of paths", "write `[\"…\"]`");
-        };
-        let mut paths = Vec::with_capacity(items.len());
-        for item in items {
-            let path = self.string(item)?;
+    fn paths(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
+        let paths: Vec<Spanned<String>> = self.read(node)?;
+        for item in &paths {
+            let path = item.get_ref();
             let home = path == "~" || path.starts_with("~/");
             let variable = path.strip_prefix("${").is_some_and(|rest| rest.contains('}'));
             let dotted = Path::new(path).components().any(|part| part.as_os_str() == "..");
             if !(path.starts_with('/') || home || variable) || dotted {
                 return Err(Box::new(
-                    self.at(&item.span, "not a path that a profile can grant")
+                    self.at(item.span(), "not a path that a profile can grant")
                         .label("relative, or with `..`")
                         .help("begin it with `/`, `~/` or `${NAME:-DEFAULT}`, without `..`"),
                 ));
             }
-            paths.push(path.to_owned());
         }
-        Ok(paths)
+        Ok(paths.into_iter().map(Spanned::into_inner).collect())
     }
 }

@@ -8,7 +8,7 @@ use jp_confine_engine::model::FsRule;
 
 use super::decode::{Decoded, Decoder, Trust};
 use super::decode_resources::Resources;
-use super::document::{TableEntry, ValueNode};
+use super::document::{Node, TableEntry};
 
 /// `[tools.NAME]`, or `[conversation.tools.NAME]` of a JP file.
 #[derive(Debug, Default)]
@@ -33,31 +33,31 @@ impl Decoder<'_> {
     /// Decodes a table of tools, and adds them to `tools`. JP has many more keys for its tools, and checks them itself.
     pub(super) fn tools(
         &mut self,
-        node: &ValueNode<'_>,
+        node: &Node<'_>,
         trust: Trust,
         jp: bool,
         tools: &mut Vec<Tool>,
     ) -> Decoded<()> {
         for named in self.table(node)? {
             self.the_only_table(named, tools)?;
-            let mut tool = Tool { name: named.key.clone().into_owned(), ..Tool::default() };
-            for entry in self.table(&named.value)? {
-                match &*entry.key {
+            let mut tool = Tool { name: named.name().to_owned(), ..Tool::default() };
+            for entry in self.table(named.value)? {
+                match entry.name() {
                     "access" => {
                         self.the_only_form(entry, &tool)?;
-                        tool.access = Some(entry.key_span.clone());
-                        let access = self.access(&entry.value)?;
+                        tool.access = Some(entry.key.span());
+                        let access = self.access(entry.value)?;
                         tool.fs = access.fs;
                         tool.sensitive = access.sensitive;
                         tool.autorun = access.autorun;
                         tool.resources = access.resources;
                     }
                     "sandbox" => self.sandbox(entry, &mut tool)?,
-                    "source" => tool.origin = Some(self.origin(&entry.value)?.to_owned()),
+                    "source" => tool.origin = Some(self.origin(entry.value)?),
                     "file_policy" => {
-                        tool.tiers = Some(self.file_policy(&entry.value, trust)?);
+                        tool.tiers = Some(self.file_policy(entry.value, trust)?);
                     }
-                    "runtime" if !jp => self.runtime(&entry.value)?,
+                    "runtime" if !jp => self.runtime(entry.value)?,
                     "command" => {}
                     _ if jp => {}
                     _ => {
@@ -73,14 +73,14 @@ impl Decoder<'_> {
     }
 
     /// Rejects a second table of a tool: one might deny something that the other allows.
-    fn the_only_table(&self, named: &TableEntry<'_>, tools: &[Tool]) -> Decoded<()> {
-        let name = &*named.key;
+    fn the_only_table(&self, named: TableEntry<'_, '_>, tools: &[Tool]) -> Decoded<()> {
+        let name = named.name();
         if tools.iter().all(|known| known.name != name) {
             return Ok(());
         }
         Err(Box::new(
             self.at(
-                &named.key_span,
+                named.key.span(),
                 format!("`[tools.{name}]` beside `[conversation.tools.{name}]`"),
             )
             .label("the one is another spelling of the other")
@@ -89,19 +89,19 @@ impl Decoder<'_> {
     }
 
     /// Checks how a host starts the tool. Only the host uses the value.
-    fn runtime(&self, node: &ValueNode<'_>) -> Decoded<()> {
-        match self.string(node)? {
+    fn runtime(&self, node: &Node<'_>) -> Decoded<()> {
+        match self.read::<String>(node)?.as_str() {
             "stdio" | "vfs" => Ok(()),
-            _ => self.expected(node, "`stdio` or `vfs`", ""),
+            _ => self.expected(node, "`stdio` or `vfs`"),
         }
     }
 
     /// Decodes the origin of the tool. A dot and the host's name for it may follow.
-    fn origin<'n>(&self, node: &'n ValueNode<'n>) -> Decoded<&'n str> {
-        let text = self.string(node)?;
+    fn origin(&self, node: &Node<'_>) -> Decoded<String> {
+        let text: String = self.read(node)?;
         match text.split('.').next() {
             Some("local" | "builtin" | "mcp") => Ok(text),
-            _ => self.expected(node, "`local`, `builtin` or `mcp`", ""),
+            _ => self.expected(node, "`local`, `builtin` or `mcp`"),
         }
     }
 }

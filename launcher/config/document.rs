@@ -6,9 +6,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 
+use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, ParseOptions, ast};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
-use super::toml;
 use crate::error::diagnostic::Diagnostic;
 use crate::error::source::Source;
 
@@ -33,70 +35,50 @@ impl Notation {
 }
 
 /// A value and the bytes it was read from.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ValueNode<'a> {
-    pub(crate) value: Value<'a>,
-    pub(crate) span: Range<usize>,
+pub(crate) type Node<'a> = Spanned<DeValue<'a>>;
+
+/// One `key = value` of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableEntry<'n, 'a> {
+    pub(crate) key: &'n Spanned<Cow<'a, str>>,
+    pub(crate) value: &'n Node<'a>,
 }
 
-/// A value in a configuration file.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value<'a> {
-    Null,
-    Boolean(bool),
-    /// A number. Its value is known if it can be a port, since no key takes any other number.
-    Number(Option<u16>),
-    /// A date or a time, which only TOML has and no key takes.
-    Date,
-    String(Cow<'a, str>),
-    Array(Vec<ValueNode<'a>>),
-    Table(Vec<TableEntry<'a>>),
-}
-
-/// One `key = value` of a table, in the order of the text.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct TableEntry<'a> {
-    pub(crate) key: Cow<'a, str>,
-    pub(crate) key_span: Range<usize>,
-    pub(crate) value: ValueNode<'a>,
-}
-
-impl ValueNode<'_> {
-    /// The node under these keys, one below the other.
-    pub(crate) fn find(&self, keys: &[&str]) -> Option<&Self> {
-        let Some((first, rest)) = keys.split_first() else { return Some(self) };
-        let Value::Table(entries) = &self.value else { return None };
-        entries.iter().find(|entry| entry.key == *first)?.value.find(rest)
+impl<'n> TableEntry<'n, '_> {
+    /// The key as text.
+    pub(crate) fn name(&self) -> &'n str {
+        self.key.get_ref()
     }
 }
 
-impl Value<'_> {
-    /// The kind of the value, for "expected X, found Y".
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Boolean(_) => "a boolean",
-            Self::Number(_) => "a number",
-            Self::Date => "a date or time",
-            Self::String(_) => "a string",
-            Self::Array(_) => "a list",
-            Self::Table(_) => "a table",
-        }
-    }
+/// The node under these keys, one below the other.
+pub(crate) fn find<'n, 'a>(node: &'n Node<'a>, keys: &[&str]) -> Option<&'n Node<'a>> {
+    keys.iter().try_fold(node, |node, key| node.get_ref().as_table()?.get(*key))
+}
+
+/// The entries of a table in the order of the text. Any other value has none.
+pub(crate) fn entries<'n, 'a>(node: &'n Node<'a>) -> Vec<TableEntry<'n, 'a>> {
+    let table = node.get_ref().as_table();
+    let entries = table.into_iter().flat_map(DeTable::iter);
+    let mut entries: Vec<_> = entries.map(|(key, value)| TableEntry { key, value }).collect();
+    // The crate sorts them by name.
+    entries.sort_by_key(|entry| entry.key.span().start);
+    entries
 }
 
 /// Parses `source`. An empty JSON text is an error. An empty TOML text is an empty table.
-pub(crate) fn parse(
-    source: &Rc<Source>,
-    notation: Notation,
-) -> Result<ValueNode<'_>, Box<Diagnostic>> {
-    match notation {
-        Notation::Toml => toml::parse(source),
-        Notation::Json => parse_json(source),
+pub(crate) fn parse(source: &Rc<Source>, notation: Notation) -> Result<Node<'_>, Box<Diagnostic>> {
+    if notation == Notation::Json {
+        return parse_json(source);
     }
+    let table = DeTable::parse(&source.text).map_err(|error| {
+        let span = error.span().unwrap_or_default();
+        Diagnostic::at(source, span, "not valid TOML").label(error.message())
+    })?;
+    Ok(Spanned::new(table.span(), DeValue::Table(table.into_inner())))
 }
 
-fn parse_json(source: &Rc<Source>) -> Result<ValueNode<'_>, Box<Diagnostic>> {
+fn parse_json(source: &Rc<Source>) -> Result<Node<'_>, Box<Diagnostic>> {
     let options = ParseOptions {
         allow_comments: true,
         allow_loose_object_property_names: false,
@@ -109,14 +91,11 @@ fn parse_json(source: &Rc<Source>) -> Result<ValueNode<'_>, Box<Diagnostic>> {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
     };
-    let parsed = jsonc_parser::parse_to_ast(&source.text, &CollectOptions::default(), &options)
-        .map_err(|error| {
-            let range = error.range();
-            Box::new(
-                Diagnostic::at(source, range.start..range.end, "not valid JSON")
-                    .label(error.kind().to_string()),
-            )
-        })?;
+    let parsed = jsonc_parser::parse_to_ast(&source.text, &CollectOptions::default(), &options);
+    let parsed = parsed.map_err(|error| {
+        let label = error.kind().to_string();
+        Diagnostic::at(source, span(&error.range()), "not valid JSON").label(label)
+    })?;
     let Some(value) = parsed.value else {
         return Err(Box::new(
             Diagnostic::at(source, 0..0, "the file is empty").label("expected a JSON object"),
@@ -125,54 +104,53 @@ fn parse_json(source: &Rc<Source>) -> Result<ValueNode<'_>, Box<Diagnostic>> {
     from_json(source, value)
 }
 
-fn from_json<'a>(
-    source: &Rc<Source>,
-    value: ast::Value<'a>,
-) -> Result<ValueNode<'a>, Box<Diagnostic>> {
-    use jsonc_parser::common::Ranged;
-    let range = value.range();
-    let value = match value {
-        ast::Value::NullKeyword(_) => Value::Null,
-        ast::Value::BooleanLit(literal) => Value::Boolean(literal.value),
-        ast::Value::NumberLit(number) => Value::Number(number.value.parse().ok()),
-        ast::Value::StringLit(literal) => Value::String(literal.value),
-        ast::Value::Array(array) => Value::Array(
-            array
-                .elements
-                .into_iter()
-                .map(|element| from_json(source, element))
-                .collect::<Result<_, _>>()?,
-        ),
-        ast::Value::Object(object) => Value::Table(from_json_object(source, object)?),
+fn from_json<'a>(source: &Rc<Source>, value: ast::Value<'a>) -> Result<Node<'a>, Box<Diagnostic>> {
+    let place = span(&value.range());
+    let unusable = |what| {
+        let title = format!("{what} where a value belongs");
+        Box::new(Diagnostic::at(source, place.clone(), title).label("no key takes this"))
     };
-    Ok(ValueNode { value, span: range.start..range.end })
+    let value = match value {
+        ast::Value::NullKeyword(_) => return Err(unusable("null")),
+        ast::Value::BooleanLit(literal) => DeValue::Boolean(literal.value),
+        ast::Value::NumberLit(number) => {
+            let number = DeValue::parse(number.value);
+            number.map_err(|_| unusable("a number that is out of range"))?.into_inner()
+        }
+        ast::Value::StringLit(literal) => DeValue::String(literal.value),
+        ast::Value::Array(array) => {
+            let items = array.elements.into_iter().map(|element| from_json(source, element));
+            DeValue::Array(items.collect::<Result<_, _>>()?)
+        }
+        ast::Value::Object(object) => DeValue::Table(from_json_object(source, object)?),
+    };
+    Ok(Spanned::new(place, value))
 }
 
-/// Converts an object. JSON leaves open which of two equal keys counts. A security rule must be clear, so a repeated
-/// key is an error, as in TOML.
+/// Converts an object. A key that is null is not set. JSON leaves open which of two equal keys counts. A security rule
+/// must be clear, so a repeated key is an error, as in TOML.
 fn from_json_object<'a>(
     source: &Rc<Source>,
     object: ast::Object<'a>,
-) -> Result<Vec<TableEntry<'a>>, Box<Diagnostic>> {
-    use jsonc_parser::common::Ranged;
-    let mut entries: Vec<TableEntry<'_>> = Vec::with_capacity(object.properties.len());
+) -> Result<DeTable<'a>, Box<Diagnostic>> {
+    let mut table = DeTable::new();
     for property in object.properties {
-        let range = property.name.range();
+        let place = span(&property.name.range());
         let key = match property.name {
             ast::ObjectPropName::String(name) => name.value,
             ast::ObjectPropName::Word(name) => Cow::Borrowed(name.value),
         };
-        if entries.iter().any(|entry| entry.key == key) {
-            return Err(Box::new(
-                Diagnostic::at(source, range.start..range.end, format!("`{key}` is given twice"))
-                    .label("repeated here"),
-            ));
+        if table.contains_key(&*key) {
+            let title = format!("`{key}` is given twice");
+            return Err(Box::new(Diagnostic::at(source, place, title).label("repeated here")));
         }
-        entries.push(TableEntry {
-            key,
-            key_span: range.start..range.end,
-            value: from_json(source, property.value)?,
-        });
+        if !matches!(property.value, ast::Value::NullKeyword(_)) {
+            table.insert(Spanned::new(place, key), from_json(source, property.value)?);
+        }
     }
-    Ok(entries)
+    Ok(table)
+}
+
+fn span(range: &jsonc_parser::common::Range) -> Range<usize> {
+    range.start..range.end
 }

@@ -19,7 +19,7 @@ pub(crate) mod profiles;
 mod resources;
 pub(crate) mod scope;
 pub(crate) mod tiers;
-pub(crate) mod toml;
+mod typed;
 mod uncounted;
 
 #[cfg(test)]

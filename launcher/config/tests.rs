@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::layers::Layered;
+use jp_confine_engine::model::FsRule;
 
 use super::decode::{self, Trust};
 use super::document::{self, Notation};
@@ -61,11 +62,11 @@ fn rule_without_a_path() {
     refused(
         "{\"access\": {\"fs\": [{\"read\": true}]}}",
         "
-error: a rule without `path`
+error: `path` is missing
  --> policy:1:20
   |
 1 | {\"access\": {\"fs\": [{\"read\": true}]}}
-  |                    ^^^^^^^^^^^^^^ which path is this about?
+  |                    ^^^^^^^^^^^^^^ this has none
   |
   = help: add `path = \"…\"`, relative to the workspace; `.` is the workspace",
     );
@@ -171,14 +172,18 @@ fn the_older_form_of_access() {
 fn rules_about_other_things_than_files_that_cannot_stand() {
     for (text, complaint) in [
         ("[[access.net]]\nhost = \"*.a.b\"\n", "is no host"),
-        ("[[access.net]]\nhost = \"a.b\"\nport = 65536\n", "expected a port"),
+        ("[[access.net]]\nhost = \"a.b\"\nport = 65536\n", "expected a number up to 65535"),
         ("[[access.net]]\nhost = \"a.b\"\nports = 1\n", "did you mean `port`?"),
-        ("[[access.net]]\nport = 1\n", "is no host"),
+        ("[[access.net]]\nport = 1\n", "`host` is missing"),
+        ("[[access.net]]\nhost = 1\n", "put it in double quotes"),
+        ("access.net = 1\n", "expected a list, or an object"),
+        ("access.net = {strategy = \"apend\", value = []}\n", "did you mean `append`?"),
+        ("access.net = {strategy = \"append\"}\n", "`value` is missing"),
         ("[access.net]\nhost = \"a.b\"\n", "`access.net` is a list of rules"),
         ("[[access.env]]\nname = \"A*B\"\n", "`*` stands at the end"),
         ("access.net_env = [\"A=B\"]\n", "`=` nowhere"),
         ("[access.commands.git]\narg = []\n", "did you mean `args`?"),
-        ("[access.commands.git]\nargs = [\"log\"]\n", "expected a list of strings"),
+        ("[access.commands.git]\nargs = [\"log\"]\n", "expected a list"),
         ("[tools.x]\nruntime = \"wasm\"\n", "expected `stdio` or `vfs`"),
     ] {
         let rendered = decode(text, Notation::Toml, Trust::Workspace).expect_err(text);
@@ -324,6 +329,20 @@ fn a_rule_means_what_it_says_in_both_notations() {
         file.fs.expect("declared")
     });
     assert_eq!(toml, json);
+}
+
+#[test]
+fn what_is_null_is_not_set() {
+    let rule = "{\"path\": \"a\", \"read\": true, \"write\": null}";
+    let text =
+        format!("{{\"access\": {{\"fs\": [{rule}], \"net\": null}}, \"file_policy\": null}}");
+    let file = decode(&text, Notation::Json, Trust::Workspace).expect("a good rule");
+    let Some(Layered::Plain(rules)) = &file.fs else { panic!("{:?}", file.fs) };
+    assert_eq!(rules.first().map(FsRule::capabilities), Some(Capabilities::READ));
+    assert!(file.resources.net.is_none() && file.tiers.is_none());
+    let text = "{\"access\": {\"sensitive_paths\": [null]}}";
+    let rendered = decode(text, Notation::Json, Trust::Workspace).expect_err("null is no pattern");
+    assert!(rendered.contains("null where a value belongs"), "{rendered}");
 }
 
 #[test]

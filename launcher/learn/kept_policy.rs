@@ -4,8 +4,10 @@
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use toml::de::DeValue;
+
 use crate::compile::prepared::Prepared;
-use crate::config::document::{self, Notation, TableEntry, Value, ValueNode};
+use crate::config::document::{self, Node, Notation, TableEntry};
 use crate::config::edit::rule_text;
 use crate::error::Failure;
 use crate::error::diagnostic::Diagnostic;
@@ -83,13 +85,12 @@ impl Carried {
 
     fn of(source: &Rc<Source>, target: WrittenPolicy<'_>) -> Result<Self, Box<Diagnostic>> {
         let root = document::parse(source, Notation::Toml)?;
-        let is_spelled_as_jp =
-            target.tool.is_some_and(|tool| root.find(&["conversation", "tools", tool]).is_some());
+        let is_spelled_as_jp = target
+            .tool
+            .is_some_and(|tool| document::find(&root, &["conversation", "tools", tool]).is_some());
         let mut carried = Self { is_spelled_as_jp, ..Self::default() };
-        if let Value::Table(entries) = &root.value {
-            let writer = Writer { source: &source.text, target };
-            writer.table(&mut carried, &mut Vec::new(), entries);
-        }
+        let writer = Writer { source: &source.text, target };
+        writer.table(&mut carried, &mut Vec::new(), &document::entries(&root));
         Ok(carried)
     }
 
@@ -109,11 +110,16 @@ struct Writer<'a> {
     target: WrittenPolicy<'a>,
 }
 
-impl<'a> Writer<'a> {
-    fn table(&self, carried: &mut Carried, keys: &mut Vec<&'a str>, entries: &'a [TableEntry<'a>]) {
+impl Writer<'_> {
+    fn table<'n>(
+        &self,
+        carried: &mut Carried,
+        keys: &mut Vec<&'n str>,
+        entries: &[TableEntry<'n, '_>],
+    ) {
         let kept = self.kept(carried, keys, entries);
-        let (below, plain): (Vec<&'a TableEntry<'a>>, Vec<&'a TableEntry<'a>>) =
-            kept.into_iter().partition(|entry| sections(&entry.value).is_some());
+        let (below, plain): (Vec<_>, Vec<_>) =
+            kept.into_iter().partition(|entry| sections(entry.value).is_some());
         if entries.is_empty() && !keys.is_empty() {
             carried.note(keys);
         }
@@ -122,16 +128,16 @@ impl<'a> Writer<'a> {
         }
         for entry in plain {
             carried.text.push_str(&self.line(entry));
-            carried.note(&[keys.as_slice(), &[&*entry.key]].concat());
+            carried.note(&[keys.as_slice(), &[entry.name()]].concat());
         }
         for entry in below {
-            keys.push(&entry.key);
-            match sections(&entry.value) {
-                Some(Sections::One(entries)) => self.table(carried, keys, entries),
+            keys.push(entry.name());
+            match sections(entry.value) {
+                Some(Sections::One(entries)) => self.table(carried, keys, &entries),
                 Some(Sections::Many(items)) => {
                     carried.note(keys);
                     for item in items {
-                        carried.text.push_str(&self.item(keys, item));
+                        carried.text.push_str(&self.item(keys, &item));
                     }
                 }
                 None => {}
@@ -141,14 +147,14 @@ impl<'a> Writer<'a> {
     }
 
     /// The entries that are copied. Records the reason for the others.
-    fn kept(
+    fn kept<'n, 'a>(
         &self,
         carried: &mut Carried,
         keys: &[&str],
-        entries: &'a [TableEntry<'a>],
-    ) -> Vec<&'a TableEntry<'a>> {
-        let stays = |entry: &&TableEntry<'_>| {
-            let keys = [keys, &[&*entry.key]].concat();
+        entries: &[TableEntry<'n, 'a>],
+    ) -> Vec<TableEntry<'n, 'a>> {
+        let stays = |entry: &TableEntry<'_, '_>| {
+            let keys = [keys, &[entry.name()]].concat();
             match self.target.fate(&keys) {
                 Fate::Stays => return true,
                 Fate::Replaced => {}
@@ -156,57 +162,54 @@ impl<'a> Writer<'a> {
             }
             false
         };
-        entries.iter().filter(stays).collect()
+        entries.iter().copied().filter(stays).collect()
     }
 
     /// One table of a list.
-    fn item(&self, keys: &[&str], entries: &[TableEntry<'_>]) -> String {
-        let lines: String = entries.iter().map(|entry| self.line(entry)).collect();
+    fn item(&self, keys: &[&str], entries: &[TableEntry<'_, '_>]) -> String {
+        let lines: String = entries.iter().map(|entry| self.line(*entry)).collect();
         format!("\n[[{}]]\n{lines}", named(keys))
     }
 
-    fn line(&self, entry: &TableEntry<'_>) -> String {
-        match &entry.value.value {
-            Value::Array(items) => {
+    fn line(&self, entry: TableEntry<'_, '_>) -> String {
+        match entry.value.get_ref() {
+            DeValue::Array(items) => {
                 let items = items.iter().map(|item| self.inline(item)).collect();
-                rule_text::values(&rule_text::key(&entry.key), items)
+                rule_text::values(&rule_text::key(entry.name()), items)
             }
-            _ => format!("{} = {}\n", rule_text::key(&entry.key), self.inline(&entry.value)),
+            _ => format!("{} = {}\n", rule_text::key(entry.name()), self.inline(entry.value)),
         }
     }
 
-    fn inline(&self, node: &ValueNode<'_>) -> String {
+    fn inline(&self, node: &Node<'_>) -> String {
         let listed = |items: Vec<String>| items.join(", ");
-        match &node.value {
-            Value::String(text) => rule_text::string(text),
-            Value::Array(items) => {
+        match node.get_ref() {
+            DeValue::String(text) => rule_text::string(text),
+            DeValue::Array(items) => {
                 format!("[{}]", listed(items.iter().map(|item| self.inline(item)).collect()))
             }
-            Value::Table(entries) => {
-                let pair = |entry: &TableEntry<'_>| {
-                    format!("{} = {}", rule_text::key(&entry.key), self.inline(&entry.value))
+            DeValue::Table(_) => {
+                let pair = |entry: &TableEntry<'_, '_>| {
+                    format!("{} = {}", rule_text::key(entry.name()), self.inline(entry.value))
                 };
-                format!("{{ {} }}", listed(entries.iter().map(pair).collect()))
+                format!("{{ {} }}", listed(document::entries(node).iter().map(pair).collect()))
             }
             // Copied literally: numbers and dates are not interpreted.
-            _ => self.source.get(node.span.clone()).unwrap_or_default().to_owned(),
+            _ => self.source.get(node.span()).unwrap_or_default().to_owned(),
         }
     }
 }
 
 /// A value with headers of its own.
-enum Sections<'n> {
-    One(&'n [TableEntry<'n>]),
-    Many(Vec<&'n [TableEntry<'n>]>),
+enum Sections<'n, 'a> {
+    One(Vec<TableEntry<'n, 'a>>),
+    Many(Vec<Vec<TableEntry<'n, 'a>>>),
 }
 
-fn sections<'n>(node: &'n ValueNode<'n>) -> Option<Sections<'n>> {
-    let table = |node: &'n ValueNode<'n>| match &node.value {
-        Value::Table(entries) => Some(entries.as_slice()),
-        _ => None,
-    };
-    match &node.value {
-        Value::Array(items) if !items.is_empty() => {
+fn sections<'n, 'a>(node: &'n Node<'a>) -> Option<Sections<'n, 'a>> {
+    let table = |node: &'n Node<'a>| node.get_ref().is_table().then(|| document::entries(node));
+    match node.get_ref() {
+        DeValue::Array(items) if !items.is_empty() => {
             items.iter().map(table).collect::<Option<_>>().map(Sections::Many)
         }
         _ => table(node).map(Sections::One),
@@ -238,16 +241,17 @@ mod tests {
 
     /// The meaning of a text, without order and format.
     fn said(text: &str) -> String {
-        fn words(node: &ValueNode<'_>) -> String {
-            match &node.value {
-                Value::Table(entries) => {
-                    let one =
-                        |entry: &TableEntry<'_>| format!("{}={}", entry.key, words(&entry.value));
-                    let mut all: Vec<String> = entries.iter().map(one).collect();
+        fn words(node: &Node<'_>) -> String {
+            match node.get_ref() {
+                DeValue::Table(_) => {
+                    let one = |entry: &TableEntry<'_, '_>| {
+                        format!("{}={}", entry.name(), words(entry.value))
+                    };
+                    let mut all: Vec<String> = document::entries(node).iter().map(one).collect();
                     all.sort();
                     format!("{{{}}}", all.join(" "))
                 }
-                Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(","),
+                DeValue::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(","),
                 value => format!("{value:?}"),
             }
         }

@@ -8,10 +8,11 @@ use jp_confine_engine::Capabilities;
 use jp_confine_engine::commands::CommandRule;
 use jp_confine_engine::model::RuleSource;
 use jp_confine_engine::net::NetRule;
+use toml::Spanned;
 
 use super::section::AccessSection;
 use crate::config::decode::{self, File, Trust};
-use crate::config::document::{self, Notation, TableEntry, Value};
+use crate::config::document::{self, Notation, TableEntry};
 use crate::config::edit::rule_text::{self, RuleText};
 use crate::error::source::Source;
 
@@ -96,7 +97,8 @@ impl RulePlace {
         let root = document::parse(&self.source, self.notation);
         let lacks = |list: &&Vec<&str>| {
             let is_there = |keys: &usize| {
-                root.as_ref().is_ok_and(|root| root.find(&list[..list.len() - keys]).is_some())
+                root.as_ref()
+                    .is_ok_and(|root| document::find(root, &list[..list.len() - keys]).is_some())
             };
             (0..list.len()).find(is_there)
         };
@@ -109,12 +111,12 @@ impl RulePlace {
     pub(crate) fn form_of(&self, name: &str, source: &RuleSource) -> Option<Form> {
         let line = source.line.filter(|_| *source.layer == *self.file())?;
         let root = document::parse(&self.source, self.notation).ok()?;
-        let is_meant = |entry: &&TableEntry<'_>| {
-            entry.key == name && self.line_of(entry.key_span.start) == line as usize
+        let is_meant = |entry: &TableEntry<'_, '_>| {
+            entry.name() == name && self.line_of(entry.key.span().start) == line as usize
         };
         self.lists().iter().find_map(|list| {
-            let Value::Table(entries) = &root.find(list)?.value else { return None };
-            let entry = entries.iter().find(is_meant)?;
+            let entries = document::entries(document::find(&root, list)?);
+            let entry = entries.into_iter().find(is_meant)?;
             let list = joined(list);
             Some(if self.is_in_header(entry) {
                 Form::Header(list)
@@ -125,8 +127,8 @@ impl RulePlace {
     }
 
     /// Whether the key is in the header of a table.
-    fn is_in_header(&self, entry: &TableEntry<'_>) -> bool {
-        let before = self.source.text.get(..entry.key_span.start).unwrap_or_default();
+    fn is_in_header(&self, entry: TableEntry<'_, '_>) -> bool {
+        let before = self.source.text.get(..entry.key.span().start).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
         self.notation == Notation::Toml && line.trim_start().starts_with('[')
     }
@@ -144,9 +146,9 @@ impl RulePlace {
         let all: Vec<Vec<&str>> = lists.iter().cloned().chain(merged).collect();
         let named = all.iter().find(|it| joined(it) == *list);
         root.is_ok_and(|root| {
-            let node = named.and_then(|list| root.find(list));
+            let node = named.and_then(|list| document::find(&root, list));
             node.is_some_and(|node| {
-                let lines = self.line_of(node.span.start)..=self.line_of(node.span.end);
+                let lines = self.line_of(node.span().start)..=self.line_of(node.span().end);
                 lines.contains(&(line as usize))
             })
         })
@@ -202,11 +204,8 @@ impl RulePlace {
 
     fn has_list(&self, path: &[&str]) -> bool {
         document::parse(&self.source, self.notation).is_ok_and(|root| {
-            root.find(path).is_some_and(|node| match node.value {
-                Value::Array(_) => self.part.is_list(),
-                Value::Table(_) => !self.part.is_list(),
-                _ => false,
-            })
+            let value = document::find(&root, path).map(Spanned::get_ref);
+            value.is_some_and(|it| if self.part.is_list() { it.is_array() } else { it.is_table() })
         })
     }
 }

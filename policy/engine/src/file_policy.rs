@@ -1,7 +1,6 @@
 //! The tier layer as people write it: `[file_policy]` (spec §9).
 
 use std::borrow::ToOwned as _;
-use std::format;
 use std::string::String;
 use std::vec::Vec;
 
@@ -120,7 +119,7 @@ impl Tier {
 impl<'de> Deserialize<'de> for Tier {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let name = String::deserialize(from)?;
-        Self::from_name(&name)
-            .ok_or_else(|| serde::de::Error::custom(format!("there is no tier `{name}`")))
+        let known = &["deny", "prompt", "read", "write"];
+        Self::from_name(&name).ok_or_else(|| serde::de::Error::unknown_variant(&name, known))
     }
 }
