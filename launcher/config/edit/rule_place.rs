@@ -227,129 +227,44 @@ mod tests {
         }
     }
 
-    fn form(text: &str, tool: Option<&str>) -> String {
-        form_of(AccessSection::Files, text, tool)
-    }
-
-    /// A header if the file may have another one, else the existing list.
+    /// Tests that follow suggestions have more forms: `cli_advice_{pasted,beyond,order}`. A program may have the name
+    /// `value`, which is the key of the items in a merged list.
     #[test]
     fn rules_are_written_as_the_file_takes_them() {
-        let rule = "{path = '.'}";
-        let merged = "strategy = 'append'\n";
-        let rows = [
-            (String::new(), "[[access.fs]]"),
-            ("[[access.fs]]\npath = '.'\n".to_owned(), "[[access.fs]]"),
-            (format!("[access]\nfs = [{rule}]\n"), "access.fs"),
-            ("access.fs = []\n".to_owned(), "access.fs"),
-            (format!("access = {{fs = [{rule}]}}\n"), "access.fs"),
-            (format!("[access.fs]\n{merged}value = [{rule}]\n"), "access.fs.value"),
-            (
-                format!("[access.fs]\n{merged}[[access.fs.value]]\npath = '.'\n"),
-                "[[access.fs.value]]",
-            ),
-            ("access = {net = []}\n".to_owned(), "new access.fs"),
-            ("{}".to_owned(), "new access.fs"),
-            ("{\"access\": {\"fs\": []}}".to_owned(), "access.fs"),
-            ("{\"access\": {\"fs\": {\"value\": []}}}".to_owned(), "access.fs.value"),
-        ];
-        for (text, expected) in rows {
-            assert_eq!(form(&text, None), expected, "{text}");
+        use AccessSection::{Files, Programs, Variables};
+        let merged = "[access.fs]\nstrategy = 'append'\n[[access.fs.value]]\npath = '.'\n";
+        for (part, text, tool, expected) in [
+            (Files, "access.fs = []\n", None, "access.fs"),
+            (Files, merged, None, "[[access.fs.value]]"),
+            (Files, "access = {net = []}\n", None, "new access.fs"),
+            (Files, "{}", None, "new access.fs"),
+            (Files, "{\"access\": {\"fs\": {\"value\": []}}}", None, "access.fs.value"),
+            (Files, "[tools.edit.access]\nfs = []\n", Some("edit"), "tools.edit.access.fs"),
+            (Files, "{\"access\": {\"fs\": []}}", Some("edit"), "new tools.edit.access.fs"),
+            (Files, "[[access.fs]]\npath = '.'\n", Some("a b"), "[[tools.\"a b\".access.fs]]"),
+            (Variables, "", None, "[[access.env]]"),
+            (Variables, "access.env = [{name = 'A'}]\n", None, "access.env"),
+            (Programs, "[access.commands.value]\n", None, "[[access.commands]]"),
+            (Programs, "[access]\ncommands = {value = {}}\n", None, "access.commands"),
+            (Programs, "access.commands = {sh = {}}\n", Some("t"), "[[tools.t.access.commands]]"),
+        ] {
+            assert_eq!(form_of(part, text, tool), expected, "{text}");
         }
     }
 
+    /// `cli_advice_beyond` follows the suggestions to replace one.
     #[test]
-    fn rules_about_hosts_and_variables_are_written_as_those_about_files() {
-        let rule = "{host = 'a.b'}";
-        let rows = [
-            (String::new(), None, "[[access.net]]"),
-            (format!("access.net = [{rule}]\n"), None, "access.net"),
-            (format!("[access.net]\nvalue = [{rule}]\n"), None, "access.net.value"),
-            (
-                "[conversation.tools.t.access.commands.sh]\n".to_owned(),
-                Some("t"),
-                "[[conversation.tools.t.access.net]]",
-            ),
-            ("{\"access\": {\"net\": []}}".to_owned(), None, "access.net"),
-        ];
-        for (text, tool, expected) in rows {
-            assert_eq!(form_of(AccessSection::Hosts, &text, tool), expected, "{text}");
-        }
-        assert_eq!(form_of(AccessSection::Variables, "", None), "[[access.env]]");
-        assert_eq!(
-            form_of(AccessSection::Variables, "access.env = [{name = 'A'}]\n", None),
-            "access.env"
-        );
-    }
-
-    /// A program may have the name `value`, which is the key of the items in a merged list.
-    #[test]
-    fn programs_are_in_a_table() {
-        let rows = [
-            ("", None, "[[access.commands]]"),
-            ("[access.commands]\nsh = {}\n", None, "[[access.commands]]"),
-            ("[access]\ncommands.sh = {}\n", None, "[[access.commands]]"),
-            ("[access.commands.value]\n", None, "[[access.commands]]"),
-            ("[access]\ncommands = {value = {}}\n", None, "access.commands"),
-            ("access.commands = {sh = {}}\n", None, "access.commands"),
-            ("access.commands = {sh = {}}\n", Some("t"), "[[tools.t.access.commands]]"),
-            ("[tools.t]\naccess = {commands = {sh = {}}}\n", Some("t"), "tools.t.access.commands"),
-            ("[tools.t.sandbox.commands.sh]\n", Some("t"), "[[tools.t.sandbox.commands]]"),
-            ("{\"access\": {\"commands\": {}}}", None, "access.commands"),
-        ];
-        for (text, tool, expected) in rows {
-            assert_eq!(form_of(AccessSection::Programs, text, tool), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_rule_is_replaced_as_it_is_written() {
-        let header = |table: &str| Some(Form::Header(table.to_owned()));
-        let item = |list: &str, notation| {
-            Some(Form::Item { list: list.to_owned(), notation, is_new: false })
-        };
-        let (toml, json) = (Notation::Toml, Notation::Json);
-        let rows = [
-            ("\n[access.commands.sh]\nargs = []\n", None, 2, header("access.commands")),
-            ("[access.commands]\nsh = {}\n", None, 2, item("access.commands", toml)),
-            ("[access]\ncommands.sh.args = []\n", None, 2, item("access.commands", toml)),
-            ("[tools.t.sandbox.commands.sh]\n", Some("t"), 1, header("tools.t.sandbox.commands")),
-            ("{\"access\": {\"commands\": {\"sh\": {}}}}", None, 1, item("access.commands", json)),
-            ("[access.commands.sh]\n", Some("t"), 1, None),
-            ("[access.commands.ls]\n", None, 1, None),
-            ("[access.commands.sh]\n", None, 2, None),
-        ];
-        for (text, tool, line, expected) in rows {
+    fn only_the_rule_that_is_meant_is_replaced() {
+        let found = |text: &str, tool: Option<&str>, layer: Option<&str>, line| {
             let place = RulePlace::of_text(text, AccessSection::Programs, tool);
-            let source =
-                |layer: &str| RuleSource { layer: layer.into(), index: 0, line: Some(line) };
-            assert_eq!(place.form_of("sh", &source(place.file())), expected, "{text}");
-            assert_eq!(place.form_of("sh", &source("/h/config.toml")), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn rules_of_tools_are_written_where_the_tool_is() {
-        let rows = [
-            ("[[access.fs]]\npath = '.'\n", "[[tools.edit.access.fs]]"),
-            ("[[tools.edit.access.fs]]\npath = '.'\n", "[[tools.edit.access.fs]]"),
-            ("[tools.edit.access]\nfs = []\n", "tools.edit.access.fs"),
-            (
-                "[[conversation.tools.edit.access.fs]]\npath = '.'\n",
-                "[[conversation.tools.edit.access.fs]]",
-            ),
-            ("[conversation.tools.edit.access]\nfs = []\n", "conversation.tools.edit.access.fs"),
-            ("{\"tools\": {\"edit\": {\"access\": {\"fs\": []}}}}", "tools.edit.access.fs"),
-            ("{\"access\": {\"fs\": []}}", "new tools.edit.access.fs"),
-            ("{\"access\": {\"fs\": []}, \"tools\": {\"edit\": {}}}", "new tools.edit.access.fs"),
-            (
-                "{\"conversation\": {\"tools\": {\"edit\": {}}}}",
-                "new conversation.tools.edit.access.fs",
-            ),
-            ("access.fs = []\ntools = {edit = {}}\n", "new tools.edit.access.fs"),
-        ];
-        for (text, expected) in rows {
-            assert_eq!(form(text, Some("edit")), expected, "{text}");
-        }
-        assert_eq!(form("", Some("a b")), "[[tools.\"a b\".access.fs]]");
+            let layer = layer.unwrap_or(place.file()).into();
+            place.form_of("sh", &RuleSource { layer, index: 0, line: Some(line) }).is_some()
+        };
+        let text = "[access.commands.sh]\n";
+        assert!(found(text, None, None, 1));
+        assert!(!found(text, None, Some("/h/config.toml"), 1));
+        assert!(!found(text, Some("t"), None, 1));
+        assert!(!found(text, None, None, 2));
+        assert!(!found("[access.commands.ls]\n", None, None, 1));
     }
 }
