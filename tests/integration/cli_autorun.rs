@@ -1,7 +1,7 @@
 //! Auto-run files: what allows a run to change them, what is free beside them, and what people read about them.
 
 use crate::attack::{answer, arena, call, set_up};
-use crate::cli_prompts::{QUESTION, start};
+use crate::cli_prompts::{QUESTION, reply, start};
 use crate::layers::Holder;
 use crate::run::{Mode, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
@@ -94,11 +94,9 @@ fn a_person_is_asked_once() {
     let mut terminal = start(&scratch, script);
     terminal.see(".envrc");
     terminal.see("auto-run file: direnv obeys it when a shell enters the directory");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("mise obeys it");
-    terminal.see(QUESTION);
-    terminal.keys("n\n");
+    reply(&mut terminal, "n");
     terminal.see("done");
     terminal.end();
     assert_eq!(terminal.screen().matches(QUESTION).count(), 2, "{}", terminal.screen());

@@ -24,26 +24,34 @@ pub(crate) fn start(scratch: &Scratch, script: &str) -> Terminal {
     Terminal::start(&Run::sh(scratch, script).mode(Mode::Confined))
 }
 
+/// Such a workspace, if a terminal and these programs are there.
+pub(crate) fn place_with(programs: &[&str]) -> Option<Scratch> {
+    let is_all_there = ["script"].iter().chain(programs).all(|program| have(program));
+    is_all_there.then(place)
+}
+
+/// The end of a prompt.
 pub(crate) const QUESTION: &str = "[N] no: ";
+
+/// Waits for the next prompt, and types this answer.
+pub(crate) fn reply(terminal: &mut Terminal, answer: &str) {
+    terminal.see(QUESTION);
+    terminal.keys(&format!("{answer}\n"));
+}
 
 #[test]
 fn yes_is_for_once() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     std::os::unix::fs::symlink("ask", scratch.ws().join("way")).expect("linked");
     let mut terminal = start(&scratch, "cat ask/a; cat way/a; echo status:$?");
     terminal.see("wants to read");
     terminal.see("ask/a");
     terminal.see("prompt_paths has `<workspace>/ask/**`");
     terminal.see("jp-confine.toml:2)");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("content-a");
     terminal.see("via way/a");
-    terminal.see(QUESTION);
-    terminal.keys("\n");
+    reply(&mut terminal, "");
     terminal.see("status:1");
     assert_eq!(terminal.end(), Some(0));
     assert_eq!(terminal.screen().matches("    via ").count(), 1, "{}", terminal.screen());
@@ -53,17 +61,12 @@ fn yes_is_for_once() {
 /// A yes is for one call, even if the same thread asks for the same file again at once.
 #[test]
 fn yes_is_for_one_call() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal =
         start(&scratch, "read x < ask/a; echo first:$x; x=; read x < ask/a; echo second:$x");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("first:content-a");
-    terminal.see(QUESTION);
-    terminal.keys("yesterday\n");
+    reply(&mut terminal, "yesterday");
     terminal.end();
     assert!(!terminal.screen().contains("second:content"), "{}", terminal.screen());
 }
@@ -99,8 +102,7 @@ fn who_may_write_is_asked_once() {
         let mut terminal = start(&scratch, script);
         for _ in 0..2 {
             terminal.see("update");
-            terminal.see(QUESTION);
-            terminal.keys("y\n");
+            reply(&mut terminal, "y");
         }
         assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
         let screen = terminal.screen();
@@ -111,21 +113,16 @@ fn who_may_write_is_asked_once() {
 /// One prompt covers a start and every read by the interpreter. It does not let others read the script.
 #[test]
 fn a_script_is_one_question() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     let script = "#!/usr/bin/env python3\nprint('ran', 40 + 2)\n";
     scratch.write("ws/ask/s", script);
     fs::set_permissions(scratch.path("ws/ask/s"), Permissions::from_mode(0o755)).expect("set");
     let mut terminal = start(&scratch, "ask/s; cat ask/s");
     terminal.see("wants to read, execute\r\n    ask/s\r\n");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("ran 42");
     terminal.see("wants to read\r\n    ask/s\r\n");
-    terminal.see(QUESTION);
-    terminal.keys("n\n");
+    reply(&mut terminal, "n");
     terminal.end();
     assert_eq!(terminal.screen().matches(QUESTION).count(), 2, "{}", terminal.screen());
 }
@@ -133,10 +130,7 @@ fn a_script_is_one_question() {
 /// If libc opens a library by itself, there is one prompt at that moment. After a no, the error names the library.
 #[test]
 fn a_library_is_one_question() {
-    let scratch = place();
-    if !have("script") || !have("python3") || !have("cc") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3", "cc"]) else { return };
     let line = ["-shared", "-o", "ask/l.so", "-x", "c", "/dev/null"];
     let built = Command::new("cc").args(line).current_dir(scratch.ws()).status();
     assert!(built.expect("cc").success());
@@ -156,10 +150,7 @@ fn a_library_is_one_question() {
 /// of the old one's.
 #[test]
 fn a_script_is_one_question_without_random_addresses() {
-    let scratch = place();
-    if !have("script") || !have("setarch") {
-        return;
-    }
+    let Some(scratch) = place_with(&["setarch"]) else { return };
     let script = |path: &str, lines: &str| {
         scratch.write(path, &format!("#!/bin/sh\n{lines}\n"));
         fs::set_permissions(scratch.path(path), Permissions::from_mode(0o755)).expect("set");
@@ -171,8 +162,7 @@ fn a_script_is_one_question_without_random_addresses() {
         script("ws/one/b", line);
         let mut terminal = start(&scratch, "setarch -R one/a");
         terminal.see("wants to read, execute\r\n    ask/s\r\n");
-        terminal.see(QUESTION);
-        terminal.keys("y\n");
+        reply(&mut terminal, "y");
         terminal.see("ran\r\n");
         assert_eq!(terminal.end(), Some(0));
         assert_eq!(terminal.screen().matches(QUESTION).count(), 1, "{}", terminal.screen());
@@ -203,11 +193,9 @@ fn a_yes_to_a_start_opens_nothing_else() {
         fs::set_permissions(scratch.path("ws/d/s"), Permissions::from_mode(0o755)).expect("set");
         let mut terminal = self::start(&scratch, "python3 start");
         terminal.see("wants to read, execute\r\n    d/s\r\n");
-        terminal.see(QUESTION);
-        terminal.keys("y\n");
+        reply(&mut terminal, "y");
         terminal.see("wants to read\r\n    d/s\r\n");
-        terminal.see(QUESTION);
-        terminal.keys("n\n");
+        reply(&mut terminal, "n");
         terminal.end();
         let screen = terminal.screen();
         assert!(!screen.contains("content-e"), "{script}: {screen}");
@@ -308,12 +296,10 @@ fn a_yes_to_a_start_that_fails_is_for_no_other() {
         scratch.write("ws/start", &format!("{try_it}os.execv({then})\n"));
         let mut terminal = start(&scratch, "python3 start");
         terminal.see("wants to read, execute\r\n    d/s\r\n");
-        terminal.see(QUESTION);
-        terminal.keys("y\n");
+        reply(&mut terminal, "y");
         terminal.see("cat (");
         terminal.see("wants to read\r\n    d/s\r\n");
-        terminal.see(QUESTION);
-        terminal.keys("n\n");
+        reply(&mut terminal, "n");
         terminal.end();
         assert!(!terminal.screen().contains(&format!("{script}\r")), "{}", terminal.screen());
     }
@@ -321,18 +307,13 @@ fn a_yes_to_a_start_that_fails_is_for_no_other() {
 
 #[test]
 fn a_run_remembers_yes_and_no() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal = start(&scratch, "cat ask/a ask/b; cat ask/a ask/b; echo done");
     terminal.see("ask/a");
-    terminal.see(QUESTION);
-    terminal.keys("r\n");
+    reply(&mut terminal, "r");
     terminal.see("content-a");
     terminal.see("ask/b");
-    terminal.see(QUESTION);
-    terminal.keys("no\n");
+    reply(&mut terminal, "no");
     terminal.see("content-a");
     terminal.see("done");
     terminal.end();
@@ -342,18 +323,13 @@ fn a_run_remembers_yes_and_no() {
 
 #[test]
 fn what_changes_is_asked_about_as_well() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal = start(&scratch, "mv file ask/c && echo moved; rm ask/a; echo removed:$?");
     terminal.see("wants to create");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("moved");
     terminal.see("wants to delete");
-    terminal.see(QUESTION);
-    terminal.keys("rm -rf build\n");
+    reply(&mut terminal, "rm -rf build");
     terminal.see("removed:1");
     terminal.end();
     assert_eq!(scratch.read("ws/ask/c"), "inside\n");
@@ -371,8 +347,7 @@ fn a_move_is_one_question() {
     for (from, to, seen) in [("a", "c", ""), ("b", "d", "ok")] {
         terminal.see("wants to delete");
         terminal.see(&format!("ask/{from}\r\n  and with that to create\r\n    ask/{to}\r\n"));
-        terminal.see(QUESTION);
-        terminal.keys("y\n");
+        reply(&mut terminal, "y");
         terminal.see(seen);
     }
     assert_eq!(terminal.end(), Some(0));
@@ -399,8 +374,7 @@ fn what_is_missing_is_not_asked_about() {
         terminal.see("so far");
         assert!(!terminal.screen().contains(QUESTION), "{}", terminal.screen());
         terminal.see("wants to delete");
-        terminal.see(QUESTION);
-        terminal.keys("n\n");
+        reply(&mut terminal, "n");
         terminal.see("EACCES");
         terminal.end();
         let screen = terminal.screen();
@@ -413,17 +387,13 @@ fn what_is_missing_is_not_asked_about() {
 /// A pattern that is spelled through a symlink prompts for moves, too, and once for each.
 #[test]
 fn a_spelling_by_a_link_is_asked_about() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     scratch.write("ws/jp-confine.toml", "[file_policy]\nprompt_paths = ['**/alias/*']\n");
     std::os::unix::fs::symlink("ask", scratch.ws().join("alias")).expect("linked");
     let mut terminal = start(&scratch, "mv alias/a alias/c; ln file alias/d; mv ask/b ask/e");
     for asked in ["alias/a\r\n  and with that to create\r\n    ask/c\r\n", "wants to create"] {
         terminal.see(asked);
-        terminal.see(QUESTION);
-        terminal.keys("y\n");
+        reply(&mut terminal, "y");
     }
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
     assert_eq!(terminal.screen().matches("wants to").count(), 2, "{}", terminal.screen());
@@ -458,10 +428,7 @@ fn ends_of_a_move_that_are_asked_about_for_different_reasons() {
 /// Both wait. One screen shows both requests, and one answer counts for both. Meanwhile other programs run.
 #[test]
 fn two_programs_are_asked_about_together() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let script = "cat ask/a & cat ask/b & (sleep 2; echo others-run) & wait; echo end";
     let mut terminal = start(&scratch, script);
     terminal.see(QUESTION);
@@ -505,10 +472,7 @@ fn an_answer_for_the_run_settles_what_waits() {
 
 #[test]
 fn who_waits_for_an_answer_can_be_killed() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let script = "cat ask/a & sleep 0.5; kill -9 $!; wait $!; sleep 1; stty -a | grep -o ' icanon'; read x; echo got:$x";
     let mut terminal = start(&scratch, script);
     terminal.see(QUESTION);
@@ -522,10 +486,7 @@ fn who_waits_for_an_answer_can_be_killed() {
 /// Where no rule reaches, only the prompt protects. Consent covers all that the prompt was about.
 #[test]
 fn consent_reaches_beyond_rules() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let policy = scratch.expand("[file_policy]\nprompt_paths = ['$OUT/**']\n");
     std::fs::write(scratch.path("policy.toml"), policy).expect("a policy");
     let policy = scratch.path("policy.toml").display().to_string();
@@ -534,8 +495,7 @@ fn consent_reaches_beyond_rules() {
     let mut terminal = Terminal::start(&run);
     for (wanted, seen) in [("create", ""), ("read", "new\r\n"), ("delete", "end:0")] {
         terminal.see(wanted);
-        terminal.see(QUESTION);
-        terminal.keys("y\n");
+        reply(&mut terminal, "y");
         terminal.see(seen);
     }
     terminal.end();
@@ -545,10 +505,7 @@ fn consent_reaches_beyond_rules() {
 /// Keys that are typed for another job are no answer.
 #[test]
 fn a_question_waits_for_its_job() {
-    let scratch = place();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = place_with(&["bash"]) else { return };
     let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     let run = Run::sh(&scratch, "cat ask/a").mode(Mode::Confined);
     terminal.keys(&format!("{} &\n", quoted(&run)));
@@ -558,8 +515,7 @@ fn a_question_waits_for_its_job() {
     terminal.see("got:yes");
     assert!(!terminal.screen().contains(QUESTION), "{}", terminal.screen());
     terminal.keys("fg\n");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("content-a");
     terminal.keys("exit\n");
 }
@@ -568,10 +524,7 @@ fn a_question_waits_for_its_job() {
 /// waits for.
 #[test]
 fn what_is_left_running_is_told_of_behind_its_question() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let script = "sh -c 'cat ask/a; exec sleep 2.5' & sleep 0.5";
     let mut terminal = start(&scratch, script);
     terminal.see(QUESTION);
@@ -595,12 +548,10 @@ fn static_programs_wait_too() {
     terminal.see("attack (");
     terminal.see("wants to read");
     terminal.see("via way/a");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("ok content-a");
     terminal.see("wants to update");
-    terminal.see(QUESTION);
-    terminal.keys("n\n");
+    reply(&mut terminal, "n");
     terminal.see("EACCES");
     terminal.end();
 }
@@ -618,12 +569,10 @@ fn a_sensitive_path_is_warned_of_once() {
     let run = Run::sh(&scratch, "cat .env; cat .env; echo x >> .env").mode(Mode::Confined);
     let mut terminal = Terminal::start(&run.flags(&["--events", "events"]));
     terminal.see("sensitive: `**/.env`");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("KEY=1");
     terminal.see("KEY=1");
-    terminal.see(QUESTION);
-    terminal.keys("n\n");
+    reply(&mut terminal, "n");
     terminal.see("read = true");
     terminal.see("update = true");
     terminal.end();
@@ -653,8 +602,7 @@ fn a_sensitive_name_of_a_link_is_warned_of_once() {
     terminal.see("KEY=1");
     terminal.see("via .env");
     terminal.see("sensitive: `**/.env`");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("KEY=1");
     terminal.see("KEY=1");
     terminal.see("KEY=1");
@@ -674,8 +622,7 @@ fn what_is_not_offered_is_a_no() {
     let run = Run::sh(&scratch, "cat .env").mode(Mode::Confined);
     let mut terminal = Terminal::start(&run);
     terminal.see("sensitive: `**/.env`");
-    terminal.see(QUESTION);
-    terminal.keys("r\n");
+    reply(&mut terminal, "r");
     terminal.see("Permission denied");
     terminal.end();
 }
@@ -697,10 +644,7 @@ fn nobody_consents_for_a_person() {
 /// If the spelling of a new entry is denied to everybody, nobody is prompted for it, wherever it leads.
 #[test]
 fn a_spelling_that_is_denied_asks_nothing() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     std::os::unix::fs::symlink("ask", scratch.ws().join("way")).expect("linked");
     let patterns = "prompt_paths = ['<workspace>/ask/**']\ndeny_paths = ['**/way/*']\n";
     scratch.write("ws/jp-confine.toml", &format!("[file_policy]\n{patterns}"));
@@ -721,10 +665,7 @@ fn a_spelling_that_is_denied_asks_nothing() {
 /// If the terminal goes away, nobody is said to have answered.
 #[test]
 fn a_terminal_that_goes_away_says_nothing() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let script = format!("trap '' HUP; {PRODUCT} -- cat ask/a 2>told; echo $? >status");
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
     terminal.see(QUESTION);
@@ -741,10 +682,7 @@ fn a_terminal_that_goes_away_says_nothing() {
 /// If nobody saw a prompt, the report does not say that a person denied.
 #[test]
 fn nobody_is_asked_without_a_supervisor() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let run = Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).flags(&["--enforce=cooperative"]);
     let mut terminal = Terminal::start(&run);
     terminal.see("nobody is asked without a supervisor");

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::cli_mounts::{approved, forked, say};
-use crate::cli_prompts::{QUESTION, place, start};
+use crate::cli_prompts::{QUESTION, place, place_with, reply, start};
 use crate::cli_prompts_keys::start_python;
 use crate::layers_stress::{Linked, ground};
 use crate::run::{Mode, Run, have};
@@ -44,10 +44,7 @@ const MODES: &str = "stty -a < /dev/tty | grep -o -w -e '[-]*icanon' -e '[-]*ech
 /// A shell whose job ends during a prompt wants the terminal back.
 #[test]
 fn a_shell_waits_for_a_question() {
-    let scratch = place();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = place_with(&["bash"]) else { return };
     let mut terminal = Terminal::shell(&scratch, Mode::Confined);
     terminal.keys("(sleep 0.3; cat ask/a) & sleep 0.7; echo job-$((40+2))\n");
     agree(&mut terminal);
@@ -67,10 +64,7 @@ fn a_shell_waits_for_a_question() {
 /// signal.
 #[test]
 fn a_question_outlasts_the_signals_of_who_waits() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let script = "sleep 0.4 & while read -r line; do echo got $line; done < ask/a; echo end";
     let run = Run::new(&scratch, "sh", &["-c", script]).mode(Mode::Confined);
     let mut terminal = Terminal::start(&run);
@@ -97,10 +91,7 @@ fn no_signal_ends_an_open_that_is_asked_about() {
 
 #[test]
 fn a_script_with_jobs_waits_for_a_question() {
-    let scratch = place();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = place_with(&["bash"]) else { return };
     let script = "set -m; cat ask/a & sleep 0.5; cat file; wait; echo end";
     let run = Run::new(&scratch, "bash", &["-c", script]).mode(Mode::Confined);
     let mut terminal = Terminal::start(&run);
@@ -115,10 +106,7 @@ fn a_script_with_jobs_waits_for_a_question() {
 /// job's.
 #[test]
 fn a_question_takes_the_terminal_from_a_job_that_has_ended() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     let script = "
 import os, signal
 signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -140,10 +128,7 @@ print(open('ask/a').read())
 /// that group has the terminal after the answer.
 #[test]
 fn nobody_takes_the_terminal_from_a_question() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     let script = "
 import os, signal, subprocess, time
 signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -170,10 +155,7 @@ os.waitpid(thief, 0)
 /// A program reads the modes during a prompt, and sets them again later.
 #[test]
 fn modes_of_a_question_are_fit_to_be_left() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let script = "cat ask/a & sleep 0.5; modes=$(stty -g < /dev/tty); stty $modes < /dev/tty; wait";
     let mut terminal = start(&scratch, &format!("{script}; {MODES}"));
     agree(&mut terminal);
@@ -208,10 +190,7 @@ fn a_terminal_is_changed_as_bare() {
 /// There is one prompt at a time, and each answer is for the prompt on the screen.
 #[test]
 fn runs_in_one_terminal_ask_one_after_the_other() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let run = |file: &str| quoted(&Run::new(&scratch, "cat", &[file]).mode(Mode::Confined));
     let script = format!("{} & {}; wait; echo end", run("ask/a"), run("ask/b"));
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
@@ -223,8 +202,7 @@ fn runs_in_one_terminal_ask_one_after_the_other() {
     terminal.keys("y\n");
     terminal.see(&format!("content-{first}"));
     terminal.see(&format!("ask/{second}"));
-    terminal.see(QUESTION);
-    terminal.keys("\n");
+    reply(&mut terminal, "");
     terminal.see("end");
     terminal.end();
     let screen = terminal.screen();
@@ -353,10 +331,7 @@ fn an_approval_is_not_waited_for_where_nobody_would_continue() {
 /// A prompt of a program in such a group does not wait either.
 #[test]
 fn a_question_is_not_waited_for_where_nobody_would_continue() {
-    let scratch = place();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = place_with(&["bash"]) else { return };
     let mut terminal = start_orphan(
         &scratch,
         &Run::new(&scratch, "sh", &["-c", "cat ask/a"]).mode(Mode::Confined),
@@ -440,10 +415,7 @@ fn what_is_approved_during_a_stop_is_not_asked_for_again() {
 /// If a key between the call and its prompt stops the job, the next keys are for the shell.
 #[test]
 fn nobody_is_asked_about_a_job_that_was_just_stopped() {
-    let scratch = place();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = place_with(&["bash"]) else { return };
     let mut terminal = Terminal::shell(&scratch, Mode::Confined);
     terminal.keys("sh -c 'echo go-$((40+2)); exec cat ask/a'\n");
     terminal.see("go-42");
@@ -454,8 +426,7 @@ fn nobody_is_asked_about_a_job_that_was_just_stopped() {
     terminal.keys("echo not:$((40+2))\n");
     terminal.see("not:42");
     terminal.keys("fg\n");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("content-a");
     terminal.keys("exit\n");
 }
@@ -463,10 +434,7 @@ fn nobody_is_asked_about_a_job_that_was_just_stopped() {
 /// The processes that the program left running are the job then. The prompt is about that job.
 #[test]
 fn what_is_left_stops_at_a_question() {
-    let scratch = place();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = place_with(&["bash"]) else { return };
     let run = Run::sh(&scratch, "cat ask/a & sleep 1 & :").mode(Mode::Confined);
     let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     terminal.keys(&format!("{}\n", quoted(&run)));
@@ -487,10 +455,7 @@ fn what_is_left_stops_at_a_question() {
 /// The report on processes that end with the program has a line of its own, below the prompt of one of them.
 #[test]
 fn what_is_ended_leaves_its_question_first() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let run = Run::sh(&scratch, "cat ask/a & sleep 2").mode(Mode::Confined);
     let mut terminal = Terminal::start(&run.flags(&["--kill-leftovers"]));
     terminal.see(QUESTION);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::attack::{Linking, arena_with};
-use crate::cli_prompts::{QUESTION, place, start};
+use crate::cli_prompts::{QUESTION, place, place_with, reply, start};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
@@ -19,10 +19,7 @@ pub(crate) fn start_python(scratch: &Scratch, script: &str) -> Terminal {
 /// If the supervisor is killed, only the front is left at the prompt.
 #[test]
 fn a_question_whose_supervisor_is_killed_leaves_the_terminal_as_it_was() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let run = Run::sh(&scratch, "echo supervisor=$PPID=; cat ask/a").mode(Mode::Confined);
     let script = format!("{}; stty -a | grep -o ' icanon'; read x; echo got:$x", quoted(&run));
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
@@ -42,10 +39,7 @@ fn a_question_whose_supervisor_is_killed_leaves_the_terminal_as_it_was() {
 /// If a signal ends the run, the processes that it leaves running get a no. A line of its own reports that.
 #[test]
 fn a_run_that_is_told_to_end_withdraws_its_questions() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let run = Run::sh(&scratch, "cat ask/a & wait").mode(Mode::Confined);
     let quoted = quoted(
         &Run::sh(&scratch, &format!("echo front=$$=; exec {}", quoted(&run))).mode(Mode::Bare),
@@ -70,14 +64,10 @@ fn a_run_that_is_told_to_end_withdraws_its_questions() {
 /// A shell that reads keys itself neither loses its terminal nor gets the answer.
 #[test]
 fn the_terminal_is_given_back() {
-    let scratch = place();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = place_with(&["bash"]) else { return };
     let mut terminal = Terminal::shell(&scratch, Mode::Confined);
     terminal.keys("(sleep 0.3; cat ask/a) &\n");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("content-a");
     terminal.keys("\necho answer:$((40+2))\n");
     terminal.see("answer:42");
@@ -91,10 +81,7 @@ fn the_terminal_is_given_back() {
 /// A process that reads keys in another thread and by another descriptor does not get the answer.
 #[test]
 fn an_answer_is_for_nobody_else() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     let script = "
 import os, threading, time
 terminal = os.open('/dev/tty', os.O_RDONLY)
@@ -117,10 +104,7 @@ print(open('ask/a').read(), flush=True)
 /// A process that waits for keys in other calls than `read(2)` does not get it either.
 #[test]
 fn an_answer_is_for_nobody_who_reads_in_other_ways() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     for reads in ["os.splice(0, pipe, 100)", "os.preadv(0, [bytearray(100)], -1)"] {
         let script = format!(
             "
@@ -134,8 +118,7 @@ os._exit(0)
 "
         );
         let mut terminal = start_python(&scratch, &script);
-        terminal.see(QUESTION);
-        terminal.keys("y\n");
+        reply(&mut terminal, "y");
         terminal.see("content-a");
         terminal.end();
         let screen = terminal.screen();
@@ -146,15 +129,11 @@ os._exit(0)
 /// A traced process cannot be held.
 #[test]
 fn an_answer_is_for_nobody_who_is_traced() {
-    let scratch = place();
-    if !have("script") || !have("strace") {
-        return;
-    }
+    let Some(scratch) = place_with(&["strace"]) else { return };
     let asker = "until grep -q 'read(0' trace; do sleep 0.05; done; cat ask/a";
     let script = format!("touch trace; ({asker}) & strace -o trace cat; wait");
     let mut terminal = start(&scratch, &script);
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("content-a");
     // The process goes on reading.
     terminal.keys("here\n");
@@ -166,10 +145,7 @@ fn an_answer_is_for_nobody_who_is_traced() {
 /// The terminal stops no process of another session that waits for keys, and then reads them.
 #[test]
 fn an_answer_is_for_no_server_of_the_terminal() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     let script = "
 import os, select, signal, time
 server = os.fork()
@@ -195,10 +171,7 @@ os.kill(server, signal.SIGKILL)
 /// The terminal does not stop a server either that begins to read during the prompt.
 #[test]
 fn an_answer_is_for_no_server_that_begins_to_read() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     let script = "
 import os, signal, time
 server = os.fork()
@@ -224,10 +197,7 @@ os.kill(server, signal.SIGKILL)
 /// After the prompt, a process outside the foreground group goes on as before.
 #[test]
 fn a_parent_that_waits_for_keys_goes_on() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     let script = "
 import os, select, signal, subprocess, threading
 signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -242,8 +212,7 @@ os.tcsetpgrp(terminal, os.getpgrp())
 print('the parent goes on', flush=True)
 ";
     let mut terminal = start_python(&scratch, script);
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("content-a");
     terminal.see("the parent goes on");
     assert_eq!(terminal.end(), Some(0));
@@ -253,10 +222,7 @@ print('the parent goes on', flush=True)
 /// keys.
 #[test]
 fn nobody_sees_a_stop_for_a_question() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     let script = "
 import os, signal, subprocess
 signal.signal(signal.SIGINT, lambda *_: None)
@@ -280,10 +246,7 @@ for _ in range(3):
 /// ^Z is no answer. The job stops as it would without a prompt, and prompts again when it goes on.
 #[test]
 fn a_question_stops_with_its_job() {
-    let scratch = place();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = place_with(&["bash"]) else { return };
     let mut terminal = Terminal::shell(&scratch, Mode::Confined);
     terminal.keys("cat ask/a\n");
     terminal.see(QUESTION);
@@ -292,8 +255,7 @@ fn a_question_stops_with_its_job() {
     terminal.keys("echo not:$((40+2))\n");
     terminal.see("not:42");
     terminal.keys("fg\n");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("content-a");
     terminal.keys("exit\n");
     terminal.end();
@@ -301,10 +263,7 @@ fn a_question_stops_with_its_job() {
 
 #[test]
 fn an_interrupt_is_a_no_and_reaches_the_program() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal = start(&scratch, "cat ask/a; echo not reached");
     terminal.see(QUESTION);
     terminal.keys("\x03");
@@ -316,10 +275,7 @@ fn an_interrupt_is_a_no_and_reaches_the_program() {
 /// Python looks for signals where a call was interrupted, and nowhere else.
 #[test]
 fn an_interrupt_is_told_as_one() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     let mut terminal = start(&scratch, "python3 -c \"open('ask/a')\"");
     terminal.see(QUESTION);
     terminal.keys("\x03");
@@ -351,10 +307,7 @@ fn an_interrupted_call_ends_by_that() {
 /// A process that ignores the interrupt gets a no. A shell without jobs starts such processes with `&`.
 #[test]
 fn an_interrupt_that_is_ignored_is_a_no() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal = start(&scratch, "trap : INT; cat ask/a & wait; wait; echo end");
     terminal.see(QUESTION);
     terminal.keys("\x03");
@@ -366,10 +319,7 @@ fn an_interrupt_that_is_ignored_is_a_no() {
 /// If the terminal makes no signals of keys, an interrupt is for the process that asks.
 #[test]
 fn an_interrupt_spares_who_reads_keys_as_keys() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let inner = "trap : INT; cat ask/a; echo reached:$?";
     let run = Run::new(&scratch, "script", &["-q", "-c", inner, "/dev/null"]);
     let mut terminal = Terminal::start(&run.mode(Mode::Confined));
@@ -382,10 +332,7 @@ fn an_interrupt_spares_who_reads_keys_as_keys() {
 /// A terminal tells the job in the foreground that its size changed. During a prompt that job is not the run's.
 #[test]
 fn programs_hear_of_another_size_after_a_question() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     let script = "
 import signal
 signal.signal(signal.SIGWINCH, lambda *_: print('another size', flush=True))
@@ -395,8 +342,7 @@ print('end', flush=True)
     let mut terminal = start_python(&scratch, script);
     terminal.see(QUESTION);
     terminal.resize(20, 60);
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("another size");
     terminal.end();
 }
@@ -405,10 +351,7 @@ print('end', flush=True)
 /// behalf of the others.
 #[test]
 fn an_interrupt_that_ends_the_program_withdraws_its_questions() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let script = "cat ask/a & sleep 0.7; cat ask/b & sleep 0.7; cat ask/a & wait; echo not reached";
     let run = Run::sh(&scratch, script).mode(Mode::Confined);
     let script = format!("trap : INT; {}; read x; echo got:$x", quoted(&run));
@@ -429,17 +372,13 @@ fn an_interrupt_that_ends_the_program_withdraws_its_questions() {
 /// If the program goes on, the others prompt as before.
 #[test]
 fn an_interrupt_that_is_handled_withdraws_nothing() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let script = "trap 'echo handled' INT; cat ask/a; cat ask/b & wait";
     let mut terminal = start(&scratch, script);
     terminal.see(QUESTION);
     terminal.keys("\x03");
     terminal.see("handled");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("content-b");
     assert_eq!(terminal.end(), Some(130));
 }

@@ -1,7 +1,7 @@
 //! Programs may change how a terminal reads lines. This does not affect a person's answers.
 
 use crate::cli_mounts::{approved, forked};
-use crate::cli_prompts::{QUESTION, place, start};
+use crate::cli_prompts::{QUESTION, place_with, reply, start};
 use crate::cli_prompts_taken::{word, word_of};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
@@ -22,10 +22,7 @@ fn start_after(scratch: &Scratch, script: &str, then: &str) -> Terminal {
 /// the position of the cursor.
 #[test]
 fn a_terminal_does_not_answer_a_question() {
-    let scratch = place();
-    if !have("script") || !have("stty") {
-        return;
-    }
+    let Some(scratch) = place_with(&["stty"]) else { return };
     let script = format!("{FORGED}; cat ask/a; cat ask/b; stty -a; echo end");
     let mut terminal = start(&scratch, &script);
     for answer in ["\x1b[5;1R\n", "\x1b[5;1Rn\n"] {
@@ -45,10 +42,7 @@ fn a_terminal_does_not_answer_a_question() {
 /// whole run.
 #[test]
 fn what_a_terminal_reports_is_no_answer() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal = start(&scratch, "cat ask/a; echo end");
     for line in ["\x1b[<0;10;5M\x1b[<0;10;5m\n", "\x1b[O\x1b[Iy\n", "\x1b[M !!n\n"] {
         terminal.see(QUESTION);
@@ -114,10 +108,7 @@ fn an_interrupted_approval_leaves_the_terminal_as_it_was() {
 /// A person's usual keys still work, unless text contains them.
 #[test]
 fn a_person_corrects_an_answer_with_their_own_key() {
-    let scratch = place();
-    if !have("script") || !have("stty") {
-        return;
-    }
+    let Some(scratch) = place_with(&["stty"]) else { return };
     let mut terminal = start(&scratch, "stty erase ^H kill n; cat ask/a; stty -a");
     terminal.see(QUESTION);
     terminal.keys("n\x08y\n");
@@ -129,10 +120,7 @@ fn a_person_corrects_an_answer_with_their_own_key() {
 /// A key that a person knows for taking an answer back does not correct the answer.
 #[test]
 fn a_key_that_ends_an_answer_corrects_none() {
-    let scratch = place();
-    if !have("script") || !have("stty") {
-        return;
-    }
+    let Some(scratch) = place_with(&["stty"]) else { return };
     for (modes, key) in [
         ("erase ^U", "\x15"),
         ("intr ^A erase ^C", "\x03"),
@@ -153,10 +141,7 @@ fn a_key_that_ends_an_answer_corrects_none() {
 /// If a program keeps a terminal to itself (`TIOCEXCL`), only the superuser may open it.
 #[test]
 fn no_program_keeps_a_question_from_the_terminal() {
-    let scratch = place();
-    if !have("script") || !have("python3") || !have("setpriv") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3", "setpriv"]) else { return };
     let script = "
 import fcntl, termios
 fcntl.ioctl(0, termios.TIOCEXCL)
@@ -169,8 +154,7 @@ print(open('ask/a').read(), flush=True)
     let script = format!("{who} {0} && {who} {0}", quoted(&run));
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
     for _ in 0..2 {
-        terminal.see(QUESTION);
-        terminal.keys("y\n");
+        reply(&mut terminal, "y");
         terminal.see("content-a");
     }
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());

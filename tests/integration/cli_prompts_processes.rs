@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::thread;
 use std::time::Duration;
 
-use crate::cli_prompts::{QUESTION, place, start};
+use crate::cli_prompts::{QUESTION, place_with, reply, start};
 use crate::cli_prompts_keys::start_python;
-use crate::run::{Mode, Run, have};
+use crate::run::{Mode, Run};
 use crate::terminal::{Terminal, quoted};
 
 /// Waits until later processes wait, too.
@@ -28,10 +28,7 @@ fn named(screen: &str) -> Vec<&str> {
 /// A prompt names each process that has come before it, such as during another prompt.
 #[test]
 fn each_process_that_waits_is_named() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let several = "cat ask/a & cat ask/a & cat ask/a & wait; echo end";
     let mut terminal = start(&scratch, &format!("cat ask/b & {}; {several}", until("next")));
     terminal.see(QUESTION);
@@ -52,10 +49,7 @@ fn each_process_that_waits_is_named() {
 /// If the screen has no room for some of them, the next prompt names these.
 #[test]
 fn each_process_that_is_asked_about_is_seen() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let several = "cat ask/a & cat ask/a & cat ask/a & wait; echo end";
     let script = format!("cat ask/b & {}; {several}", until("next"));
     let run = Run::sh(&scratch, &script).mode(Mode::Confined);
@@ -66,8 +60,7 @@ fn each_process_that_is_asked_about_is_seen() {
     terminal.keys("n\n");
     terminal.see("(one more question waits)");
     for _ in 0..2 {
-        terminal.see(QUESTION);
-        terminal.keys("y\n");
+        reply(&mut terminal, "y");
     }
     terminal.see("end\r");
     terminal.end();
@@ -80,10 +73,7 @@ fn each_process_that_is_asked_about_is_seen() {
 /// Another process of the same program with the same request is not covered by the answer.
 #[test]
 fn who_comes_to_a_question_waits_for_the_next() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let script = format!("cat ask/a & {}; cat ask/a; echo status:$?", until("next"));
     let mut terminal = start(&scratch, &script);
     terminal.see(QUESTION);
@@ -91,8 +81,7 @@ fn who_comes_to_a_question_waits_for_the_next() {
     all_have_come();
     terminal.keys("y\n");
     terminal.see("content-a");
-    terminal.see(QUESTION);
-    terminal.keys("n\n");
+    reply(&mut terminal, "n");
     terminal.see("status:1");
     terminal.end();
     let screen = terminal.screen();
@@ -104,10 +93,7 @@ fn who_comes_to_a_question_waits_for_the_next() {
 /// If a prompt's process was killed, no other process gets the answer.
 #[test]
 fn a_question_ends_with_its_process() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let (next, end) = (until("next"), until("end"));
     let script =
         format!("cat ask/a & one=$!; {next}; ({end}; kill -9 $one) & cat ask/a; echo status:$?");
@@ -118,8 +104,7 @@ fn a_question_ends_with_its_process() {
     scratch.write("ws/end", "");
     terminal.see("nobody waits for this any more");
     terminal.see("wants to read");
-    terminal.see(QUESTION);
-    terminal.keys("n\n");
+    reply(&mut terminal, "n");
     terminal.see("status:1");
     terminal.end();
     assert!(!terminal.screen().contains("content-a"), "{}", terminal.screen());
@@ -128,10 +113,7 @@ fn a_question_ends_with_its_process() {
 /// Threads of the named process share its answer.
 #[test]
 fn threads_share_a_question() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     let script = "
 import os, threading, time
 def look(later):
@@ -160,10 +142,7 @@ print('end')
 /// An interrupt goes to the jobs of all named processes.
 #[test]
 fn an_interrupt_reaches_whoever_is_named() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     let script = "
 import os, signal, subprocess, time
 signal.signal(signal.SIGINT, lambda *_: None)
@@ -193,10 +172,7 @@ print('end')
 /// A process that ended while the prompt waited for its job is not named.
 #[test]
 fn who_has_ended_is_not_named() {
-    let scratch = place();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = place_with(&["bash"]) else { return };
     let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     let script = "cat ask/a & echo $! > one; cat ask/b & wait";
     let run = Run::sh(&scratch, script).mode(Mode::Confined);

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::cli_mounts::forked;
-use crate::cli_prompts::{QUESTION, place, start};
+use crate::cli_prompts::{QUESTION, place_with, reply, start};
 use crate::cli_status::product;
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
@@ -20,10 +20,7 @@ fn start_beside_a_writer(scratch: &Scratch) -> Terminal {
 
 #[test]
 fn what_scrolled_away_is_asked_again() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal = start_beside_a_writer(&scratch);
     terminal.see(QUESTION);
     scratch.write("ws/next", "");
@@ -41,10 +38,7 @@ fn what_scrolled_away_is_asked_again() {
 
 #[test]
 fn what_is_in_sight_is_asked_once() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal = start_beside_a_writer(&scratch);
     terminal.see(QUESTION);
     // The echo of typed keys does not count as output.
@@ -61,18 +55,14 @@ fn what_is_in_sight_is_asked_once() {
 /// The end of a line that was begun before does not answer a prompt that is shown again.
 #[test]
 fn what_was_begun_out_of_sight_is_no_answer() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal = start_beside_a_writer(&scratch);
     terminal.see(QUESTION);
     scratch.write("ws/next", "");
     terminal.see("line-60");
     terminal.keys("never");
     terminal.see(WORD);
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.end();
     let screen = terminal.screen();
     assert!(screen.matches(QUESTION).count() == 2 && !screen.contains("content-a"), "{screen}");
@@ -87,10 +77,7 @@ fn several(scratch: &Scratch, script: &str, rows: u16) -> Terminal {
 /// A smaller screen shows fewer requests, and the answer covers no more.
 #[test]
 fn what_a_smaller_screen_has_no_room_for_is_asked_later() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal = several(&scratch, "", 33);
     terminal.see("[e] each by itself");
     terminal.see(QUESTION);
@@ -100,8 +87,7 @@ fn what_a_smaller_screen_has_no_room_for_is_asked_later() {
     // One change of the size causes one prompt.
     thread::sleep(Duration::from_millis(500));
     terminal.keys("y\n");
-    terminal.see(QUESTION);
-    terminal.keys("n\n");
+    reply(&mut terminal, "n");
     terminal.see("end\r");
     terminal.end();
     let screen = terminal.screen();
@@ -112,10 +98,7 @@ fn what_a_smaller_screen_has_no_room_for_is_asked_later() {
 /// A request that has no room is not asked about, and nobody is said to have said no.
 #[test]
 fn a_screen_without_room_for_a_question_has_none() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let run = || Run::sh(&scratch, "cat ask/a; echo end:$?").mode(Mode::Confined);
     let mut terminal = Terminal::start_sized(&run(), 2, 80);
     terminal.see("this terminal is too small for a question\r\n");
@@ -129,10 +112,7 @@ fn a_screen_without_room_for_a_question_has_none() {
 /// If a screen becomes too small for a prompt, the prompt is withdrawn.
 #[test]
 fn a_question_that_the_screen_has_no_room_for_any_more_is_taken_back() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal = start(&scratch, "cat ask/a; echo end:$?");
     terminal.see(QUESTION);
     terminal.resize(2, 80);
@@ -144,18 +124,13 @@ fn a_question_that_the_screen_has_no_room_for_any_more_is_taken_back() {
 /// A process that has its answer goes on at once, before the prompts for the others.
 #[test]
 fn each_by_itself_is_told_at_once() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal = several(&scratch, "", 33);
     terminal.see("[e] each by itself");
-    terminal.see(QUESTION);
-    terminal.keys("e\n");
+    reply(&mut terminal, "e");
     for others in ["(2 more questions wait)", "(one more question waits)", "wants to"] {
         terminal.see(others);
-        terminal.see(QUESTION);
-        terminal.keys("y\n");
+        reply(&mut terminal, "y");
         terminal.see("content-a");
     }
     terminal.see("end\r");
@@ -166,10 +141,7 @@ fn each_by_itself_is_told_at_once() {
 /// An interrupt answers all the remaining requests.
 #[test]
 fn an_interrupt_at_one_by_itself_is_a_no_to_all() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     let mut terminal = several(&scratch, "trap : INT;", 33);
     for answer in ["e\n", "y\n", "\x03"] {
         terminal.see(QUESTION);
@@ -183,10 +155,7 @@ fn an_interrupt_at_one_by_itself_is_a_no_to_all() {
 /// The owner of a screen sets its size, and no program of a run does. Each program may size its own terminals.
 #[test]
 fn no_program_says_how_much_is_seen() {
-    let scratch = place();
-    if !have("script") || !have("stty") {
-        return;
-    }
+    let Some(scratch) = place_with(&["stty"]) else { return };
     let own = "script -q -c 'stty rows 41 cols 43; stty size' /dev/null < /dev/null;";
     let mut terminal = several(&scratch, &format!("{own} stty rows 60 cols 500; stty size;"), 9);
     terminal.see("41 43");
@@ -194,8 +163,7 @@ fn no_program_says_how_much_is_seen() {
     terminal.see("9 101");
     terminal.see("(one more question waits)");
     for _ in 0..2 {
-        terminal.see(QUESTION);
-        terminal.keys("y\n");
+        reply(&mut terminal, "y");
     }
     terminal.see("end\r");
     terminal.see("ioctl");
@@ -205,10 +173,7 @@ fn no_program_says_how_much_is_seen() {
 /// Text that a program shows below the cursor is no part of a prompt.
 #[test]
 fn a_question_stands_on_a_clear_screen() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = place_with(&[]) else { return };
     for (kind, clearing) in [("xterm", "\r\n\x1b[J"), ("dumb", "\r\n")] {
         let run = Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).env("TERM", kind);
         let mut terminal = Terminal::start(&run);

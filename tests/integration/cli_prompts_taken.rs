@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::cli_mounts::{approved, forked};
-use crate::cli_prompts::{QUESTION, place, start};
+use crate::cli_prompts::{QUESTION, place, place_with, reply, start};
 use crate::layers_stress::{Linked, ground};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
@@ -119,11 +119,9 @@ if child == 0:
 #[test]
 fn a_yes_carries_no_word_for_who_reads_nothing() {
     let Some((_scratch, mut terminal)) = starts(&beside("time.sleep(1)", READING)) else { return };
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("content-a");
-    terminal.see(QUESTION);
-    terminal.keys("n\n");
+    reply(&mut terminal, "n");
     terminal.see("no\r\n");
     assert_eq!(terminal.end(), Some(0));
     assert!(!terminal.screen().contains(WORD), "{}", terminal.screen());
@@ -132,10 +130,7 @@ fn a_yes_carries_no_word_for_who_reads_nothing() {
 /// Processes of other runs are not held.
 #[test]
 fn a_yes_carries_the_word_where_another_run_reads() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = place_with(&["python3"]) else { return };
     scratch.write(
         "ws/program.py",
         "import os, time\nos.read(os.open('/dev/tty', os.O_RDWR), 4)\ntime.sleep(2)",
@@ -148,8 +143,7 @@ fn a_yes_carries_the_word_where_another_run_reads() {
     terminal.keys("never\n");
     terminal.see("no\r\n");
     // The other run has read what it wanted.
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("content-b");
     terminal.end();
     assert!(!terminal.screen().contains("content-a"), "{}", terminal.screen());
@@ -254,7 +248,8 @@ os.read(told, 1)
     refuses_both(&program, &["never\n"]);
 }
 
-/// A traced process can only be stopped, unless it blocks the signal.
+/// A traced process can only be stopped, unless it blocks the signal. It takes four letters. If the rest is a whole
+/// word that means yes, that is none either.
 #[test]
 fn a_yes_carries_the_word_where_a_reader_cannot_be_stopped() {
     let program = "
@@ -276,11 +271,13 @@ time.sleep(0.3)
 "
     .to_owned()
         + READING;
-    let Some((_scratch, mut terminal)) = starts(&program) else { return };
-    word(&mut terminal);
-    terminal.keys("never\n");
-    terminal.see("no\r\n");
-    assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
+    for line in ["never", "not run", "and yes"] {
+        let Some((_scratch, mut terminal)) = starts(&program) else { return };
+        word(&mut terminal);
+        terminal.keys(&format!("{line}\n"));
+        terminal.see("no\r\n");
+        assert!(!terminal.screen().contains("content"), "{line}: {}", terminal.screen());
+    }
 }
 
 /// A program may hold back the output so that no key undoes it. The prompt is shown nevertheless.
@@ -294,11 +291,9 @@ termios.tcflow(0, termios.TCOOFF)
     .to_owned()
         + READING;
     let Some((_scratch, mut terminal)) = starts(&program) else { return };
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
+    reply(&mut terminal, "y");
     terminal.see("content-a");
-    terminal.see(QUESTION);
-    terminal.keys("n\n");
+    reply(&mut terminal, "n");
     terminal.see("end");
     assert_eq!(terminal.end(), Some(0));
 }
