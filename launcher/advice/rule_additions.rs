@@ -19,8 +19,6 @@ use crate::text::wrap;
 pub(crate) struct RuleAddition<'a> {
     place: &'a RulePlace,
     form: Form,
-    /// The line of an existing rule on the same path that the addition has to follow.
-    pub(crate) after: Option<u32>,
     /// The existing rule that it replaces, for people.
     pub(crate) instead: Option<String>,
     /// By their subjects.
@@ -44,18 +42,13 @@ impl<'a> Advisor<'a> {
                     if (layer, index, line) == (&source.layer, &source.index, &source.line))
             })
         });
-        let lines = there.iter().filter_map(|origin| match origin {
-            Origin::Rule { layer, line, .. } if **layer == *place.file() => *line,
-            _ => None,
-        });
-        let after = lines.filter(|line| place.reaches_behind(*line)).max();
         let named = || self.grants.iter().chain(self.unapproved);
         let leads_out = |path: &str| named().any(|grant| is_external(grant, path));
         let rules = rules.iter().map(|(path, caps)| {
             let kind = if leads_out(path) { RuleText::External } else { RuleText::File };
             kind(path.clone(), *caps)
         });
-        RuleAddition { after, ..RuleAddition::new(place, rules) }
+        RuleAddition::new(place, rules)
     }
 
     /// The suggestion for `denial` as an addition, unless rules about hosts in files do not count.
@@ -96,7 +89,7 @@ fn is_external(grant: &Grant, path: &str) -> bool {
 impl<'a> RuleAddition<'a> {
     fn new(place: &'a RulePlace, rules: impl IntoIterator<Item = RuleText>) -> Self {
         let rules = rules.into_iter().map(|rule| (rule.subject(), rule)).collect();
-        Self { place, form: place.form().clone(), after: None, instead: None, rules }
+        Self { place, form: place.form().clone(), instead: None, rules }
     }
 
     /// The file, by the path that was given or found.
@@ -116,7 +109,7 @@ impl<'a> RuleAddition<'a> {
 
     /// The place for the rules, for people.
     pub(crate) fn place(&self) -> String {
-        rule_text::place(self.list(), self.is_for_new_list(), self.file(), self.after)
+        rule_text::place(self.list(), self.is_for_new_list(), self.file())
     }
 
     /// The rules, in the file's own format.
@@ -160,7 +153,6 @@ pub(crate) fn add<'a>(all: &mut Vec<RuleAddition<'a>>, one: RuleAddition<'a>) {
         all.push(one);
         return;
     };
-    known.after = known.after.max(one.after);
     for (subject, rule) in one.rules {
         match known.rules.get_mut(&subject) {
             Some(known) => known.join(rule),

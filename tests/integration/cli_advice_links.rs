@@ -420,7 +420,7 @@ fn a_rule_on_a_link_that_leads_out_is_advised_where_it_grants_too_little() {
         product(&scratch, &["approvals", "approve", "fork"]).run().assert_ok();
         let denied = attempt(&scratch, script);
         assert_ne!(denied.code(), 0, "{script}: allowed from the start");
-        let place = "jp-confine.toml, after the rule on line 6:";
+        let place = "ws/jp-confine.toml:\n";
         denied.assert_stderr(place).assert_stderr("external = true");
         let told = product(&scratch, &["why", "--last"]).run().stdout;
         assert!(told.contains(place) && !told.contains("nothing to write down"), "{told}");
@@ -478,7 +478,7 @@ fn of_two_links_to_one_place_the_one_taken_is_advised_about() {
         assert_eq!(run.code(), 0, "{script}: {options}: {run}");
         assert_eq!(told.contains("external = true"), has_rule, "{script}: {told}");
         if has_rule {
-            let place = "jp-confine.toml, after the rule on line 5:";
+            let place = "ws/jp-confine.toml:\n";
             let rule = printed(&format!("{told}\n\n"), place, "\n\n");
             scratch.write("ws/jp-confine.toml", &format!("{policy}\n{rule}"));
             attempt(&scratch, script).assert_ok();

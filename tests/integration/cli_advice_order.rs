@@ -1,5 +1,4 @@
-//! The last rule on a path decides. So the suggestion names the list in which the new rule is last, and what precedes
-//! it.
+//! The last rule on a path decides. So the suggestion names the list at whose end the new rule is last.
 
 use crate::cli_advice::{denials, texts};
 use crate::cli_status::product;
@@ -11,7 +10,7 @@ const ROWS: &[(&str, &str, &str)] = &[
     (
         "[[access.fs]]\npath = 'dir/a'\nread = true\n@",
         "[access.fs]\nstrategy = 'prepend'\nvalue = [{path = '.', read = true, execute = true}]\n",
-        "low.toml, after the rule on line 2:",
+        "add to low.toml:",
     ),
     // The rules of the higher file are the only ones.
     (
@@ -29,7 +28,7 @@ const ROWS: &[(&str, &str, &str)] = &[
     (
         "[[access.fs]]\npath = 'dir/a'\nread = true\n[[access.fs]]\npath = '.'\nexecute = true\n@",
         "[tools.edit.access.fs]\nstrategy = 'prepend'\nvalue = []\n",
-        "low.toml, after the rule on line 2:",
+        "add to low.toml:",
     ),
     // The rules of the higher file would be left out once the tool has some.
     (
@@ -40,12 +39,12 @@ const ROWS: &[(&str, &str, &str)] = &[
     (
         "",
         "{\"access\": {\"fs\": [{\"path\": \"dir/a\", \"read\": true},\n{\"path\": \".\", \"execute\": true},\n@]}}",
-        "access.fs of top.json, after the rule on line 1 and a comma:",
+        "access.fs of top.json, at its end behind a comma:",
     ),
     (
         "",
         "[access]\nfs = [\n{path = '.', read = true, execute = true},\n{path = 'dir/a', read = true}@\n]\n",
-        "access.fs of top.toml, after the rule on line 4 and a comma:",
+        "access.fs of top.toml, at its end behind a comma:",
     ),
 ];
 

@@ -137,23 +137,6 @@ impl RulePlace {
         self.source.breaks(0..offset) + 1
     }
 
-    /// Whether an item can be added to the list after this line.
-    pub(crate) fn reaches_behind(&self, line: u32) -> bool {
-        let Form::Item { list, .. } = self.form() else { return true };
-        let root = document::parse(&self.source, self.notation);
-        let lists = self.lists();
-        let merged = lists.iter().map(|list| [list, &["value"][..]].concat());
-        let all: Vec<Vec<&str>> = lists.iter().cloned().chain(merged).collect();
-        let named = all.iter().find(|it| joined(it) == *list);
-        root.is_ok_and(|root| {
-            let node = named.and_then(|list| document::find(&root, list));
-            node.is_some_and(|node| {
-                let lines = self.line_of(node.span().start)..=self.line_of(node.span().end);
-                lines.contains(&(line as usize))
-            })
-        })
-    }
-
     /// The lists that a rule may be in.
     fn lists(&self) -> Vec<Vec<&str>> {
         let key = self.part.key();

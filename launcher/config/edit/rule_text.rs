@@ -204,20 +204,15 @@ fn granted(caps: Capabilities) -> Vec<&'static str> {
     names
 }
 
-/// Tells people where to add a rule: the file, the list in it, which may be new, and the line of the rule to add it
-/// after. Without a line it goes to the end, since the last rule decides. An item there may have no comma yet.
-pub(crate) fn place(list: Option<&str>, is_new: bool, file: &str, after: Option<u32>) -> String {
-    if let Some(list) = list.filter(|_| is_new) {
-        return format!("a new {} in {}", quote::path(list), quote::path(file));
+/// Tells people where to add a rule: the file, and the list in it, which may be new. It goes to the end, since the last
+/// rule on a path decides. An item there may have no comma yet.
+pub(crate) fn place(list: Option<&str>, is_new: bool, file: &str) -> String {
+    let file = quote::path(file);
+    match list.map(quote::path) {
+        None => file,
+        Some(list) if is_new => format!("a new {list} in {file}"),
+        Some(list) => format!("{list} of {file}, at its end behind a comma"),
     }
-    let where_in_list = match (list, after) {
-        (None, None) => String::new(),
-        (None, Some(line)) => format!(", after the rule on line {line}"),
-        (Some(_), None) => ", at its end behind a comma".to_owned(),
-        (Some(_), Some(line)) => format!(", after the rule on line {line} and a comma"),
-    };
-    let list = list.map(|list| format!("{} of ", quote::path(list))).unwrap_or_default();
-    format!("{list}{}{where_in_list}", quote::path(file))
 }
 
 /// The name of the table of the rule on the program `key`.

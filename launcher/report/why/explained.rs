@@ -24,7 +24,6 @@ impl Rules {
             file: Some(addition.file().to_owned()),
             list: addition.list().map(str::to_owned),
             new_list: addition.is_for_new_list(),
-            after: addition.after,
             instead: addition.instead.clone(),
             grants: BTreeMap::new(),
         })

@@ -54,9 +54,6 @@ pub(crate) struct Rules {
     /// Whether that list has to be started.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) new_list: bool,
-    /// The line of the existing rule that they have to follow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) after: Option<u32>,
     /// The rule that they replace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) instead: Option<String>,

@@ -121,7 +121,7 @@ impl Rules {
     /// The place for the rules, for people.
     pub(super) fn place(&self) -> String {
         let file = self.file.as_deref().unwrap_or("the policy file");
-        rule_text::place(self.list.as_deref(), self.new_list, file, self.after)
+        rule_text::place(self.list.as_deref(), self.new_list, file)
     }
 }
 
