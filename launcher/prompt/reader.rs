@@ -93,16 +93,21 @@ impl Typing {
     }
 
     /// The word that a yes must end with. Each prompt gets a new one, since a typed word may be known. `None` if this
-    /// [`Self::is_alone`] and no key is pressed for a moment. Input in that moment is discarded.
+    /// [`Self::is_alone`], nothing `was_typed` before, and no key is pressed for a moment. Input in that moment is
+    /// discarded.
     ///
     /// # Errors
     /// Fails if the kernel has no random bytes, and as [`Self::at`] does.
-    pub(crate) fn countersign(&mut self, lines: &Lines) -> io::Result<Option<Countersign>> {
+    pub(crate) fn countersign(
+        &mut self,
+        lines: &Lines,
+        was_typed: bool,
+    ) -> io::Result<Option<Countersign>> {
         if !self.is_alone {
             return Countersign::new(Why::Shared).map(Some);
         }
         if self.hears_nothing(lines)? {
-            return Ok(None);
+            return was_typed.then(|| Countersign::new(Why::Typed)).transpose();
         }
         *self = Self::at(&self.terminal)?;
         Countersign::new(Why::Typed).map(Some)

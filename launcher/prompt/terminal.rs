@@ -11,7 +11,7 @@ use rustix::process;
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::{self, ioctl_tiocnxcl};
 
-use crate::prompt::confirmation_word::{Countersign, Why};
+use crate::prompt::confirmation_word::Countersign;
 use crate::prompt::line_mode::Lines;
 use crate::prompt::reader::Typing;
 use crate::prompt::reply::Reply;
@@ -177,7 +177,8 @@ impl Terminal {
         let ending = Signals::of(&ENDING).hold();
         let lines = Lines::read_by(&self.file)?;
         let mut typing = Typing::at(&self.file)?;
-        let sign = words.countersign(&mut typing, &lines)?;
+        let sign =
+            if words.is_consent { typing.countersign(&lines, words.was_any_typed)? } else { None };
         let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
         self.file.write_all((sign_words + &words.text).as_bytes())?;
         words.sight.begin(size_of(&self.file));
@@ -313,17 +314,6 @@ impl Words {
             is_consent,
             sight: ScreenVisibility::new(),
             was_any_typed: false,
-        }
-    }
-
-    /// The word that a yes must end with, as in [`Typing::countersign`]. Also required if earlier input was discarded.
-    fn countersign(&self, typing: &mut Typing, lines: &Lines) -> io::Result<Option<Countersign>> {
-        if !self.is_consent {
-            return Ok(None);
-        }
-        match typing.countersign(lines)? {
-            None if self.was_any_typed => Countersign::new(Why::Typed).map(Some),
-            sign => Ok(sign),
         }
     }
 }

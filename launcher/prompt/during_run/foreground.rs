@@ -15,7 +15,7 @@ use rustix::termios::{LocalModes, tcgetpgrp, tcsetpgrp};
 
 use super::terminal_readers::{Readers, Reading};
 use crate::output;
-use crate::prompt::confirmation_word::{Countersign, Why};
+use crate::prompt::confirmation_word::Countersign;
 use crate::prompt::line_mode::Lines;
 use crate::prompt::reader::Typing;
 use crate::prompt::reply::Reply;
@@ -168,10 +168,7 @@ impl Foreground {
             self.readers.hold(self.group, Reading::Perhaps);
             typing = Typing::at(&self.terminal)?;
         }
-        let sign = match typing.countersign(self.lines()?)? {
-            None if was_any_typed => Some(Countersign::new(Why::Typed)?),
-            sign => sign,
-        };
+        let sign = typing.countersign(self.lines()?, was_any_typed)?;
         Ok((typing, sign))
     }
 
