@@ -5,7 +5,7 @@ use macro_rules_attribute::apply;
 
 use crate::attack::{answers, arena, assert_refused, attacks, set_up};
 use crate::layers::{Holder, row};
-use crate::run::{Mode, Run, have, skip};
+use crate::run::{Mode, Run, given, skip};
 use crate::scratch::Scratch;
 
 attacks! {
@@ -163,10 +163,7 @@ fn every_entry_of_the_list() {
 /// The script that revealed the gap.
 #[apply(row!)]
 fn nothing_of_four_is_written() {
-    if !have("git") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["git"], Scratch::new) else { return };
     Run::new(&scratch, "git", &["init", "-q"]).mode(Mode::Bare).run().assert_ok();
     let before = scratch.read("ws/.git/config");
     let script = "echo x >.git/hooks/pre-commit; git config core.fsmonitor /x; mkdir .vscode; \

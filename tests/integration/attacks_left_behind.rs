@@ -9,7 +9,7 @@ use macro_rules_attribute::apply;
 
 use crate::attack::{arena, call};
 use crate::layers::row;
-use crate::run::{Mode, Run, have, skip};
+use crate::run::{Mode, Run, given, skip};
 use crate::scratch::Scratch;
 
 /// Files that programs obey in a directory that a person enters or opens. This list is independent of the product's.
@@ -167,10 +167,7 @@ fn obeyed(scratch: &Scratch) -> BTreeMap<PathBuf, String> {
 
 /// Runs the attack, then does what a person does. Fails if a program obeys anything that the run left.
 fn assert_nothing_is_obeyed(name: &str, attack: impl Fn(&Scratch)) {
-    if !have("git") {
-        return;
-    }
-    let scratch = ground();
+    let Some(scratch) = given(&["git"], ground) else { return };
     let before = obeyed(&scratch);
     attack(&scratch);
     let after = obeyed(&scratch);
@@ -246,10 +243,7 @@ fn the_attack_is_one() {
     if Mode::under_test() == Mode::Bare {
         return skip("it is about bare runs");
     }
-    if !have("git") {
-        return;
-    }
-    let scratch = ground();
+    let Some(scratch) = given(&["git"], ground) else { return };
     let attack =
         scratch.expand("bin/attack leave_behind $OUT/payloads $OUT/payloads/workspace $WS");
     Run::sh(&scratch, &attack).mode(Mode::Bare).run();

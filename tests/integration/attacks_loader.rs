@@ -5,7 +5,7 @@ use macro_rules_attribute::apply;
 use crate::attack::set_up;
 use crate::attacks_programs::scripts;
 use crate::layers::{Holder, row};
-use crate::run::{Run, have};
+use crate::run::{Run, given};
 use crate::scratch::Scratch;
 
 scripts! {
@@ -62,10 +62,7 @@ scripts! {
 /// Readable libraries are loaded as ever. The report names the others, which are left out.
 #[apply(row!)]
 fn only_what_may_not_be_read_is_left_out() {
-    if !have("cc") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["cc"], Scratch::new) else { return };
     let compile = |says: &str, to: &str| {
         let says = format!("-DSAYS='\"{says}\"'");
         set_up(&scratch, &format!("cc -shared -fPIC {says} -o {to} $PRELOADS/says.c"));

@@ -10,7 +10,7 @@ use macro_rules_attribute::apply;
 use crate::attack::{answer, arena, set_up};
 use crate::cli_status::product;
 use crate::layers::{Difference, Holder, leave_out_like_rows, once_in_a_row, row};
-use crate::run::{Mode, Outcome, Run, have, skip};
+use crate::run::{Mode, Outcome, Run, given, have, skip};
 use crate::scratch::{SECRET, Scratch};
 
 /// `name: "program", "script";` or `name: "program", "setup", "script";`. The setup runs bare first. The script prints
@@ -204,10 +204,7 @@ fn print_in_32_bits(text: &str) -> Vec<u8> {
 /// A program for the other libc is either confined too or does not start.
 #[apply(row!)]
 fn program_for_musl() {
-    if !have("musl-gcc") {
-        return;
-    }
-    let scratch = arena(Scratch::new());
+    let Some(scratch) = given(&["musl-gcc"], || arena(Scratch::new())) else { return };
     scratch.write(
         "ws/cat.c",
         "#include <stdio.h>\nint main(int n, char **a) { char s[99]; FILE *f = fopen(a[n - 1], \"r\");\
@@ -223,10 +220,7 @@ fn program_for_musl() {
 /// nothing.
 #[apply(row!)]
 fn listing_by_musl() {
-    if !have("musl-gcc") {
-        return;
-    }
-    let scratch = arena(Scratch::new());
+    let Some(scratch) = given(&["musl-gcc"], || arena(Scratch::new())) else { return };
     scratch.write(
         "ws/list.c",
         "#include <glob.h>\n#include <stdio.h>\nint main(int n, char **a) { glob_t found;\

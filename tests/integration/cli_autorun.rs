@@ -3,7 +3,7 @@
 use crate::attack::{answer, arena, call, set_up};
 use crate::cli_prompts::{QUESTION, reply, start};
 use crate::layers::Holder;
-use crate::run::{Mode, PRODUCT, Run, have, skip};
+use crate::run::{Mode, PRODUCT, Run, given, skip};
 use crate::scratch::Scratch;
 
 fn assert_goes_on(setup: &str, line: &str) {
@@ -66,10 +66,7 @@ fn patterns_of_a_policy_add_to_the_list() {
 /// Git works as usual as far as it writes no configuration. It may also create the directory of hooks again.
 #[test]
 fn git_goes_on() {
-    if !have("git") {
-        return;
-    }
-    let scratch = Scratch::for_ordinary_user();
+    let Some(scratch) = given(&["git"], Scratch::for_ordinary_user) else { return };
     let bare = "git init -q -b main; git config user.name N; git config user.email n@example.org; \
                 rm -r .git/hooks; git commit -q --allow-empty -m first";
     Run::sh(&scratch, bare).mode(Mode::Bare).run().assert_ok();
@@ -86,10 +83,7 @@ fn a_person_is_asked_once() {
     if Holder::under_test() == Holder::Library {
         return skip("without a supervisor nobody asks");
     }
-    if !have("script") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let script = "echo 1 >.envrc; echo 2 >.envrc; echo 3 >mise.toml; echo 4 >mise.toml; cat .envrc; echo done";
     let mut terminal = start(&scratch, script);
     terminal.see(".envrc");
@@ -160,10 +154,7 @@ fn a_rule_that_names_one_is_warned_of() {
 /// The repository of a worktree is elsewhere. It is guarded where it is granted.
 #[test]
 fn the_repository_of_a_worktree() {
-    if !have("git") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["git"], Scratch::new) else { return };
     let bare = scratch.expand(
         "git init -q -b main $OUT/hub; cd $OUT/hub; git config user.name N; git config user.email n@example.org; \
          git commit -q --allow-empty -m first; git worktree add -q $WS/tree",

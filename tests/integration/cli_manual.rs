@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::cli_status::product;
-use crate::run::{Mode, PRODUCT, Run, have};
+use crate::run::{Mode, PRODUCT, Run, given};
 use crate::scratch::Scratch;
 
 #[test]
@@ -67,10 +67,7 @@ fn completions_are_scripts_of_the_shell() {
 
 #[test]
 fn subcommands_are_completed() {
-    if !have("bash") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["bash"], Scratch::new) else { return };
     let run = product(&scratch, &["completions", "bash"]).run();
     scratch.write("script", &run.assert_ok().stdout);
     // Calls the function that bash calls for a line that ends in the last of these words.
@@ -106,10 +103,7 @@ fn subcommands_are_completed() {
 
 #[test]
 fn fish_completes_values_and_programs() {
-    if !have("fish") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["fish"], Scratch::new) else { return };
     let run = product(&scratch, &["completions", "fish"]).run();
     scratch.write("script", &run.assert_ok().stdout);
     let file = scratch.path("script");

@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use serde_json::Value;
 
 use crate::cli_status::product;
-use crate::run::{Mode, Outcome, Run, have};
+use crate::run::{Mode, Outcome, Run, given, have};
 use crate::scratch::{SECRET, Scratch};
 use crate::terminal::Terminal;
 
@@ -51,10 +51,7 @@ pub(crate) fn in_terminal(scratch: &Scratch, line: &[&str]) -> Terminal {
 
 #[test]
 fn the_first_use_is_asked_about() {
-    if !have("script") {
-        return;
-    }
-    let scratch = forked();
+    let Some(scratch) = given(&["script"], forked) else { return };
     let cat = &["--", "cat", "fork/inner"];
     for answer in ["\n", "n\n", "yes please\n", "\x04"] {
         let mut terminal = in_terminal(&scratch, cat);
@@ -87,10 +84,7 @@ fn the_first_use_is_asked_about() {
 
 #[test]
 fn another_target_is_asked_about() {
-    if !have("script") {
-        return;
-    }
-    let scratch = forked();
+    let Some(scratch) = given(&["script"], forked) else { return };
     say(&scratch, "approvals approve fork").assert_ok();
     fs::remove_file(scratch.path("ws/fork")).expect("removed");
     symlink(scratch.out(), scratch.path("ws/fork")).expect("a link");
@@ -109,10 +103,7 @@ fn another_target_is_asked_about() {
 /// A pattern of a workspace file that leads elsewhere also prompts, with a terminal or without.
 #[test]
 fn another_target_of_a_pattern_is_asked_about() {
-    if !have("script") {
-        return;
-    }
-    let scratch = forked();
+    let Some(scratch) = given(&["script"], forked) else { return };
     let way = scratch.path("way");
     let name = format!("read_paths {}/**", way.display());
     scratch.write(
@@ -138,10 +129,7 @@ fn another_target_of_a_pattern_is_asked_about() {
 
 #[test]
 fn a_bare_mount_is_confirmed_where_somebody_can_be_asked() {
-    if !have("script") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let line = &["--mount", "fork=../out/dir", "--", "cat", "fork/inner"];
     let mut terminal = in_terminal(&scratch, line);
     terminal.see(&scratch.expand("fork → $OUT/dir"));
@@ -168,10 +156,7 @@ fn a_bare_mount_is_confirmed_where_somebody_can_be_asked() {
 /// The approval applies to every rule on the name, in whichever file.
 #[test]
 fn a_mount_shows_what_files_grant_on_its_name() {
-    if !have("script") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let tool =
         "[[tools.edit.access.fs]]\npath = 'fork'\nexternal = true\nread = true\nwrite = true\n";
     scratch.write("ws/jp-confine.toml", tool);

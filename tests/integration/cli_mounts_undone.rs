@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::cli_mounts::{approved, forked, in_terminal, link, say};
-use crate::run::have;
+use crate::run::given;
 use crate::scratch::Scratch;
 
 /// Asserts that `line` fails for a reason with these words, and leaves the tree as it was.
@@ -45,10 +45,7 @@ fn no_mount_without_a_run() {
 /// An approval counts for other runs as soon as it is given, but it stays only if its run starts.
 #[test]
 fn no_approval_without_a_run() {
-    if !have("script") {
-        return;
-    }
-    let scratch = forked();
+    let Some(scratch) = given(&["script"], forked) else { return };
     let mut terminal = in_terminal(&scratch, &["--", "no-such-program"]);
     terminal.see("[y/N] ");
     terminal.keys("y\n");

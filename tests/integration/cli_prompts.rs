@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::attack::{Linking, answer, arena, arena_with, call};
-use crate::run::{Mode, PRODUCT, Run, have};
+use crate::run::{Mode, PRODUCT, Run, given, have};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
@@ -26,8 +26,7 @@ pub(crate) fn start(scratch: &Scratch, script: &str) -> Terminal {
 
 /// Such a workspace, if a terminal and these programs are there.
 pub(crate) fn place_with(programs: &[&str]) -> Option<Scratch> {
-    let is_all_there = ["script"].iter().chain(programs).all(|program| have(program));
-    is_all_there.then(place)
+    given(&[&["script"], programs].concat(), place)
 }
 
 /// The end of a prompt.
@@ -74,10 +73,9 @@ fn yes_is_for_one_call() {
 /// The library itself makes the call that it asked about. A system call of the program's own is another one.
 #[test]
 fn yes_is_for_the_call_that_was_asked_about() {
-    let scratch = arena_with(Linking::Dynamic, place());
-    if !have("script") {
+    let Some(scratch) = given(&["script"], || arena_with(Linking::Dynamic, place())) else {
         return;
-    }
+    };
     let mut terminal = start(&scratch, "bin/attack open ask/a , i_open ask/a");
     for answer in ["y\n", "n\n"] {
         terminal.see("wants to read");
@@ -172,10 +170,7 @@ fn a_script_is_one_question_without_random_addresses() {
 /// The yes is only for a start that takes place, and only for that file.
 #[test]
 fn a_yes_to_a_start_opens_nothing_else() {
-    let scratch = Scratch::new();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "python3"], Scratch::new) else { return };
     scratch.write("ws/jp-confine.toml", "[file_policy]\nprompt_paths = ['**/s']\n");
     let swap = "import os\nos.rename('d', 'old')\nos.rename('e', 'd')\nprint(open('d/s').read())\n";
     let fails = "import os\ntry: os.execv('d/s', ['s'])\nexcept OSError: print('failed')\n";
@@ -339,10 +334,7 @@ fn what_changes_is_asked_about_as_well() {
 /// One prompt names both ends of a move, for programs with the library and without.
 #[test]
 fn a_move_is_one_question() {
-    let scratch = arena_with(Linking::Static, place());
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], || arena_with(Linking::Static, place())) else { return };
     let mut terminal = start(&scratch, "mv ask/a ask/c; bin/attack rename ask/b ask/d");
     for (from, to, seen) in [("a", "c", ""), ("b", "d", "ok")] {
         terminal.see("wants to delete");
@@ -538,10 +530,7 @@ fn what_is_left_running_is_told_of_behind_its_question() {
 /// The library is not in these programs.
 #[test]
 fn static_programs_wait_too() {
-    let scratch = arena_with(Linking::Static, place());
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], || arena_with(Linking::Static, place())) else { return };
     std::os::unix::fs::symlink("ask", scratch.ws().join("way")).expect("linked");
     let script = "bin/attack open way/a; bin/attack write ask/a";
     let mut terminal = start(&scratch, script);
@@ -559,10 +548,7 @@ fn static_programs_wait_too() {
 /// Suggestions after a denial take no consent away, and the events tell who denied it.
 #[test]
 fn a_sensitive_path_is_warned_of_once() {
-    let scratch = Scratch::new();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let policy = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
     scratch.write("ws/jp-confine.toml", policy);
     scratch.write("ws/.env", "KEY=1\n");
@@ -588,10 +574,7 @@ fn a_sensitive_path_is_warned_of_once() {
 /// The answer for one name of the file counts for the other.
 #[test]
 fn a_sensitive_name_of_a_link_is_warned_of_once() {
-    let scratch = Scratch::new();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
     scratch.write("ws/cfg/prod", "KEY=1\n");
     for name in [".env", ".env.local"] {
@@ -613,10 +596,7 @@ fn a_sensitive_name_of_a_link_is_warned_of_once() {
 /// A warning is for the whole run, so `r` is not offered with it.
 #[test]
 fn what_is_not_offered_is_a_no() {
-    let scratch = Scratch::new();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
     scratch.write("ws/.env", "KEY=1\n");
     let run = Run::sh(&scratch, "cat .env").mode(Mode::Confined);

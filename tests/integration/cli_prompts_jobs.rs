@@ -8,7 +8,7 @@ use crate::cli_mounts::{approved, forked, say};
 use crate::cli_prompts::{QUESTION, place, place_with, reply, start};
 use crate::cli_prompts_keys::start_python;
 use crate::layers_stress::{Linked, ground};
-use crate::run::{Mode, Run, have};
+use crate::run::{Mode, Run, given, have};
 use crate::scratch::{SECRET, Scratch};
 use crate::terminal::{Terminal, quoted};
 
@@ -77,10 +77,7 @@ fn a_question_outlasts_the_signals_of_who_waits() {
 /// No signal ends such an open without the library either, even without `SA_RESTART`.
 #[test]
 fn no_signal_ends_an_open_that_is_asked_about() {
-    if !have("script") {
-        return;
-    }
-    let scratch = ground(place(), Linked::Statically);
+    let Some(scratch) = given(&["script"], || ground(place(), Linked::Statically)) else { return };
     let run = Run::new(&scratch, "./stress", &["signals", "ask/a", "fail"]).mode(Mode::Confined);
     let mut terminal = Terminal::start(&run);
     agree(&mut terminal);
@@ -226,10 +223,7 @@ fn start_two(scratch: &Scratch, flags: &[&str], file: &str, question: &str) -> T
 
 #[test]
 fn runs_that_begin_together_ask_one_after_the_other() {
-    let scratch = forked();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], forked) else { return };
     let mut terminal = start_two(&scratch, &[], "fork/inner", APPROVAL);
     for answer in ["n\n", "n\n"] {
         terminal.keys(answer);
@@ -246,10 +240,7 @@ fn runs_that_begin_together_ask_one_after_the_other() {
 /// A run that had to wait for another run's prompt uses the answer to that.
 #[test]
 fn what_is_approved_by_its_turn_a_run_does_not_ask_about() {
-    let scratch = forked();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], forked) else { return };
     let mut terminal = start_two(&scratch, &[], "fork/inner", APPROVAL);
     terminal.keys("y\n");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
@@ -260,10 +251,7 @@ fn what_is_approved_by_its_turn_a_run_does_not_ask_about() {
 /// So does a run at another terminal, even with its own prompt on the screen.
 #[test]
 fn what_is_approved_elsewhere_needs_no_answer() {
-    let scratch = forked();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], forked) else { return };
     let run = reader(&scratch);
     let mut terminals = [Terminal::start(&run), Terminal::start(&run)];
     for terminal in &mut terminals {
@@ -280,10 +268,7 @@ fn what_is_approved_elsewhere_needs_no_answer() {
 /// Both would create the same symlink.
 #[test]
 fn runs_that_mount_the_same_ask_once() {
-    let scratch = Scratch::new();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let mount = ["--mount", "a/fork=../out/dir"];
     let mut terminal = start_two(&scratch, &mount, "a/fork/inner", "Mount it? [y/N] ");
     terminal.keys("y\n");
@@ -298,10 +283,7 @@ fn runs_that_mount_the_same_ask_once() {
 /// An approval waits like any program that reads the terminal.
 #[test]
 fn an_approval_in_the_background_waits_for_the_foreground() {
-    let scratch = forked();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "bash"], forked) else { return };
     let run = reader(&scratch);
     let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     terminal.keys(&format!("{} &\n", quoted(&run)));
@@ -318,10 +300,7 @@ fn an_approval_in_the_background_waits_for_the_foreground() {
 /// Nobody could continue the group that a shell left behind.
 #[test]
 fn an_approval_is_not_waited_for_where_nobody_would_continue() {
-    let scratch = forked();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "bash"], forked) else { return };
     let mut terminal = start_orphan(&scratch, &reader(&scratch));
     terminal.see("approvals approve");
     terminal.see("status:1");
@@ -345,10 +324,7 @@ fn a_question_is_not_waited_for_where_nobody_would_continue() {
 /// If the terminal has gone, a run does not wait in its background, even if it ignores the hangup.
 #[test]
 fn an_approval_is_not_waited_for_where_the_terminal_has_gone() {
-    let scratch = forked();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], forked) else { return };
     let run = quoted(&reader(&scratch));
     let script = format!("trap '' HUP; {run} 2> said; echo status:$? > end; mv end ended");
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
@@ -368,10 +344,7 @@ fn an_approval_is_not_waited_for_where_the_terminal_has_gone() {
 /// After a stop, typed keys answer only a prompt that is on the screen again.
 #[test]
 fn an_approval_is_asked_for_again_after_a_stop() {
-    let scratch = forked();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "bash"], forked) else { return };
     let run = reader(&scratch);
     let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     terminal.keys(&format!("{}\n", quoted(&run)));
@@ -393,10 +366,7 @@ fn an_approval_is_asked_for_again_after_a_stop() {
 /// If it was answered meanwhile, there is no prompt again.
 #[test]
 fn what_is_approved_during_a_stop_is_not_asked_for_again() {
-    let scratch = forked();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "bash"], forked) else { return };
     let run = reader(&scratch);
     let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     terminal.keys(&format!("{}\n", quoted(&run)));
@@ -467,10 +437,7 @@ fn what_is_ended_leaves_its_question_first() {
 /// A prompt that stopped with its job keeps no other run from prompting.
 #[test]
 fn a_stopped_run_does_not_keep_its_turn() {
-    let scratch = forked();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "bash"], forked) else { return };
     let run = quoted(&reader(&scratch));
     let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     terminal.keys(&format!("{run}\n"));

@@ -3,7 +3,7 @@
 use crate::cli_mounts::{approved, forked};
 use crate::cli_prompts::{QUESTION, place_with, reply, start};
 use crate::cli_prompts_taken::{word, word_of};
-use crate::run::{Mode, Run, have};
+use crate::run::{Mode, Run, given};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
@@ -58,10 +58,7 @@ fn what_a_terminal_reports_is_no_answer() {
 /// Reports of a terminal are no answer before a run either.
 #[test]
 fn what_a_terminal_reports_approves_nothing_and_refuses_nothing() {
-    let scratch = forked();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], forked) else { return };
     let mut terminal = start_after(&scratch, ":", "echo end");
     terminal.see(APPROVAL);
     terminal.keys("\x1b[<64;10;5My\n");
@@ -76,10 +73,7 @@ fn what_a_terminal_reports_approves_nothing_and_refuses_nothing() {
 /// They are none where a run is about to begin: an earlier run may have left the terminal in such modes.
 #[test]
 fn a_terminal_approves_nothing() {
-    let scratch = forked();
-    if !have("script") || !have("stty") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "stty"], forked) else { return };
     for answer in ["\x1b[?1;2$y\n", "\x1b[?1;2$yn\n"] {
         let mut terminal = start_after(&scratch, "stty iexten kill '$' rprnt n", "stty -a");
         terminal.see(APPROVAL);
@@ -93,10 +87,7 @@ fn a_terminal_approves_nothing() {
 /// An interrupt leaves the terminal as it was.
 #[test]
 fn an_interrupted_approval_leaves_the_terminal_as_it_was() {
-    let scratch = forked();
-    if !have("script") || !have("stty") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "stty"], forked) else { return };
     let mut terminal = start_after(&scratch, "trap : INT; stty kill '$'", "stty -a");
     terminal.see(APPROVAL);
     terminal.keys("\x03");

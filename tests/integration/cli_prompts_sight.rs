@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cli_mounts::forked;
 use crate::cli_prompts::{QUESTION, place_with, reply, start};
 use crate::cli_status::product;
-use crate::run::{Mode, Run, have};
+use crate::run::{Mode, Run, given};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
@@ -187,10 +187,7 @@ fn a_question_stands_on_a_clear_screen() {
 /// Before a run, other jobs of the same shell write.
 #[test]
 fn what_scrolled_away_before_the_run_is_asked_again() {
-    let scratch = forked();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], forked) else { return };
     let line = quoted(&product(&scratch, &["--", "cat", "fork/inner"]));
     let script = format!("(sleep 1.5; echo another job) & {line}");
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));

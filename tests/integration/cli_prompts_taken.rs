@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cli_mounts::{approved, forked};
 use crate::cli_prompts::{QUESTION, place, place_with, reply, start};
 use crate::layers_stress::{Linked, ground};
-use crate::run::{Mode, Run, have};
+use crate::run::{Mode, Run, given, have};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
@@ -212,10 +212,7 @@ if child == 0:
 /// A process that was allowed to discard keys earlier, and got no processor until the prompt, discards none either.
 #[test]
 fn what_is_typed_is_not_discarded_late() {
-    let scratch = ground(place(), Linked::Statically);
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], || ground(place(), Linked::Statically)) else { return };
     let run = Run::new(&scratch, "./stress", &["starved", "ask/a", "3"]).mode(Mode::Confined);
     let mut terminal = Terminal::start(&run);
     terminal.see(QUESTION);
@@ -301,10 +298,7 @@ termios.tcflow(0, termios.TCOOFF)
 /// Processes that an earlier run left behind take no part in an approval.
 #[test]
 fn what_another_run_left_behind_approves_nothing() {
-    let scratch = forked();
-    if !have("script") || !have("python3") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "python3"], forked) else { return };
     let program =
         beside("os.read(blocking, 4); time.sleep(9)", "time.sleep(0.3); open('ready', 'w')");
     let options = ["--non-interactive", "-q", "-w", "ready"];

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::cli_advice::{denials, texts};
 use crate::cli_prompts_taken::word;
 use crate::cli_status::product;
-use crate::run::{Mode, PRODUCT, Run, have};
+use crate::run::{Mode, PRODUCT, Run, given};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
 
@@ -179,10 +179,7 @@ fn a_run_is_not_held_to_what_only_tools_are() {
 
 #[test]
 fn the_client_for_python_speaks_the_protocol() {
-    if !have("python3") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["python3"], Scratch::new) else { return };
     let client = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/vfs_client.py");
     scratch.copy_program(client.as_ref(), "ws/client");
     let count = |path: &str| {
@@ -196,10 +193,7 @@ fn the_client_for_python_speaks_the_protocol() {
 
 #[test]
 fn a_person_is_asked_about_what_no_rule_is_about() {
-    let scratch = Scratch::new();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let script = r#"ask fs.write '{"path":"new","content":"x"}'
         ask fs.write '{"path":"new","content":"y"}'; tell result '{"content":"written"}'"#;
     let mut terminal = Terminal::start(&confined(&scratch, &[], script));
@@ -218,10 +212,7 @@ fn a_person_is_asked_about_what_no_rule_is_about() {
 /// A program of the tool that reads the terminal takes part of what is typed.
 #[test]
 fn what_a_tool_leaves_of_a_no_is_no_yes() {
-    let scratch = Scratch::new();
-    if !have("script") || !have("setsid") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "setsid"], Scratch::new) else { return };
     let script = r#"setsid -f dd bs=4 count=1 </dev/tty >/dev/null 2>&1; sleep 0.3
         ask fs.write '{"path":"new","content":"x"}'; tell result '{"content":"told"}'"#;
     let mut terminal = Terminal::start(&confined(&scratch, &[], script));
@@ -234,10 +225,7 @@ fn what_a_tool_leaves_of_a_no_is_no_yes() {
 
 #[test]
 fn a_key_calls_it_off() {
-    let scratch = Scratch::new();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let script = "echo begun >&2; read -r line; echo \"$line\" >&2; exit 0";
     let mut terminal = Terminal::start(&confined(&scratch, &[], script));
     terminal.see("begun");
@@ -290,10 +278,7 @@ fn what_would_be_held_is_shown() {
 /// A prompt ends when the tool no longer wants the answer, and when a key cancels everything.
 #[test]
 fn a_question_can_be_called_off() {
-    let scratch = Scratch::new();
-    if !have("script") {
-        return;
-    }
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let script = r#"
         printf '{"jsonrpc":"2.0","id":1,"method":"fs.write","params":{"path":"new","content":"x"}}\n'
         read -r line; sleep 0.3; tell cancel '{}'; read -r line; printf '%s\n' "$line" >&2
@@ -358,10 +343,7 @@ fn no_tool_is_hosted_inside_a_run() {
 /// Thirteen files do not fit on one screen. Each is shown before anybody consents to it.
 #[test]
 fn nothing_is_consented_to_that_was_not_shown() {
-    if !have("script") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let policy = "[[access.fs]]\npath = '.'\nread = true\n[file_policy]\nprompt_paths = ['<workspace>/p*']\n";
     scratch.write("ws/jp-confine.toml", policy);
     let names: Vec<String> = (1..=13).map(|number| format!("p{number}.txt")).collect();
@@ -390,10 +372,7 @@ fn nothing_is_consented_to_that_was_not_shown() {
 /// A command is shown whole, or none of it runs.
 #[test]
 fn a_long_command_is_shown_whole_or_denied() {
-    if !have("script") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let word = |count: usize| format!("{}hidden{}", "a".repeat(count), "b".repeat(count));
     let script = |count| {
         let word = word(count);
@@ -453,10 +432,7 @@ fn nothing_outlives_a_host_that_is_killed() {
 /// The host stays reachable during a search.
 #[test]
 fn a_key_calls_off_a_search() {
-    if !have("script") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let mut state = 1_u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -10,7 +10,7 @@ use crate::layers::Holder;
 use crate::layers_stress::{
     BOTH, Linked, assert_as_bare, assert_says, assert_static_as_bare, ground, run,
 };
-use crate::run::{Mode, PRODUCT, Run, have, skip};
+use crate::run::{Mode, PRODUCT, Run, given, have, skip};
 use crate::scratch::{NOBODY, Scratch};
 use crate::terminal::Terminal;
 
@@ -286,10 +286,7 @@ fn assert_nothing_left_is_opened(linked: Linked) {
 /// again would wait for the whole time anew (`signal(7)`).
 #[test]
 fn a_socket_with_a_timeout_begins_nothing_again() {
-    if !have("python3") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["python3"], Scratch::new) else { return };
     scratch.write(
         "ws/wait.py",
         r"
@@ -349,10 +346,7 @@ print(answer([2], lambda fd: lib.connect(fd, host, 16)))
 /// Addresses are no longer than the kernel accepts them.
 #[test]
 fn an_address_is_taken_as_by_the_kernel() {
-    if !have("python3") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["python3"], Scratch::new) else { return };
     scratch.write(
         "ws/address.py",
         r"
@@ -392,10 +386,7 @@ os.unlink('there')
 /// With a filter of its own, a program may forge the answers of calls that query a socket.
 #[test]
 fn what_a_socket_says_of_itself_opens_no_path() {
-    if !have("python3") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["python3"], Scratch::new) else { return };
     let server = UnixDatagram::bind(scratch.out().join("server")).expect("a server outside");
     server.set_nonblocking(true).expect("a server that does not wait");
     let script = format!(
@@ -428,10 +419,7 @@ for call in (lambda: one.sendto(b'x', '$OUT/server'), lambda: one.sendmsg([b'x']
 /// themselves stay the kernel's.
 #[test]
 fn what_musl_changes_by_a_held_object() {
-    if !have("musl-gcc") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["musl-gcc"], Scratch::new) else { return };
     scratch.write(
         "ws/held.c",
         "#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <stdio.h>\n#include <string.h>\n\
@@ -478,10 +466,7 @@ fn what_musl_changes_by_a_held_object() {
 /// an address that is longer than the given one.
 #[test]
 fn to_connect_is_answered_as_by_the_kernel() {
-    if !have("python3") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["python3"], Scratch::new) else { return };
     scratch.write(
         "ws/connect.py",
         r"
@@ -514,10 +499,7 @@ for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET:
 /// A user namespace is denied with one errno, whichever function of the C library asks for it.
 #[test]
 fn a_namespace_of_users_is_refused_by_one_number() {
-    if !have("python3") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["python3"], Scratch::new) else { return };
     let script = format!(
         "
 import ctypes, os, struct

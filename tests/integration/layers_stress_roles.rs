@@ -15,7 +15,7 @@ use rustix::process::{
 
 use crate::attack::arena;
 use crate::layers::Holder;
-use crate::run::{Mode, PRODUCT, Run, have, skip, wait};
+use crate::run::{Mode, PRODUCT, Run, given, have, skip, wait};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
@@ -339,10 +339,7 @@ fn next(child: Pid, change: WaitOptions) -> WaitStatus {
 /// If all of a job was stopped, a shell that fetches it finds it going on.
 #[test]
 fn a_job_that_was_stopped_whole_is_fetched_once() {
-    if !have("script") || !have("bash") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["script", "bash"], Scratch::new) else { return };
     let waits = "until [ -e go ]; do sleep 0.05; done; echo ended-$((40+2))";
     let run = Run::sh(&scratch, waits).mode(Mode::Confined);
     let mut terminal = Terminal::shell(&scratch, Mode::Bare);
@@ -500,10 +497,7 @@ fn a_stopped_run_ends_with_its_shell() {
 /// The program's modes stay, unless it died. The shell then sees an exit status, where bare it would restore the modes.
 #[test]
 fn a_terminal_has_its_modes_after_a_program_that_died() {
-    if !have("script") || !have("bash") || !have("stty") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["script", "bash", "stty"], Scratch::new) else { return };
     let run = |script: &str| quoted(&Run::sh(&scratch, script).mode(Mode::Confined));
     // The line editor sets modes of its own, so the modes are read before it is there.
     let shown = "echo modes:$(stty -a | grep -o -w -e '[-]*opost' -e '[-]*isig'); stty sane";

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::run::{Run, have};
+use crate::run::{Run, given};
 use crate::scratch::Scratch;
 
 const MAKEFILE: &str = "\
@@ -19,10 +19,7 @@ clean:
 
 #[test]
 fn make_in_parallel() {
-    if !have("make") || !have("gcc") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["make", "gcc"], Scratch::new) else { return };
     scratch.write("ws/Makefile", MAKEFILE);
     let (mut header, mut sum) = (String::new(), String::from("0"));
     for n in 1..=6 {

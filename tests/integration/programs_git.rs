@@ -1,6 +1,6 @@
 //! git, in a home where only its own settings can be read.
 
-use crate::run::{Run, have};
+use crate::run::{Run, given};
 use crate::scratch::Scratch;
 
 fn git<'a>(scratch: &'a Scratch, args: &[&str]) -> Run<'a> {
@@ -17,10 +17,7 @@ fn repository() -> Scratch {
 
 #[test]
 fn everyday_commands() {
-    if !have("git") {
-        return;
-    }
-    let scratch = repository();
+    let Some(scratch) = given(&["git"], repository) else { return };
     let before = scratch.forbidden();
     git(&scratch, &["add", "."]).run().assert_ok();
     git(&scratch, &["commit", "-qm", "first"]).run().assert_ok();
@@ -60,10 +57,7 @@ fn everyday_commands() {
 /// git looks for a dozen files in the home. None of them may be read, and git must not mind.
 #[test]
 fn a_home_of_which_nothing_is_granted() {
-    if !have("git") {
-        return;
-    }
-    let scratch = repository();
+    let Some(scratch) = given(&["git"], repository) else { return };
     let identity = ["-c", "user.name=Somebody", "-c", "user.email=some@example.org"];
     let commit = [&identity[..], &["commit", "-q", "--allow-empty", "-m", "first"]].concat();
     git(&scratch, &commit).flags(&["--profile", "none"]).run().assert_ok();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::attacks_busybox::busybox;
-use crate::run::{Mode, Outcome, Run, have};
+use crate::run::{Mode, Outcome, Run, given, have};
 use crate::scratch::Scratch;
 
 /// Ways of enforcing with a supervisor that reads what is written.
@@ -190,10 +190,7 @@ fn what_starts_programs_is_refused_by_its_name() {
 /// Without a supervisor, nobody reads what is written.
 #[test]
 fn the_library_alone_lets_no_write_pass() {
-    if !have("git") {
-        return;
-    }
-    let scratch = repository();
+    let Some(scratch) = given(&["git"], repository) else { return };
     let before = scratch.read("ws/.git/config");
     for script in [
         "git config user.name x",
@@ -209,10 +206,7 @@ fn the_library_alone_lets_no_write_pass() {
 /// A push to a directory starts the hooks of the repository there.
 #[test]
 fn a_repository_that_the_run_can_change_is_no_remote() {
-    if !have("git") {
-        return;
-    }
-    let scratch = repository();
+    let Some(scratch) = given(&["git"], repository) else { return };
     let repository = scratch.expand("$OUT/up.git");
     let add = |flags: &[&str], address: &str| {
         let script = scratch.expand(&format!("git remote add x {address} && git remote remove x"));

@@ -2,7 +2,7 @@
 //! makes git obey a repository that the run filled itself.
 
 use crate::attacks_busybox::busybox;
-use crate::run::{Mode, Outcome, Run, have};
+use crate::run::{Mode, Outcome, Run, given, have};
 use crate::scratch::Scratch;
 
 /// Ways of enforcing with a supervisor that writes the files that lead to a repository.
@@ -158,10 +158,7 @@ fn nor_by_a_static_program() {
 /// Without a supervisor, nobody writes it for the program, and it needs a prompt.
 #[test]
 fn the_library_alone_lets_nobody_write_it() {
-    if !have("git") {
-        return;
-    }
-    let scratch = repository();
+    let Some(scratch) = given(&["git"], repository) else { return };
     for script in ["echo x >nested/.git", "echo x >sub/.git", "git worktree add -q new -b another"]
     {
         assert_ne!(confined(&scratch, "cooperative", script).code(), 0, "{script}");

@@ -1,14 +1,11 @@
 //! python3: subprocesses, temporary files, virtual environments.
 
-use crate::run::{Run, have};
+use crate::run::{Run, given};
 use crate::scratch::Scratch;
 
 #[test]
 fn subprocesses_and_files() {
-    if !have("python3") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["python3"], Scratch::new) else { return };
     let script = r#"
 import os, pathlib, shutil, subprocess, sys, tempfile
 out = sys.argv[1]
@@ -54,10 +51,7 @@ print("refused")
 /// A program that closed the policy's descriptor needs room in a file for it.
 #[test]
 fn subprocesses_where_files_may_not_be_long() {
-    if !have("python3") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["python3"], Scratch::new) else { return };
     let script = "
 import resource, subprocess, sys
 _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -80,10 +74,7 @@ print(ended in (0, 'File too large'), ended)
 
 #[test]
 fn virtual_environment() {
-    if !have("python3") {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = given(&["python3"], Scratch::new) else { return };
     Run::new(&scratch, "python3", &["-m", "venv", "--without-pip", "env"]).run().assert_ok();
     let code = "import sys; print(sys.prefix != sys.base_prefix)";
     Run::new(&scratch, "env/bin/python", &["-c", code]).run().assert_ok().assert_stdout("True");

@@ -1,6 +1,6 @@
 //! Programs that own a terminal: editors, pagers, shells with job control.
 
-use crate::run::{Mode, Run, have};
+use crate::run::{Mode, Run, given, have};
 use crate::scratch::{SECRET, Scratch};
 use crate::terminal::{Terminal, quoted};
 
@@ -22,10 +22,7 @@ fn settle() {
 
 #[test]
 fn window_size() {
-    let scratch = Scratch::new();
-    if !have("script") || !have("stty") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "stty", "bash"], Scratch::new) else { return };
     let mut terminal = shell(&scratch);
     terminal.keys("stty size\n");
     terminal.see("33 101");
@@ -42,10 +39,7 @@ fn window_size() {
 
 #[test]
 fn interrupt_and_job_control() {
-    let scratch = Scratch::new();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "bash"], Scratch::new) else { return };
     let mut terminal = shell(&scratch);
     terminal.keys("sh -c 'echo up; sleep 60'\n");
     terminal.see("up\r\n");
@@ -74,10 +68,7 @@ fn interrupt_and_job_control() {
 /// ^Z stops the whole run and gives the terminal back to the shell that started it.
 #[test]
 fn the_run_itself_is_a_job() {
-    let scratch = Scratch::new();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "bash"], Scratch::new) else { return };
     let run = scratch.expand("echo up; cat $OUT/secret; sleep 62; echo down");
     let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     terminal.keys(&format!("{}\n", quoted(&Run::sh(&scratch, &run))));
@@ -101,10 +92,7 @@ fn the_run_itself_is_a_job() {
 /// A shell would go on with its script if the run ended by itself. So the run must end by the signal.
 #[test]
 fn a_key_ends_the_script_that_runs_it() {
-    let scratch = Scratch::new();
-    if !have("script") || !have("bash") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "bash"], Scratch::new) else { return };
     let run = scratch.expand("echo up; cat $OUT/secret; exec sleep 60");
     scratch.write("ws/script", &format!("{}\necho next\n", quoted(&Run::sh(&scratch, &run))));
     let mut terminal = Terminal::start(&Run::new(&scratch, "bash", &["script"]).mode(Mode::Bare));
@@ -118,10 +106,7 @@ fn a_key_ends_the_script_that_runs_it() {
 
 #[test]
 fn less() {
-    let scratch = Scratch::new();
-    if !have("script") || !have("less") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "less"], Scratch::new) else { return };
     let text: String = (1..=200).fold(String::new(), |text, n| format!("{text}line {n}\n"));
     scratch.write("ws/long", &text);
     let mut terminal = shell(&scratch);
@@ -139,10 +124,7 @@ fn less() {
 
 #[test]
 fn vim() {
-    let scratch = Scratch::new();
-    if !have("script") || !have("vim") {
-        return;
-    }
+    let Some(scratch) = given(&["script", "vim"], Scratch::new) else { return };
     let mut terminal = shell(&scratch);
     terminal.keys("vim -u NONE file\n");
     terminal.see("inside");
@@ -156,10 +138,7 @@ fn vim() {
 
 #[test]
 fn vim_as_a_script() {
-    let scratch = Scratch::new();
-    if !have("vim") {
-        return;
-    }
+    let Some(scratch) = given(&["vim"], Scratch::new) else { return };
     let script = "set -e
         vim -u NONE -es -c '%s/inside/changed/' -c wq file
         grep changed file

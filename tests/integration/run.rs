@@ -266,6 +266,11 @@ pub(crate) fn have(program: &str) -> bool {
     found
 }
 
+/// The set-up of a test that needs these programs, or `None` without them.
+pub(crate) fn given<T>(programs: &[&str], set_up: impl FnOnce() -> T) -> Option<T> {
+    programs.iter().all(|program| have(program)).then(set_up)
+}
+
 /// Says that the test is skipped, and lists it for `make test`. Where tests are meant to fail, a test that cannot run
 /// fails.
 pub(crate) fn skip(why: &str) {
