@@ -1,7 +1,7 @@
 # `make run` shows the product at work; `make test` runs every test.
 CARGO ?= cargo
 
-.PHONY: setup build run test layers control race html transparency lint bench fuzz cross install
+.PHONY: setup build run test layers control nightly race html transparency lint bench fuzz cross install
 
 # A build needs only a C compiler, make, and the tool chain that rust-toolchain.toml names.
 setup:
@@ -27,6 +27,10 @@ layers: setup
 # `make test`, so that it uses its builds.
 control: setup
 	sh tests/control.sh
+
+# Runs as a whole what `.ci/run` only tries for some seconds.
+nightly: html race bench
+	$(MAKE) fuzz SECONDS=600
 
 # Ten million attempts to be judged on one object and use another. `make test` makes some.
 race: setup

@@ -7,6 +7,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::layers::Holder;
+
 /// Content of the forbidden files. No confined program may ever see it.
 pub(crate) const SECRET: &str = "TOPSECRET";
 
@@ -22,10 +24,17 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates the tree:
+    /// Creates the tree, for all holders but the first in `JP_CONFINE_TEST_MEMORY`, if that is set:
     /// `ws/{file,dir/}`, `home/.private/key`, `out/{secret,target,dir/inner,empty/}`.
     pub(crate) fn new() -> Self {
-        let root = tempfile::Builder::new().prefix("jp-test-").tempdir().expect("a scratch folder");
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("jp-test-");
+        let memory = std::env::var_os("JP_CONFINE_TEST_MEMORY");
+        let root = match memory.filter(|_| Holder::current() != Holder::Layers) {
+            Some(memory) => builder.tempdir_in(memory),
+            None => builder.tempdir(),
+        };
+        let root = root.expect("a scratch folder");
         let scratch = Self { root, uid: None };
         for dir in ["ws/dir", "home/.private", "out/dir", "out/empty", "tmp"] {
             fs::create_dir_all(scratch.path(dir)).expect("scratch folders");
