@@ -1,7 +1,7 @@
 # `make run` shows the product at work; `make test` runs every test.
 CARGO ?= cargo
 
-.PHONY: setup build run test layers control nightly race html transparency lint bench fuzz cross install
+.PHONY: setup build run test layers control nightly race html transparency lint bench fuzz cross msrv package install
 
 # A build needs only a C compiler, make, and the tool chain that rust-toolchain.toml names.
 setup:
@@ -73,6 +73,18 @@ cross:
 			--config 'profile.shim.strip=false' $(CROSS_FLAGS) --target-dir target/cross --target $$target || exit 1; \
 	done
 	JP_CONFINE_MACH_O=$(subst $(SPACE),:,$(SHIMS)) $(CARGO) test --locked --test cross -- --ignored --nocapture
+
+# The public crates and what they use, with the oldest compiler that they promise (`rust-version`).
+PUBLIC = --package jp-confine-engine --package jp-confine-policy --package jp-confine-vfs
+msrv: setup
+	rustup toolchain install 1.90 --profile minimal
+	rustup run 1.90 cargo check --locked $(PUBLIC)
+
+# All crates in the form in which they are published. The public ones are built from that form. The library and the
+# launcher are built together, from the repository.
+package: setup
+	$(CARGO) package --locked $(PUBLIC)
+	$(CARGO) package --locked --no-verify --workspace
 
 install: setup
 	$(CARGO) install --locked --path .
