@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use jp_confine_engine::coverage::Coverage;
-use jp_confine_engine::net::{self, Host, Net, NetRule, Reach, may_stand_for};
+use jp_confine_engine::net::{self, Host, HostReach, Net, NetRule, may_stand_for};
 use url::Url;
 
 use crate::network::address;
@@ -72,7 +72,7 @@ pub(crate) fn advise(rules: &Net, denial: &Denial) -> Result<Way, String> {
     let useless = || "no rule can allow it".to_owned();
     let url = url(denial);
     let (host, port) = target(denial).ok_or_else(useless)?;
-    let is_divided = port.is_some_and(|port| rules.reach(&host, port) == Reach::Parts);
+    let is_divided = port.is_some_and(|port| rules.reach(&host, port) == HostReach::Parts);
     if url.is_none() && is_divided {
         return Err("the path decides there, which only the proxy sees, by plain HTTP".to_owned());
     }
@@ -104,7 +104,7 @@ fn allows(rules: &Net, denial: &Denial) -> bool {
         return rules.judge(&url) == Coverage::Allowed;
     }
     target(denial).is_some_and(|(host, port)| match port {
-        Some(port) => rules.reach(&host, port) == Reach::Everything,
+        Some(port) => rules.reach(&host, port) == HostReach::Everything,
         None => rules.admits(&host),
     })
 }

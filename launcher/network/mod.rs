@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use jp_confine_engine::coverage::Coverage;
-use jp_confine_engine::net::{Host, Net, Reach};
+use jp_confine_engine::net::{Host, HostReach, Net};
 use url::Url;
 
 use self::clients::Askers;
@@ -105,7 +105,7 @@ impl Network {
     }
 
     /// How much is allowed at a host and port.
-    pub(crate) fn reach(&self, host: &Host, port: u16) -> Reach {
+    pub(crate) fn reach(&self, host: &Host, port: u16) -> HostReach {
         self.rules.reach(host, port)
     }
 
@@ -119,7 +119,7 @@ impl Network {
         let places = addresses.into_iter().map(|address| SocketAddr::new(address, port));
         let is_open = |place: &SocketAddr| {
             let address = host_of(place.ip());
-            address == *host || self.reach(&address, port) != Reach::Nothing
+            address == *host || self.reach(&address, port) != HostReach::Nothing
         };
         places.filter(is_open).collect()
     }
@@ -131,15 +131,15 @@ impl Network {
             return true;
         }
         match self.rules.reach(&host_of(target.ip()), target.port()) {
-            Reach::Everything => true,
-            Reach::Nothing | Reach::Parts => false,
-            Reach::Uncovered => self.allows_by_name(target),
+            HostReach::Everything => true,
+            HostReach::Nothing | HostReach::Parts => false,
+            HostReach::Uncovered => self.allows_by_name(target),
         }
     }
 
     /// Whether a rule is about the address itself.
     pub(crate) fn is_ruled(&self, target: SocketAddr) -> bool {
-        self.rules.reach(&host_of(target.ip()), target.port()) != Reach::Uncovered
+        self.rules.reach(&host_of(target.ip()), target.port()) != HostReach::Uncovered
     }
 
     /// A denied target as a person would name it. Uses a name that was looked up for the run, unless a rule about the
@@ -156,8 +156,9 @@ impl Network {
     pub(crate) fn names_of(&self, target: SocketAddr) -> Vec<String> {
         let mut names = if self.is_ruled(target) { Vec::new() } else { self.names.of(target.ip()) };
         if !self.is_watched_only() {
-            names
-                .retain(|name| self.rules.reach(&domain(name), target.port()) == Reach::Everything);
+            names.retain(|name| {
+                self.rules.reach(&domain(name), target.port()) == HostReach::Everything
+            });
         }
         if names.is_empty() {
             return vec![address::shown(target)];
@@ -167,7 +168,7 @@ impl Network {
 
     fn allows_by_name(&self, target: SocketAddr) -> bool {
         let is_allowed =
-            |name: &&str| self.rules.reach(&domain(name), target.port()) == Reach::Everything;
+            |name: &&str| self.rules.reach(&domain(name), target.port()) == HostReach::Everything;
         if self.names.of(target.ip()).iter().map(String::as_str).any(|name| is_allowed(&name)) {
             return true;
         }

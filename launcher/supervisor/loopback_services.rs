@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use jp_confine_engine::net::{Host, Reach};
+use jp_confine_engine::net::{Host, HostReach};
 use url::Url;
 
 use super::policy::Policy;
@@ -57,8 +57,8 @@ impl Gate for Policy {
 
     fn tunnels(&self, host: &Host, port: u16) -> Result<(), &'static str> {
         match self.network.as_ref().map(|network| network.reach(host, port)) {
-            Some(Reach::Everything) => Ok(()),
-            Some(Reach::Parts) => {
+            Some(HostReach::Everything) => Ok(()),
+            Some(HostReach::Parts) => {
                 Err("the policy allows paths of this host only, which a tunnel does not show")
             }
             _ => Err("the policy does not allow this host and port: no rule of access.net does"),

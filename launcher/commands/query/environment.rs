@@ -30,7 +30,7 @@ impl QueriedPolicy<'_> {
         let granted = rules.iter().filter(|rule| rule.read).map(|rule| rule.name.clone());
         let base = environment.is_declared.then(|| "the base set".to_owned());
         let passes = environment.passes(name) || variables::is_owned(bytes);
-        let candidate = |found: jp_confine_engine::env::Candidate| {
+        let candidate = |found: jp_confine_engine::env::EnvCandidate| {
             let rule = rules.get(found.index)?;
             let says = format!("read = {}", rule.read);
             Some(Candidate { rule: described(rule), says, wins: found.wins })

@@ -152,7 +152,7 @@ impl<'a> Tables<'a> {
         let id = self.rules.len();
         let mut rule = self.rule(grant, workspace)?;
         rule.names_autorun = self.names_autorun(id, grant, workspace).into();
-        let trie::Place { at, covered } = self.trie.place(&grant.anchor)?;
+        let trie::TriePlace { at, covered } = self.trie.place(&grant.anchor)?;
         let prefix = &mut self.trie.prefixes[at];
         if !is_control(grant) {
             prefix.held = Some(id);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::coverage::Coverage;
 use crate::model::RuleSource;
-use crate::variables::{self, LONGEST, Rule};
+use crate::variables::{self, LONGEST, VariableRule};
 
 /// One rule as written (spec §2.4).
 ///
@@ -57,7 +57,7 @@ struct Compiled {
 
 /// A rule that is about a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Candidate {
+pub struct EnvCandidate {
     /// Its place in declared order.
     pub index: usize,
     /// Whether it decides.
@@ -99,15 +99,15 @@ impl Env {
 
     /// The rules that are about `name`, in declared order.
     #[must_use]
-    pub fn candidates(&self, name: &[u8]) -> Vec<Candidate> {
+    pub fn candidates(&self, name: &[u8]) -> Vec<EnvCandidate> {
         let winner = variables::winner(self.rules(), name).map(|(index, _)| index);
         let matching = self.rules().enumerate().filter(|(_, rule)| rule.matches(name));
-        matching.map(|(index, _)| Candidate { index, wins: winner == Some(index) }).collect()
+        matching.map(|(index, _)| EnvCandidate { index, wins: winner == Some(index) }).collect()
     }
 
     /// The rules in the form that is judged.
-    pub(crate) fn rules(&self) -> impl Iterator<Item = Rule<'_>> {
-        self.0.iter().map(|rule| Rule {
+    pub(crate) fn rules(&self) -> impl Iterator<Item = VariableRule<'_>> {
+        self.0.iter().map(|rule| VariableRule {
             literal: rule.literal.as_bytes(),
             is_prefix: rule.is_prefix,
             read: rule.read,

@@ -42,14 +42,14 @@ pub struct Explanation {
     /// grants where no rule reaches (spec §9.6).
     pub candidates: Vec<Candidate>,
     /// For a symlink, the data about the symlink itself, which is judged for deletion.
-    pub entry: Option<Entry>,
+    pub entry: Option<ExplainedEntry>,
     /// Patterns about paths below the directory that keep it from moving. Everything else allows the move.
     pub kept_by: Vec<String>,
 }
 
 /// A symlink itself, wherever it leads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct ExplainedEntry {
     /// Its own path, absolute and canonical.
     pub path: String,
     /// Like [`Explanation::patterns`].
@@ -143,7 +143,7 @@ pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -
         candidates: found
             .map(|resolved| candidates(context, tiers, &resolved.path, &route))
             .unwrap_or_default(),
-        entry: link.map(|link| Entry {
+        entry: link.map(|link| ExplainedEntry {
             path: readable(&link.path),
             patterns: matched(context, tiers, &link.path, &route),
             candidates: candidates(context, tiers, &link.path, &route),

@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 /// One occurrence of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry<'t> {
+pub(crate) struct ConfigEntry<'t> {
     pub(crate) name: Name,
     /// `None` where no `=` follows the key.
     pub(crate) value: Option<Vec<u8>>,
@@ -54,7 +54,7 @@ pub(crate) struct Unreadable;
 ///
 /// # Errors
 /// [`Unreadable`] if git would not read the file, or if readers disagree about it.
-pub(crate) fn entries(text: &[u8]) -> Result<Vec<Entry<'_>>, Unreadable> {
+pub(crate) fn entries(text: &[u8]) -> Result<Vec<ConfigEntry<'_>>, Unreadable> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let is_single = |at: usize| text[at] == b'\r' && text.get(at + 1) != Some(&b'\n');
     if text.contains(&0) || (0..text.len()).any(is_single) {
@@ -74,7 +74,7 @@ pub(crate) fn entries(text: &[u8]) -> Result<Vec<Entry<'_>>, Unreadable> {
             return Err(Unreadable);
         }
         let name = Name::new(&header.0, &key);
-        entries.push(Entry { name, value, written: (header.1, &text[start..reader.at]) });
+        entries.push(ConfigEntry { name, value, written: (header.1, &text[start..reader.at]) });
     }
     Ok(entries)
 }

@@ -108,7 +108,7 @@ fn submodule(directory: &Path) -> Option<PathBuf> {
 fn name_of(text: &[u8], path: &Path) -> Option<PathBuf> {
     let entries = git_config::entries(text).ok()?;
     let path = path.as_os_str().as_bytes();
-    let is_it = |entry: &&git_config::Entry<'_>| {
+    let is_it = |entry: &&git_config::ConfigEntry<'_>| {
         let name = (entry.name.section.as_slice(), entry.name.key.as_slice());
         name == (&b"submodule"[..], &b"path"[..]) && entry.value.as_deref() == Some(path)
     };

@@ -24,7 +24,7 @@ pub(crate) use self::sums::mix;
 pub(crate) use self::sums::{edge_hash, folded_edge_hash};
 pub(crate) use self::tiers::TierLayer;
 use crate::components::leads_to;
-use crate::image::walk::Head;
+use crate::image::walk::WalkHead;
 use crate::layout::{
     Base, Command, Header, Line, MAGIC, Node, Rule, Slot, Span, TIED, VERSION, Variable, part,
     table,
@@ -65,7 +65,7 @@ pub struct Image<'a> {
     words: &'a [Span],
     bytes: &'a [u8],
     whole: &'a [u8],
-    head: Option<Head<'a>>,
+    head: Option<WalkHead<'a>>,
     /// How names are folded before they are looked up, if the image has folded names.
     folds: Option<Folds<'a>>,
     form: Form<'a>,
@@ -117,7 +117,7 @@ impl<'a> Image<'a> {
             return Err(ImageError::Layout);
         }
         // Not a copy: the preload library reads it on a stack that may be small.
-        image.head = Head::of(&image, image.text(Text::Workspace));
+        image.head = WalkHead::of(&image, image.text(Text::Workspace));
         image.near = image.count_near();
         Ok(image)
     }
@@ -267,7 +267,7 @@ impl<'a> Image<'a> {
     }
 
     /// The path to the workspace.
-    pub(crate) const fn head(&self) -> Option<&Head<'a>> {
+    pub(crate) const fn head(&self) -> Option<&WalkHead<'a>> {
         self.head.as_ref()
     }
 

@@ -18,7 +18,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use crate::moves::{Movable, Way, trial_name};
 
 /// A name in a directory with an open descriptor: one component, in bytes.
-pub type Entry<'a, N> = (BorrowedFd<'a>, N);
+pub type MovingEntry<'a, N> = (BorrowedFd<'a>, N);
 
 /// How often a destination is removed that other processes create again meanwhile.
 const ATTEMPTS: usize = 8;
@@ -34,8 +34,8 @@ const ATTEMPTS: usize = 8;
 /// - `ELOOP` if the source is a symlink that must not move.
 /// - `EXDEV`, upon which programs copy, if no such hard link is possible, or if the destination may not be replaced.
 pub fn move_alone<N: Arg + Copy>(
-    source: Entry<'_, N>,
-    target: Entry<'_, N>,
+    source: MovingEntry<'_, N>,
+    target: MovingEntry<'_, N>,
     flags: RenameFlags,
     way: Way,
 ) -> Result<(), Errno> {
@@ -69,8 +69,8 @@ pub fn move_alone<N: Arg + Copy>(
 /// # Errors
 /// The kernel's errors; `EISDIR` and `ELOOP` as for [`move_alone`].
 pub fn replace<N: Arg + Copy>(
-    source: Entry<'_, N>,
-    target: Entry<'_, N>,
+    source: MovingEntry<'_, N>,
+    target: MovingEntry<'_, N>,
     movable: Movable,
 ) -> Result<(), Errno> {
     let here = look(source)?;
@@ -87,8 +87,8 @@ pub fn replace<N: Arg + Copy>(
 /// Removes the destination, once the other steps are sure to succeed. Returns whether it was another file than the
 /// source.
 fn make_way<N: Arg + Copy>(
-    source: Entry<'_, N>,
-    target: Entry<'_, N>,
+    source: MovingEntry<'_, N>,
+    target: MovingEntry<'_, N>,
     way: Way,
 ) -> Result<bool, Errno> {
     let here = look(source)?;
@@ -115,7 +115,7 @@ fn make_way<N: Arg + Copy>(
 
 /// Checks in advance, as far as possible, that the source can be removed later. A program that copies finds out by
 /// itself.
-fn demand_removable<N>((directory, _): Entry<'_, N>, file: &Stat) -> Result<(), Errno> {
+fn demand_removable<N>((directory, _): MovingEntry<'_, N>, file: &Stat) -> Result<(), Errno> {
     let access = Access::WRITE_OK.union(Access::EXEC_OK);
     accessat(directory, c".", access, AtFlags::EACCESS)?;
     let around = fstat(directory)?;
@@ -127,8 +127,8 @@ fn demand_removable<N>((directory, _): Entry<'_, N>, file: &Stat) -> Result<(), 
 /// Creates a hard link beside the destination, and removes it. The kernel may not allow one to this file, or on this
 /// file system.
 fn try_link<N: Arg + Copy>(
-    source: Entry<'_, N>,
-    (directory, _): Entry<'_, N>,
+    source: MovingEntry<'_, N>,
+    (directory, _): MovingEntry<'_, N>,
     movable: Movable,
 ) -> Result<(), Errno> {
     let mut random = [0; 16];
@@ -145,7 +145,7 @@ fn try_link<N: Arg + Copy>(
 
 /// The error to report if the hard link failed. For link(2), `EPERM` stands for directories, for file systems without
 /// hard links, and for files of another user (`fs.protected_hardlinks`, `proc_sys_fs(5)`).
-fn without_link<N: Arg + Copy>(source: Entry<'_, N>, errno: Errno) -> Errno {
+fn without_link<N: Arg + Copy>(source: MovingEntry<'_, N>, errno: Errno) -> Errno {
     match errno {
         Errno::PERM if look(source).is_ok_and(|found| is_directory(&found)) => Errno::ISDIR,
         Errno::PERM | Errno::MLINK | Errno::OPNOTSUPP => Errno::XDEV,
@@ -154,8 +154,8 @@ fn without_link<N: Arg + Copy>(source: Entry<'_, N>, errno: Errno) -> Errno {
 }
 
 fn link<N: Arg, M: Arg>(
-    (from, old): Entry<'_, N>,
-    (to, new): Entry<'_, M>,
+    (from, old): MovingEntry<'_, N>,
+    (to, new): MovingEntry<'_, M>,
     movable: Movable,
 ) -> Result<(), Errno> {
     match movable {
@@ -167,8 +167,8 @@ fn link<N: Arg, M: Arg>(
 /// As [`link`], for entries other than symlinks. The pinned object gets the new name, even if the old name was replaced
 /// meanwhile.
 fn link_pinned<N: Arg, M: Arg>(
-    (from, old): Entry<'_, N>,
-    (to, new): Entry<'_, M>,
+    (from, old): MovingEntry<'_, N>,
+    (to, new): MovingEntry<'_, M>,
 ) -> Result<(), Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let pinned = openat(from, old, flags, Mode::empty())?;
@@ -181,11 +181,11 @@ fn link_pinned<N: Arg, M: Arg>(
     linkat(CWD, link, to, new, AtFlags::SYMLINK_FOLLOW)
 }
 
-fn unlink<N: Arg>((directory, name): Entry<'_, N>) -> Result<(), Errno> {
+fn unlink<N: Arg>((directory, name): MovingEntry<'_, N>) -> Result<(), Errno> {
     unlinkat(directory, name, AtFlags::empty())
 }
 
-fn look<N: Arg>((directory, name): Entry<'_, N>) -> Result<Stat, Errno> {
+fn look<N: Arg>((directory, name): MovingEntry<'_, N>) -> Result<Stat, Errno> {
     statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 

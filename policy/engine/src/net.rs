@@ -1,4 +1,4 @@
-//! Rules about hosts (spec §11.1). They are matched against parsed URLs, never against their text. [`Reach`] is their
+//! Rules about hosts (spec §11.1). They are matched against parsed URLs, never against their text. [`HostReach`] is their
 //! effect on connections, whose path is not known.
 
 mod named;
@@ -16,7 +16,7 @@ use url::Url;
 use crate::coverage::Coverage;
 pub use named::may_stand_for;
 pub use own::is_own;
-pub use reach::{Divided, Reach};
+pub use reach::{Divided, HostReach};
 
 /// One rule as written (spec §2.4).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,7 +20,7 @@ use self::expression::expression;
 use crate::canonical::{self, Op, Root};
 use crate::characters::encoded;
 use crate::control::Homes;
-use crate::table::{Expression, Listed};
+use crate::table::{Expression, PatternList};
 
 /// The longest pattern, because no path is longer (`PATH_MAX`). Deeper nesting would take too much stack.
 const LONGEST: usize = 4096;
@@ -187,7 +187,7 @@ impl Pattern {
     }
 
     /// Adds the paths that it matches to a list.
-    pub(crate) fn list(&self, listed: &mut Listed) {
+    pub(crate) fn list(&self, listed: &mut PatternList) {
         for matcher in &self.globs {
             let (matching, text) = match directory_of(matcher) {
                 Some(directory) => (&mut listed.below, directory),

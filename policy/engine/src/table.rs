@@ -24,8 +24,8 @@ use zerocopy::little_endian::U16;
 
 use self::decoded::{Decoded, Point};
 use self::least::{States, least};
-pub(crate) use self::listed::{Expression, Listed};
-use self::names::Names;
+pub(crate) use self::listed::{Expression, PatternList};
+use self::names::NameTree;
 use self::parts::{parts, united};
 use crate::automaton::{Automaton, Marks, Seen, State};
 use crate::build_error::BuildError;
@@ -81,7 +81,7 @@ pub(crate) static NO_PATTERNS: Table =
     Table { classes: Vec::new(), states: Vec::new(), edges: Vec::new(), starts: Vec::new() };
 
 /// The table for lists of patterns.
-pub(crate) fn table(lists: &[Listed]) -> Result<Table, BuildError> {
+pub(crate) fn table(lists: &[PatternList]) -> Result<Table, BuildError> {
     let mut room = TABLE_ROOM;
     let parts = parts(lists);
     let tables = parts.iter().map(|lists| table_of_one(lists, &mut room));
@@ -92,8 +92,8 @@ pub(crate) fn table(lists: &[Listed]) -> Result<Table, BuildError> {
 ///
 /// Names are a tree already, so `regex-automata` need not find out what follows each of their bytes. It determines the
 /// other patterns alone, and the names are added to the result.
-fn table_of_one(lists: &[Listed], room: &mut usize) -> Result<Table, BuildError> {
-    let names = Names::of(lists);
+fn table_of_one(lists: &[PatternList], room: &mut usize) -> Result<Table, BuildError> {
+    let names = NameTree::of(lists);
     let determined = determine(lists, &names, room)?;
     let States { next, here } = least(&determined, &names);
     let (classes, distinct) = classes(&next);
@@ -126,7 +126,11 @@ struct Determined {
     names: States,
 }
 
-fn determine(lists: &[Listed], names: &Names, room: &mut usize) -> Result<Determined, BuildError> {
+fn determine(
+    lists: &[PatternList],
+    names: &NameTree,
+    room: &mut usize,
+) -> Result<Determined, BuildError> {
     let automaton = library_automaton(lists, *room)?;
     *room = room.saturating_sub(automaton.memory_usage());
     let begin = start::Config::new().anchored(Anchored::Yes);
@@ -177,8 +181,11 @@ fn determine(lists: &[Listed], names: &Names, room: &mut usize) -> Result<Determ
     Ok(Determined { columns, states, names: of_names })
 }
 
-fn library_automaton(lists: &[Listed], room: usize) -> Result<dense::DFA<Vec<u32>>, BuildError> {
-    let both = |list: &Listed| {
+fn library_automaton(
+    lists: &[PatternList],
+    room: usize,
+) -> Result<dense::DFA<Vec<u32>>, BuildError> {
+    let both = |list: &PatternList| {
         [alternation(&list.exact.expressions), alternation(&list.below.expressions)]
     };
     let patterns: Vec<String> = lists.iter().flat_map(both).collect();
@@ -198,14 +205,18 @@ fn library_automaton(lists: &[Listed], room: usize) -> Result<dense::DFA<Vec<u32
 }
 
 /// Whether expressions in these lists tell characters from bytes.
-fn tells_characters(lists: &[Listed]) -> bool {
+fn tells_characters(lists: &[PatternList]) -> bool {
     let matching = lists.iter().flat_map(|list| [&list.exact, &list.below]);
     let mut expressions = matching.flat_map(|matching| &matching.expressions);
     expressions.any(|one| one.regex.contains(CHARACTER))
 }
 
 /// The marks of a path that ends in this state: for itself, and as a directory.
-fn marks(automaton: &dense::DFA<Vec<u32>>, state: StateID, lists: &[Listed]) -> (Marks, Marks) {
+fn marks(
+    automaton: &dense::DFA<Vec<u32>>,
+    state: StateID,
+    lists: &[PatternList],
+) -> (Marks, Marks) {
     let end = automaton.next_eoi_state(state);
     let matched = if automaton.is_match_state(end) { automaton.match_len(end) } else { 0 };
     let (mut exact, mut below) = (Marks::NONE, Marks::NONE);
@@ -219,7 +230,7 @@ fn marks(automaton: &dense::DFA<Vec<u32>>, state: StateID, lists: &[Listed]) -> 
 
 /// The column of each byte, and a byte of each column. Columns are the classes of the determined automaton, with the
 /// separator and the bytes of names apart.
-fn columns(automaton: &Decoded, names: &Names) -> (Vec<usize>, Vec<u8>) {
+fn columns(automaton: &Decoded, names: &NameTree) -> (Vec<usize>, Vec<u8>) {
     let mut known = HashMap::new();
     let mut bytes = Vec::new();
     let apart = names.bytes();

@@ -19,7 +19,7 @@ use crate::file_policy::FilePolicy;
 use crate::lexical::bytes;
 use crate::pattern::{Pattern, PatternError, Places};
 use crate::request::Lookup;
-use crate::table::{self, Listed, Table};
+use crate::table::{self, PatternList, Table};
 use crate::tier::{Restraint, Tier};
 
 /// The built-in list of sensitive paths (spec §10).
@@ -295,14 +295,14 @@ impl Tiers {
     }
 
     /// The paths that the patterns of each list match.
-    fn lists(&self) -> Vec<Listed> {
+    fn lists(&self) -> Vec<PatternList> {
         let others = [List::Sensitive, List::Question, List::Limit, List::Autorun, List::Released];
         let lists = Tier::ALL.into_iter().map(List::Tier).chain(others);
         lists.map(|list| self.listed(list)).collect()
     }
 
-    fn listed(&self, list: List) -> Listed {
-        let mut listed = Listed::new(list.marks());
+    fn listed(&self, list: List) -> PatternList {
+        let mut listed = PatternList::new(list.marks());
         for (_, pattern) in self.patterns.iter().filter(|(of, _)| *of == list) {
             pattern.list(&mut listed);
         }
@@ -311,14 +311,14 @@ impl Tiers {
 
     /// The patterns that grant a sensitive path by its name, if there are any. Such a path needs no prompt (spec §10).
     /// `table` says which paths are sensitive.
-    fn outspoken(&self, table: &Table) -> Option<Listed> {
+    fn outspoken(&self, table: &Table) -> Option<PatternList> {
         let is_sensitive =
             |path: &PathBuf| table.look(bytes(path)).here.intersects(Marks::SENSITIVE);
         let names_sensitive = |pattern: &Pattern| pattern.named().any(|path| is_sensitive(&path));
         let opening = self.opening().filter(|(tier, _)| *tier != Tier::Prompt);
         let mut outspoken = opening.filter(|(_, pattern)| names_sensitive(pattern)).peekable();
         outspoken.peek()?;
-        let mut listed = Listed::new(Marks::OUTSPOKEN);
+        let mut listed = PatternList::new(Marks::OUTSPOKEN);
         outspoken.for_each(|(_, pattern)| pattern.list(&mut listed));
         Some(listed)
     }
@@ -385,7 +385,7 @@ impl Tiers {
     #[must_use]
     pub fn described_between(&self, one: &Path, other: &Path) -> Vec<Described> {
         let differs = |(list, pattern): &&(List, Pattern)| {
-            let mut listed = Listed::new(list.marks());
+            let mut listed = PatternList::new(list.marks());
             pattern.list(&mut listed);
             let keeps = |table: Table| {
                 table.look(bytes(one)).ahead != Marks::NONE

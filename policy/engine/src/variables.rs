@@ -26,13 +26,13 @@ pub(crate) const READ: u32 = 2;
 
 /// A rule from any source.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rule<'a> {
+pub(crate) struct VariableRule<'a> {
     pub(crate) literal: &'a [u8],
     pub(crate) is_prefix: bool,
     pub(crate) read: bool,
 }
 
-impl Rule<'_> {
+impl VariableRule<'_> {
     pub(crate) fn matches(&self, name: &[u8]) -> bool {
         if self.is_prefix { name.starts_with(self.literal) } else { name == self.literal }
     }
@@ -41,15 +41,15 @@ impl Rule<'_> {
 /// The place of the rule that decides about `name`: the one with the longest literal part. Of equals an exact rule
 /// wins, then the last.
 pub(crate) fn winner<'a>(
-    rules: impl Iterator<Item = Rule<'a>>,
+    rules: impl Iterator<Item = VariableRule<'a>>,
     name: &[u8],
-) -> Option<(usize, Rule<'a>)> {
+) -> Option<(usize, VariableRule<'a>)> {
     let matching = rules.enumerate().filter(|(_, rule)| rule.matches(name));
     matching.max_by_key(|(_, rule)| (rule.literal.len(), !rule.is_prefix))
 }
 
 /// The verdict of the rules on `name`.
-pub(crate) fn judge<'a>(rules: impl Iterator<Item = Rule<'a>>, name: &[u8]) -> Coverage {
+pub(crate) fn judge<'a>(rules: impl Iterator<Item = VariableRule<'a>>, name: &[u8]) -> Coverage {
     winner(rules, name).map_or(Coverage::Uncovered, |(_, rule)| Coverage::of(rule.read))
 }
 
@@ -85,9 +85,9 @@ pub fn is_withheld(image: &Image<'_>, admission: &Admission, name: &[u8]) -> boo
 
 impl<'a> Image<'a> {
     /// The rules in one list.
-    pub(crate) fn rules_about(&self, list: Span) -> impl Iterator<Item = Rule<'a>> {
+    pub(crate) fn rules_about(&self, list: Span) -> impl Iterator<Item = VariableRule<'a>> {
         let image = *self;
-        self.variables(list).iter().map(move |rule| Rule {
+        self.variables(list).iter().map(move |rule| VariableRule {
             literal: image.string(rule.name),
             is_prefix: rule.flags.get() & PREFIX != 0,
             read: rule.flags.get() & READ != 0,

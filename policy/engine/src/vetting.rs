@@ -16,7 +16,7 @@ use std::vec::Vec;
 
 pub use self::facts::Facts;
 pub use self::reach::{is_guarded, is_out_of_reach};
-use crate::git_config::{self, Entry, Unreadable};
+use crate::git_config::{self, ConfigEntry, Unreadable};
 
 /// A write that needs no prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn vet(old: &[u8], new: &[u8], facts: &Facts<'_>) -> Result<Vetted, Unvetted
     let (old, new) = (old?, new?);
     let mut changes = other_changes(&old, &new, facts);
     let known: HashSet<_> = old.iter().map(|entry| (&entry.name, &entry.value)).collect();
-    let is_new = |entry: &&Entry<'_>| !known.contains(&(&entry.name, &entry.value));
+    let is_new = |entry: &&ConfigEntry<'_>| !known.contains(&(&entry.name, &entry.value));
     changes.extend(new.iter().filter(is_new).filter(|entry| !is_harmless(entry, facts)));
     let mut names: Vec<_> = changes.iter().map(|entry| entry.name.shown()).collect();
     let added = references::compare(&old, &new, facts, &mut names);
@@ -65,20 +65,20 @@ impl From<Unreadable> for Unvetted {
 /// The changed variables that are in no table. Such variables must stay the same, in the same order, and written the
 /// same way.
 fn other_changes<'e, 't>(
-    old: &'e [Entry<'t>],
-    new: &'e [Entry<'t>],
+    old: &'e [ConfigEntry<'t>],
+    new: &'e [ConfigEntry<'t>],
     facts: &Facts<'_>,
-) -> Vec<&'e Entry<'t>> {
-    let others = |all: &'e [Entry<'t>]| -> Vec<_> {
+) -> Vec<&'e ConfigEntry<'t>> {
+    let others = |all: &'e [ConfigEntry<'t>]| -> Vec<_> {
         all.iter().filter(|entry| keys::check(&entry.name, facts).is_none()).collect()
     };
     let (old, new) = (others(old), others(new));
     if old == new {
         return Vec::new();
     }
-    let only = |these: &[&'e Entry<'t>], those: &[&'e Entry<'t>]| -> Vec<_> {
+    let only = |these: &[&'e ConfigEntry<'t>], those: &[&'e ConfigEntry<'t>]| -> Vec<_> {
         let those: HashSet<_> = those.iter().map(|entry| (&entry.name, entry.written)).collect();
-        let is_alone = |entry: &&&Entry<'t>| !those.contains(&(&entry.name, entry.written));
+        let is_alone = |entry: &&&ConfigEntry<'t>| !those.contains(&(&entry.name, entry.written));
         these.iter().filter(is_alone).copied().collect()
     };
     let changed = [only(&new, &old), only(&old, &new)].concat();
@@ -87,7 +87,7 @@ fn other_changes<'e, 't>(
 }
 
 /// Whether a variable may have a new value.
-fn is_harmless(entry: &Entry<'_>, facts: &Facts<'_>) -> bool {
+fn is_harmless(entry: &ConfigEntry<'_>, facts: &Facts<'_>) -> bool {
     // A variable that is in no table was reported before.
     let Some(check) = keys::check(&entry.name, facts) else { return true };
     // Readers other than git may read a second line as a line of its own.

@@ -14,7 +14,7 @@ use crate::layout::{self, Header, ImageError, Span};
 /// A directory at and below which names that differ in case are equal.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-pub(crate) struct Volume {
+pub(crate) struct ImageVolume {
     /// Its canonical path: a span of `bytes`.
     pub(crate) root: Span,
     /// Whether entries may have other names besides their spellings, such as the short names of FAT and NTFS.
@@ -32,7 +32,7 @@ pub(crate) enum Comparison {
     Unknown,
 }
 
-impl Volume {
+impl ImageVolume {
     /// How `path` is compared, if it is on the volume whose root is `root`.
     pub(crate) fn compares(&self, root: &[u8], path: &[u8]) -> Comparison {
         let is_below = leads_to(root, path) || root == b"/";

@@ -23,10 +23,13 @@ pub(super) struct Ground<'a> {
 
 impl Ground<'_> {
     /// The volumes in the form of an image. Their paths go into its `bytes`.
-    pub(super) fn volumes(&self, bytes: &mut Vec<u8>) -> Result<Vec<volume::Volume>, BuildError> {
+    pub(super) fn volumes(
+        &self,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Vec<volume::ImageVolume>, BuildError> {
         let volume = |volume: &Volume| {
             let root = intern(bytes, volume.root.as_os_str().as_bytes())?;
-            Ok(volume::Volume { root, aliased: u32::from(volume.aliased).into() })
+            Ok(volume::ImageVolume { root, aliased: u32::from(volume.aliased).into() })
         };
         self.exact.volumes.iter().map(volume).collect()
     }

@@ -44,7 +44,7 @@ impl<'a> Prefix<'a> {
 }
 
 /// The place of a path.
-pub(super) struct Place {
+pub(super) struct TriePlace {
     /// Its index.
     pub(super) at: usize,
     /// Whether a control entry is at it or above it.
@@ -66,10 +66,10 @@ impl<'a> Trie<'a> {
     }
 
     /// The place of an absolute canonical path. Creates it, and those above it, if missing.
-    pub(super) fn place(&mut self, path: &'a Path) -> Result<Place, BuildError> {
+    pub(super) fn place(&mut self, path: &'a Path) -> Result<TriePlace, BuildError> {
         let not_canonical = || BuildError::NotCanonical(path.to_owned());
         let names = path.as_os_str().as_bytes().strip_prefix(b"/").ok_or_else(not_canonical)?;
-        let mut place = Place { at: 0, covered: self.prefixes[0].control };
+        let mut place = TriePlace { at: 0, covered: self.prefixes[0].control };
         for name in names.split(|&byte| byte == b'/') {
             match name {
                 b"" | b"." => continue,

@@ -3,7 +3,7 @@
 
 use super::{Image, folded_edge_hash};
 use crate::layout::{ImageError, Node, part, table};
-use crate::volume::{Comparison, Folds, Names, Volume};
+use crate::volume::{Comparison, Folds, ImageVolume, Names};
 
 /// The second form of an image.
 #[derive(Clone, Copy, Debug)]
@@ -68,10 +68,10 @@ impl<'a> Image<'a> {
     #[inline(never)]
     pub(crate) fn form_at(&self, paths: [&[u8]; 2]) -> Form<'a> {
         let Form::Kept(form) = self.form else { return self.form };
-        let Ok(volumes) = table::<Volume>(form.whole, form.header.volumes) else {
+        let Ok(volumes) = table::<ImageVolume>(form.whole, form.header.volumes) else {
             return Form::Missing;
         };
-        let on = |volume: &Volume| {
+        let on = |volume: &ImageVolume| {
             paths.map(|path| volume.compares(form.string(volume.root), path)).into_iter().max()
         };
         match volumes.iter().filter_map(on).max().unwrap_or(Comparison::Exact) {

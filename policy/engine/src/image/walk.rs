@@ -70,13 +70,13 @@ impl<'a> Walk<'a> {
 
 /// A walk to the directory below which most paths lie, done once for all of them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Head<'a> {
+pub(crate) struct WalkHead<'a> {
     path: &'a [u8],
     walk: Walk<'a>,
     shows_everything: bool,
 }
 
-impl<'a> Head<'a> {
+impl<'a> WalkHead<'a> {
     /// The walk to `path`, canonical. `None` if it is the root, or a symlink was on it when the policy was compiled.
     pub(crate) fn of(image: &Image<'a>, path: &'a [u8]) -> Option<Self> {
         let is_way = path.len() > 1 && alias(image, path).is_none();

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::{Host, Net, Reach};
+use super::{Host, HostReach, Net};
 
 /// Whether a name, in the form of [`super::host`], may stand for an address. The owner of a name decides what it stands
 /// for, and must not reach this machine or its closest neighbours that way. Only rules about addresses allow those.
@@ -33,7 +33,7 @@ impl Net {
             IpAddr::V6(address) => Host::Ipv6(address),
         };
         may_stand_for(name, address.ip(), is_own)
-            && self.reach(&place, address.port()) != Reach::Nothing
+            && self.reach(&place, address.port()) != HostReach::Nothing
     }
 }
 

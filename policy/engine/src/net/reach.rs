@@ -22,7 +22,7 @@ const MEANT: usize = 3;
 
 /// How much at a host and port is allowed, in rising order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reach {
+pub enum HostReach {
     /// No rule is about it.
     Uncovered,
     /// Rules are about it, and allow nothing.
@@ -47,7 +47,7 @@ pub struct Divided {
 impl Net {
     /// How much is allowed at a host, in the form of [`super::host`], and a port.
     #[must_use]
-    pub fn reach(&self, host: &Host, port: u16) -> Reach {
+    pub fn reach(&self, host: &Host, port: u16) -> HostReach {
         let of_host: Vec<&Compiled> = self.0.iter().filter(|rule| rule.host == *host).collect();
         let named = of_host.iter().filter_map(|rule| rule.scheme.as_deref());
         let meant = PORTS.iter().take(MEANT).map(|(scheme, _)| *scheme);
@@ -60,13 +60,13 @@ impl Net {
             of_host.iter().filter_map(|rule| rule.prefix.as_deref()).collect();
         paths.push(&[]);
         let reaches = schemes.into_iter().map(|scheme| self.reach_by(host, scheme, port, &paths));
-        reaches.fold(Reach::Uncovered, Reach::with_other_scheme)
+        reaches.fold(HostReach::Uncovered, HostReach::with_other_scheme)
     }
 
     /// Whether anything is allowed at the host, at any port.
     #[must_use]
     pub fn admits(&self, host: &Host) -> bool {
-        self.ports(host).any(|port| self.reach(host, port) >= Reach::Parts)
+        self.ports(host).any(|port| self.reach(host, port) >= HostReach::Parts)
     }
 
     /// The hosts that rules are about, each once, in the order of the rules.
@@ -86,7 +86,7 @@ impl Net {
     pub fn divided(&self) -> Option<Divided> {
         self.0.iter().filter(|rule| rule.prefix.is_some()).find_map(|rule| {
             let host = &rule.host;
-            let port = self.ports(host).find(|&port| self.reach(host, port) == Reach::Parts)?;
+            let port = self.ports(host).find(|&port| self.reach(host, port) == HostReach::Parts)?;
             Some(Divided { host: host.clone(), port, rule: rule.written.clone() })
         })
     }
@@ -120,7 +120,7 @@ impl Net {
         self.0.iter().map(|rule| &rule.written)
     }
 
-    fn reach_by(&self, host: &Host, scheme: &str, port: u16, paths: &[&[String]]) -> Reach {
+    fn reach_by(&self, host: &Host, scheme: &str, port: u16, paths: &[&[String]]) -> HostReach {
         let is_own_port = own_port(scheme) == Some(port);
         let judged = paths.iter().map(|path| {
             let target = Target { scheme, port: Some(port), is_own_port, path };
@@ -128,10 +128,10 @@ impl Net {
         });
         let judged: Vec<Option<bool>> = judged.collect();
         match (judged.contains(&Some(true)), judged.iter().all(|one| *one == Some(true))) {
-            (_, true) => Reach::Everything,
-            (true, false) => Reach::Parts,
-            _ if judged.contains(&Some(false)) => Reach::Nothing,
-            _ => Reach::Uncovered,
+            (_, true) => HostReach::Everything,
+            (true, false) => HostReach::Parts,
+            _ if judged.contains(&Some(false)) => HostReach::Nothing,
+            _ => HostReach::Uncovered,
         }
     }
 
@@ -142,7 +142,7 @@ impl Net {
     }
 }
 
-impl Reach {
+impl HostReach {
     /// The union for two schemes. A connection does not show which one is spoken, so one allowed scheme is enough. If
     /// the path decides under one of them, it decides.
     fn with_other_scheme(self, other: Self) -> Self {

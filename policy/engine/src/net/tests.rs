@@ -119,7 +119,7 @@ fn rules_that_cannot_stand() {
 }
 
 #[track_caller]
-fn reach(rules: &str, target: &str, expected: Reach) {
+fn reach(rules: &str, target: &str, expected: HostReach) {
     let rules: Vec<NetRule> = rules.split(' ').map(rule).collect();
     let (name, port) = target.rsplit_once(' ').unwrap();
     let reach = Net::new(&rules).unwrap().reach(&host(name).unwrap(), port.parse().unwrap());
@@ -129,28 +129,28 @@ fn reach(rules: &str, target: &str, expected: Reach) {
 #[test]
 fn connections_show_host_and_port() {
     for (rules, target, expected) in [
-        ("a.b", "a.b 443", Reach::Everything),
-        ("a.b", "A.B. 80", Reach::Everything),
-        ("a.b", "a.b 21", Reach::Everything),
-        ("a.b", "a.b 22", Reach::Uncovered),
-        ("a.b", "x.a.b 443", Reach::Uncovered),
-        ("a.b:22", "a.b 22", Reach::Everything),
-        ("a.b:22", "a.b 443", Reach::Uncovered),
-        ("ssh://a.b", "a.b 22", Reach::Everything),
-        ("https://a.b", "a.b 443", Reach::Everything),
-        ("https://a.b", "a.b 80", Reach::Uncovered),
-        ("https://a.b:8443", "a.b 8443", Reach::Everything),
-        ("https://a.b !http://a.b", "a.b 80", Reach::Nothing),
-        ("a.b !a.b", "a.b 443", Reach::Nothing),
-        ("!a.b a.b", "a.b 443", Reach::Everything),
-        ("a.b !a.b:443", "a.b 443", Reach::Nothing),
-        ("a.b !ws://a.b", "a.b 80", Reach::Everything),
-        ("a.b:1 !http://a.b:1", "a.b 1", Reach::Everything),
-        ("münchen.de", "xn--mnchen-3ya.de 443", Reach::Everything),
-        ("[::1]:53", "0:0::1 53", Reach::Everything),
-        ("127.0.0.1", "::ffff:7f00:1 80", Reach::Everything),
-        ("[::ffff:127.0.0.1]", "127.0.0.1 80", Reach::Everything),
-        ("0x7f.1", "127.0.0.1 80", Reach::Everything),
+        ("a.b", "a.b 443", HostReach::Everything),
+        ("a.b", "A.B. 80", HostReach::Everything),
+        ("a.b", "a.b 21", HostReach::Everything),
+        ("a.b", "a.b 22", HostReach::Uncovered),
+        ("a.b", "x.a.b 443", HostReach::Uncovered),
+        ("a.b:22", "a.b 22", HostReach::Everything),
+        ("a.b:22", "a.b 443", HostReach::Uncovered),
+        ("ssh://a.b", "a.b 22", HostReach::Everything),
+        ("https://a.b", "a.b 443", HostReach::Everything),
+        ("https://a.b", "a.b 80", HostReach::Uncovered),
+        ("https://a.b:8443", "a.b 8443", HostReach::Everything),
+        ("https://a.b !http://a.b", "a.b 80", HostReach::Nothing),
+        ("a.b !a.b", "a.b 443", HostReach::Nothing),
+        ("!a.b a.b", "a.b 443", HostReach::Everything),
+        ("a.b !a.b:443", "a.b 443", HostReach::Nothing),
+        ("a.b !ws://a.b", "a.b 80", HostReach::Everything),
+        ("a.b:1 !http://a.b:1", "a.b 1", HostReach::Everything),
+        ("münchen.de", "xn--mnchen-3ya.de 443", HostReach::Everything),
+        ("[::1]:53", "0:0::1 53", HostReach::Everything),
+        ("127.0.0.1", "::ffff:7f00:1 80", HostReach::Everything),
+        ("[::ffff:127.0.0.1]", "127.0.0.1 80", HostReach::Everything),
+        ("0x7f.1", "127.0.0.1 80", HostReach::Everything),
     ] {
         reach(rules, target, expected);
     }
@@ -159,14 +159,14 @@ fn connections_show_host_and_port() {
 #[test]
 fn the_path_decides_where_not_all_paths_are_alike() {
     for (rules, target, expected) in [
-        ("a.b/v1", "a.b 443", Reach::Parts),
-        ("a.b !a.b/admin", "a.b 443", Reach::Parts),
-        ("a.b !a.b/admin", "a.b 22", Reach::Uncovered),
-        ("a.b a.b/admin", "a.b 443", Reach::Everything),
-        ("!a.b/admin", "a.b 443", Reach::Nothing),
-        ("a.b !http://a.b/admin", "a.b 443", Reach::Everything),
-        ("a.b !http://a.b/admin", "a.b 80", Reach::Parts),
-        ("a.b/", "a.b 443", Reach::Everything),
+        ("a.b/v1", "a.b 443", HostReach::Parts),
+        ("a.b !a.b/admin", "a.b 443", HostReach::Parts),
+        ("a.b !a.b/admin", "a.b 22", HostReach::Uncovered),
+        ("a.b a.b/admin", "a.b 443", HostReach::Everything),
+        ("!a.b/admin", "a.b 443", HostReach::Nothing),
+        ("a.b !http://a.b/admin", "a.b 443", HostReach::Everything),
+        ("a.b !http://a.b/admin", "a.b 80", HostReach::Parts),
+        ("a.b/", "a.b 443", HostReach::Everything),
     ] {
         reach(rules, target, expected);
     }

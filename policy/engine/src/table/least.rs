@@ -5,7 +5,7 @@ use std::vec;
 use std::vec::Vec;
 
 use super::Determined;
-use super::names::Names;
+use super::names::NameTree;
 use crate::automaton::Marks;
 use crate::image::mix;
 
@@ -19,7 +19,7 @@ pub(super) struct States {
 }
 
 /// Adds the names to the determined automaton, with as few states as possible. Paths begin in the first.
-pub(super) fn least(determined: &Determined, names: &Names) -> States {
+pub(super) fn least(determined: &Determined, names: &NameTree) -> States {
     let (mut blocks, merged) = merged(&determined.states);
     // A path that left the names does not come back. So a name equals an existing state exactly if everything that
     // follows is the same. Longer names come first, so that this is known.

@@ -7,7 +7,7 @@ use crate::automaton::Marks;
 
 /// One list of patterns, and its mark.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct PatternList {
     pub(crate) marks: Marks,
     /// Patterns of whole paths.
     pub(crate) exact: Matching,
@@ -16,7 +16,7 @@ pub(crate) struct Listed {
     pub(crate) below: Matching,
 }
 
-impl Listed {
+impl PatternList {
     /// A list without patterns.
     pub(crate) fn new(marks: Marks) -> Self {
         Self { marks, exact: Matching::default(), below: Matching::default() }

@@ -5,16 +5,16 @@ use std::vec;
 use std::vec::Vec;
 
 use crate::automaton::Marks;
-use crate::table::listed::Listed;
+use crate::table::listed::PatternList;
 
 /// Names with the same beginning share it. Children come after their parents.
-pub(super) struct Names {
-    nodes: Vec<Node>,
+pub(super) struct NameTree {
+    nodes: Vec<NameNode>,
 }
 
 /// A beginning of names.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Node {
+pub(super) struct NameNode {
     /// By the next byte.
     pub(super) children: Vec<(u8, usize)>,
     /// The marks of the path that ends here.
@@ -23,10 +23,10 @@ pub(super) struct Node {
     pub(super) below: Marks,
 }
 
-impl Names {
+impl NameTree {
     /// The names of all lists.
-    pub(super) fn of(lists: &[Listed]) -> Self {
-        let mut names = Self { nodes: vec![Node::default()] };
+    pub(super) fn of(lists: &[PatternList]) -> Self {
+        let mut names = Self { nodes: vec![NameNode::default()] };
         for list in lists {
             for name in &list.exact.names {
                 let node = names.node(name.as_bytes());
@@ -41,7 +41,7 @@ impl Names {
     }
 
     /// The first is where every path begins.
-    pub(super) fn nodes(&self) -> &[Node] {
+    pub(super) fn nodes(&self) -> &[NameNode] {
         &self.nodes
     }
 
@@ -50,7 +50,7 @@ impl Names {
         self.nodes.iter().flat_map(|node| &node.children).map(|&(byte, _)| byte).collect()
     }
 
-    fn node(&mut self, name: &[u8]) -> &mut Node {
+    fn node(&mut self, name: &[u8]) -> &mut NameNode {
         let node = name.iter().fold(0, |node, &byte| self.child(node, byte));
         &mut self.nodes[node]
     }
@@ -62,7 +62,7 @@ impl Names {
             return child;
         }
         children.push((byte, fresh));
-        self.nodes.push(Node::default());
+        self.nodes.push(NameNode::default());
         fresh
     }
 }

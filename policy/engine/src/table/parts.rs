@@ -10,14 +10,14 @@ use std::vec::Vec;
 use zerocopy::little_endian::U16;
 
 use super::{BuildError, Table};
-use crate::table::listed::{Expression, Listed, Matching};
+use crate::table::listed::{Expression, Matching, PatternList};
 
 /// Most automata in a table. Each path goes through all of them.
 const MOST: usize = 64;
 
 /// The patterns of each automaton. The first has all patterns that need no automaton of their own. If there are too
 /// many, several share one.
-pub(super) fn parts(lists: &[Listed]) -> Vec<Vec<Listed>> {
+pub(super) fn parts(lists: &[PatternList]) -> Vec<Vec<PatternList>> {
     let matching = lists.iter().flat_map(|list| [&list.exact, &list.below]);
     let expressions = matching.flat_map(|matching| &matching.expressions);
     let apart: BTreeSet<&str> = expressions.filter_map(|one| one.apart.as_deref()).collect();
@@ -33,7 +33,7 @@ pub(super) fn parts(lists: &[Listed]) -> Vec<Vec<Listed>> {
             .cloned()
             .collect(),
     };
-    let listed = |list: &Listed, number| Listed {
+    let listed = |list: &PatternList, number| PatternList {
         marks: list.marks,
         exact: part(&list.exact, number),
         below: part(&list.below, number),

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use std::vec::Vec;
 
 use super::addresses::is_ordinary;
-use crate::git_config::Entry;
+use crate::git_config::ConfigEntry;
 use crate::vetting::facts::Facts;
 
 /// Adds to `names` the variables that would lead elsewhere although they may be in the table. Returns the remotes that
 /// are added.
 pub(super) fn compare(
-    old: &[Entry<'_>],
-    new: &[Entry<'_>],
+    old: &[ConfigEntry<'_>],
+    new: &[ConfigEntry<'_>],
     facts: &Facts<'_>,
     names: &mut Vec<Vec<u8>>,
 ) -> Vec<Vec<u8>> {
@@ -24,13 +24,13 @@ pub(super) fn compare(
             names.push(entry.name.shown());
         }
     }
-    let dangles = |entry: &&Entry<'_>, remotes: &HashSet<&[u8]>| {
+    let dangles = |entry: &&ConfigEntry<'_>, remotes: &HashSet<&[u8]>| {
         reference(entry).is_some_and(|value| {
             value != b"." && !remotes.contains(value) && !is_ordinary(value, facts)
         })
     };
     let known: Vec<_> = old.iter().filter(|entry| dangles(entry, &before)).collect();
-    let is_new = |entry: &&Entry<'_>| {
+    let is_new = |entry: &&ConfigEntry<'_>| {
         !known.iter().any(|it| it.name == entry.name && it.value == entry.value)
     };
     let dangling = new.iter().filter(|entry| dangles(entry, &after)).filter(is_new);
@@ -39,7 +39,7 @@ pub(super) fn compare(
 }
 
 /// The remotes that have an address.
-fn remotes<'e>(entries: &'e [Entry<'_>]) -> HashSet<&'e [u8]> {
+fn remotes<'e>(entries: &'e [ConfigEntry<'_>]) -> HashSet<&'e [u8]> {
     let mut remotes = HashSet::new();
     for entry in entries.iter().filter(|entry| is_url(entry)) {
         let name = entry.name.subsection.as_deref().unwrap_or_default();
@@ -54,12 +54,12 @@ fn remotes<'e>(entries: &'e [Entry<'_>]) -> HashSet<&'e [u8]> {
     remotes
 }
 
-fn is_url(entry: &Entry<'_>) -> bool {
+fn is_url(entry: &ConfigEntry<'_>) -> bool {
     entry.name.section == b"remote" && entry.name.subsection.is_some() && entry.name.key == b"url"
 }
 
 /// The remote that a variable names, if it names one.
-fn reference<'e>(entry: &'e Entry<'_>) -> Option<&'e [u8]> {
+fn reference<'e>(entry: &'e ConfigEntry<'_>) -> Option<&'e [u8]> {
     let name = &entry.name;
     let names_one = match (name.section.as_slice(), name.subsection.is_some()) {
         (b"branch", true) => matches!(name.key.as_slice(), b"remote" | b"pushremote"),

@@ -364,7 +364,7 @@ proptest! {
     fn files_are_read_as_git_reads_them(text in text()) {
         prop_assume!(has_git());
         if let Ok(entries) = crate::git_config::entries(text.as_bytes()) {
-            let pair = |entry: &crate::git_config::Entry<'_>| {
+            let pair = |entry: &crate::git_config::ConfigEntry<'_>| {
                 let value = entry.value.as_ref().map(|value| [b"\n", value.as_slice()].concat());
                 (entry.name.shown(), value.unwrap_or_default())
             };
