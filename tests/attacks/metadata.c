@@ -61,6 +61,13 @@ static int v_utime(char **a)
 static int v_setxattr(char **a) { return setxattr(a[0], a[1], "v", 1, 0); }
 static int v_lsetxattr(char **a) { return lsetxattr(a[0], a[1], "v", 1, 0); }
 static int v_removexattr(char **a) { return removexattr(a[0], a[1]); }
+/* Calls of Linux 6.13 and 6.17. libc has no functions for them. */
+static int v_removexattrat(char **a) { return syscall(466, AT_FDCWD, a[0], 0L, a[1]) < 0 ? FAILED : DONE; }
+static int v_file_getattr(char **a)
+{
+    unsigned long attributes[3];
+    return syscall(468, AT_FDCWD, a[0], attributes, sizeof attributes, 0L) < 0 ? FAILED : DONE;
+}
 static int v_getxattr(char **a)
 {
     char value[200] = "";
@@ -126,6 +133,8 @@ const struct verb metadata_verbs[] = {
     {"setxattr", 2, v_setxattr},
     {"lsetxattr", 2, v_lsetxattr},
     {"removexattr", 2, v_removexattr},
+    {"removexattrat", 2, v_removexattrat},
+    {"file_getattr", 1, v_file_getattr},
     {"getxattr", 2, v_getxattr},
     {"listxattr", 1, v_listxattr},
     {"fchmod", 1, v_fchmod},

@@ -2,9 +2,9 @@
 
 use macro_rules_attribute::apply;
 
-use crate::attack::{Linking, arena, arena_with, call, linkings};
+use crate::attack::{Linking, answer, arena, arena_with, call, linkings};
 use crate::layers::{Difference, Holder, row};
-use crate::run::{Mode, Run, have};
+use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
 
 fn assert_same_answers(line: &str) {
@@ -53,6 +53,17 @@ fn bad_pointers() {
 #[apply(row!)]
 fn odd_names() {
     assert_same_answers("odd_names");
+}
+
+/// A program with the library sees no older kernel.
+#[apply(row!)]
+fn newest_calls() {
+    for line in ["file_getattr file", "setxattr file user.k , removexattrat file user.k"] {
+        if answer(&call(&arena(Scratch::new()), Mode::Bare, line)) != "ok" {
+            return skip("this kernel or file system has no such call");
+        }
+        assert_same_answers(line);
+    }
 }
 
 #[apply(row!)]

@@ -20,6 +20,8 @@ attacks! {
     setxattr_by_link: "ln -s $OUT/target link", "setxattr link user.k" => "EACCES";
     lsetxattr: "", "lsetxattr $OUT/target user.k" => "EACCES";
     removexattr: "$ATTACK setxattr $OUT/target user.k", "removexattr $OUT/target user.k" => "EACCES";
+    removexattrat: "$ATTACK setxattr $OUT/target user.k", "removexattrat $OUT/target user.k" => "EACCES";
+    file_getattr_in_a_hidden_area: "", "file_getattr $HOME/.private/key" => "ENOENT";
     getxattr: "$ATTACK setxattr $OUT/target user.k", "getxattr $OUT/target user.k" => "EACCES";
     listxattr_in_a_hidden_area: "", "listxattr $HOME/.private/key" => "ENOENT";
     fchmod_of_a_file_granted_to_read: "", "-r $OUT -- fchmod $OUT/target" => "EACCES";

@@ -126,6 +126,9 @@ table! { a:
     ExtendedStatus => linux::metadata::statx(
         a.number(), path(a), a.flags(), a.unsigned(0), pointer(a.word(1)),
     ),
+    GetFileFlags => linux::metadata::file_flags(
+        a.number(), path(a), [size(a.word(0)), size(a.word(1))], a.flags(),
+    ),
     Access => metadata::may(a.number(), path(a), a.int(0), a.flags()),
     ReadLink => metadata::readlinkat(a.number(), path(a), pointer(a.word(0)), size(a.word(1))),
     FileSystem => filesystem::statfs(path(a), pointer(a.word(0))),

@@ -1,8 +1,8 @@
 //! Hooks for metadata that exist only on Linux.
 
-use core::ffi::{c_char, c_int, c_uint, c_void};
+use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
-use crate::errno::Reply;
+use crate::errno::{Errno, Reply};
 use crate::hooks::metadata::{
     fstatat, lstat, may, readlink, readlinkat, realpath, stat, status, visible,
 };
@@ -89,6 +89,24 @@ pub(crate) extern "C" fn statx(
         0,
     ];
     sys::call(libc::SYS_statx, args).map(|_| ()).reply()
+}
+
+/// The number of `file_getattr(2)`, which libc has no function for.
+const FILE_GETATTR: c_long = 468;
+
+/// `file_getattr(2)`: reads the flags of a file, which are metadata.
+///
+/// # Errors
+/// The kernel's; `ENOENT` in a hidden area.
+pub(crate) fn file_flags(
+    dirfd: c_int,
+    path: *const c_char,
+    [flags_at, size]: [usize; 2],
+    flags: c_int,
+) -> Result<(), Errno> {
+    visible(dirfd, path)?;
+    let args = [word(dirfd), path.expose_provenance(), flags_at, size, word(flags), 0];
+    sys::call(FILE_GETATTR, args).map(|_| ())
 }
 
 #[unsafe(no_mangle)]
