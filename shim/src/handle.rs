@@ -12,13 +12,13 @@ pub(crate) const VARIABLE: &[u8] = b"JP_CONFINE=";
 
 /// Descriptor numbers, outermost image first; `generation` is -1 if there is none.
 #[derive(Clone, Copy)]
-pub(crate) struct Handle {
+pub(crate) struct RunHandle {
     images: [c_int; LEVELS],
     count: usize,
     pub(crate) generation: c_int,
 }
 
-impl Handle {
+impl RunHandle {
     /// Reads the variable that the process was started with.
     pub(crate) fn find(startup: Option<Startup>) -> Option<Self> {
         Startup::inherited(startup, VARIABLE, Self::parse)

@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize,
 use jp_confine_engine::image::{Image, LEVELS};
 
 use crate::errno::Errno;
-use crate::handle::Handle;
+use crate::handle::RunHandle;
 use crate::sys;
 use crate::sys::startup::Startup;
 
@@ -92,7 +92,7 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
     if SHARED.phase.load(Ordering::Acquire) != UNSET {
         return settled();
     }
-    let handle = Handle::find(startup).ok_or(Errno::EACCES)?;
+    let handle = RunHandle::find(startup).ok_or(Errno::EACCES)?;
     let won = SHARED.phase.compare_exchange(UNSET, WRITING, Ordering::AcqRel, Ordering::Acquire);
     if won.is_ok() {
         let Ok(image) = load_levels(&handle) else {
@@ -114,7 +114,7 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
 }
 
 /// Maps the images of all levels. Returns the innermost.
-fn load_levels(handle: &Handle) -> Result<&'static Image<'static>, Errno> {
+fn load_levels(handle: &RunHandle) -> Result<&'static Image<'static>, Errno> {
     let mut outer = None;
     for (level, &fd) in SHARED.levels.iter().zip(handle.images()) {
         let (image, inode) = load(fd)?;

@@ -60,7 +60,7 @@ pub(super) fn rewrite(
     let read = File::from(file).take(text.len() as u64 + 1).read_to_end(&mut bytes);
     match read {
         Ok(_) if bytes == text => {
-            task.learn(UseKind::Used, request.path, how.need());
+            task.learn(UseKind::Used, request.path, how.need_on_existing());
             in_memory().map(Some)
         }
         _ => Ok(None),

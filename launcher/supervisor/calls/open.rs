@@ -99,7 +99,7 @@ impl OpenArguments {
     }
 
     /// The rights needed on an existing object. An `O_PATH` descriptor needs none.
-    pub(super) fn need(self) -> Capabilities {
+    pub(super) fn need_on_existing(self) -> Capabilities {
         let access = self.flags & libc::O_ACCMODE;
         let writes = access != libc::O_RDONLY || self.has(libc::O_TRUNC);
         if self.has(libc::O_PATH) {
@@ -112,7 +112,7 @@ impl OpenArguments {
 
     /// The rights needed by an open that may create a file, including those it would need if the file existed.
     pub(super) fn need_to_make(self) -> Capabilities {
-        let existing = if self.exclusive() { Capabilities::NONE } else { self.need() };
+        let existing = if self.exclusive() { Capabilities::NONE } else { self.need_on_existing() };
         existing.union(Capabilities::CREATE)
     }
 
@@ -239,17 +239,19 @@ fn open_object(
         task.settle_open(|image, request| existing.judge(image, request), subject)?;
         if let Some(device) = object.device() {
             task.settle(
-                device::judge(task.image(), &subject.request(), device, how.need()),
+                device::judge(task.image(), &subject.request(), device, how.need_on_existing()),
                 subject,
             )?;
         }
         if how.exclusive() {
             // Callers that may create it are told that it exists (spec §5.2).
             task.learn(UseKind::Used, path, Capabilities::CREATE);
-        } else if object.kind() == FileType::Directory && how.need() == Capabilities::READ {
+        } else if object.kind() == FileType::Directory
+            && how.need_on_existing() == Capabilities::READ
+        {
             task.learn(UseKind::Opened, path, Capabilities::READ);
         } else {
-            task.learn(UseKind::Used, path, how.need());
+            task.learn(UseKind::Used, path, how.need_on_existing());
         }
     }
     if how.exclusive() {
@@ -371,7 +373,7 @@ pub(super) fn nowhere(
             errno
         }
         OpenVerdict::Allow => {
-            task.learn(UseKind::Absent, &path, how.need());
+            task.learn(UseKind::Absent, &path, how.need_on_existing());
             errno
         }
         _ => errno,
@@ -387,7 +389,7 @@ pub(super) fn learn_absent(
 ) {
     let absent = matches!(errno, Errno::NOENT | Errno::NOTDIR) && task.is_lesson();
     if let Some((path, _)) = absent.then(|| task.absent(argument).ok()).flatten() {
-        task.learn(UseKind::Absent, &path, how.need());
+        task.learn(UseKind::Absent, &path, how.need_on_existing());
     }
 }
 

@@ -91,7 +91,7 @@ pub(crate) fn open(
     if how.has(libc::O_CREAT) {
         task.learn(UseKind::Made, &queue.path, how.need_to_make());
     } else {
-        task.learn(UseKind::Used, &queue.path, how.need());
+        task.learn(UseKind::Used, &queue.path, how.need_on_existing());
     }
     Ok(CallResult::Descriptor { file, closes: true })
 }

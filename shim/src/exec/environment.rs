@@ -7,7 +7,7 @@ use jp_confine_engine::image::{Image, Text};
 use jp_confine_engine::invocation::Admission;
 use jp_confine_engine::variables::{self, LONGEST};
 
-use super::handle::{Handle, Variable};
+use super::handle::{ChildHandle, Variable};
 use super::loader_lists::Judge;
 use super::reader::Reader;
 use super::scratch::{Scratch, bytes_of};
@@ -57,7 +57,7 @@ pub(super) fn with_repaired(
     envp: Strings,
     run: impl FnOnce(Strings) -> Errno,
 ) -> Errno {
-    let handle = match Handle::ensure() {
+    let handle = match ChildHandle::ensure() {
         Ok(handle) => handle,
         Err(errno) => return errno,
     };

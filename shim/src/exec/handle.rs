@@ -9,7 +9,7 @@ use crate::session;
 use crate::sys::{self, Fd};
 
 /// Descriptors that stay open across exec. Dropping this closes recreated ones, because the exec has failed.
-pub(crate) struct Handle {
+pub(crate) struct ChildHandle {
     images: [c_int; LEVELS],
     count: usize,
     generation: c_int,
@@ -17,7 +17,7 @@ pub(crate) struct Handle {
     made: [Option<Fd>; LEVELS],
 }
 
-impl Handle {
+impl ChildHandle {
     /// Finds the images' descriptors. Recreates those that the program closed from their mappings.
     ///
     /// # Errors

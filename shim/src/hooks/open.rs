@@ -96,7 +96,7 @@ impl How {
 
     /// All capabilities that the open may need, whether or not the file exists.
     #[cfg(target_os = "linux")]
-    fn need(self) -> Capabilities {
+    fn need_in_any_case(self) -> Capabilities {
         let access = self.flags & libc::O_ACCMODE;
         let write = access != libc::O_RDONLY || self.has(libc::O_TRUNC);
         Capabilities::NONE

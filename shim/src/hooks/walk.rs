@@ -28,7 +28,7 @@ const SKIP_SIBLINGS: c_int = 3;
 
 /// The kind of an object.
 #[derive(Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum ObjectKind {
     File,
     Directory,
     Unreadable,
@@ -38,7 +38,7 @@ pub(crate) enum Kind {
     DanglingLink,
 }
 
-impl Kind {
+impl ObjectKind {
     /// Maps the kind to one of the first four, because ftw(3) knows no others.
     const fn plain(self) -> Self {
         match self {
@@ -155,7 +155,7 @@ impl Walk {
         self.flags & flag != 0
     }
 
-    fn report(&mut self, kind: Kind, stat: &libc::stat) -> c_int {
+    fn report(&mut self, kind: ObjectKind, stat: &libc::stat) -> c_int {
         let kind = if self.plain { kind.plain() } else { kind };
         let number = ftw::number(kind);
         (self.visit)(self.path.c_str(0).as_ptr(), stat, number, &raw mut self.position)
@@ -168,23 +168,23 @@ impl Walk {
         name: *const c_char,
         is_start: bool,
         stat: &mut libc::stat,
-    ) -> Result<Kind, Errno> {
+    ) -> Result<ObjectKind, Errno> {
         let physical = self.has(PHYSICAL);
         let follow = if physical { libc::AT_SYMLINK_NOFOLLOW } else { 0 };
         match look_at(dirfd, name, follow, stat) {
             Ok(()) => Ok(match file_type(stat) {
-                libc::S_IFDIR => Kind::Directory,
-                libc::S_IFLNK => Kind::Link,
-                _ => Kind::File,
+                libc::S_IFDIR => ObjectKind::Directory,
+                libc::S_IFLNK => ObjectKind::Link,
+                _ => ObjectKind::File,
             }),
             Err(errno @ (Errno::EACCES | Errno::ENOENT)) => {
                 let itself = look_at(dirfd, name, libc::AT_SYMLINK_NOFOLLOW, stat);
                 if itself.is_ok() && !physical && file_type(stat) == libc::S_IFLNK {
-                    Ok(Kind::DanglingLink)
+                    Ok(ObjectKind::DanglingLink)
                 } else if is_start {
                     Err(errno)
                 } else {
-                    Ok(Kind::Unknown)
+                    Ok(ObjectKind::Unknown)
                 }
             }
             Err(errno) => Err(errno),
@@ -202,10 +202,10 @@ impl Walk {
         if above.is_none() {
             self.device = stat.st_dev;
         }
-        if !matches!(kind, Kind::Unknown) && self.has(MOUNT) && stat.st_dev != self.device {
+        if !matches!(kind, ObjectKind::Unknown) && self.has(MOUNT) && stat.st_dev != self.device {
             return Ok(0);
         }
-        if !matches!(kind, Kind::Directory) {
+        if !matches!(kind, ObjectKind::Directory) {
             return Ok(self.report(kind, &stat));
         }
         if !self.has(PHYSICAL) && above.is_some_and(|level| level.contains(&stat)) {
@@ -214,7 +214,7 @@ impl Walk {
         let nofollow = if self.has(PHYSICAL) { libc::O_NOFOLLOW } else { 0 };
         match list(self.call, dirfd, name, nofollow) {
             Ok(stream) => self.directory(above, &stream, &stat),
-            Err(Errno::EACCES) => Ok(self.report(Kind::Unreadable, &stat)),
+            Err(Errno::EACCES) => Ok(self.report(ObjectKind::Unreadable, &stat)),
             Err(errno) => Err(errno),
         }
     }
@@ -228,7 +228,7 @@ impl Walk {
         if self.position.level >= DEEPEST {
             return Err(Errno::ENAMETOOLONG);
         }
-        let before = if self.has(DEPTH) { 0 } else { self.report(Kind::Directory, stat) };
+        let before = if self.has(DEPTH) { 0 } else { self.report(ObjectKind::Directory, stat) };
         if before != 0 {
             return Ok(before);
         }
@@ -245,7 +245,7 @@ impl Walk {
             result = 0;
         }
         if result == 0 && self.has(DEPTH) {
-            result = self.report(Kind::DirectoryAfter, stat);
+            result = self.report(ObjectKind::DirectoryAfter, stat);
         }
         if self.has(CHANGE)
             && let Some(above) = above

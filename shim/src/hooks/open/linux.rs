@@ -207,7 +207,7 @@ fn open_beneath(
     }
     let end = spelling.directory_end()?;
     let directory = spelling.text().as_bytes().get(..end)?;
-    if !decide::grants_beneath(image, directory, how.need()) {
+    if !decide::grants_beneath(image, directory, how.need_in_any_case()) {
         return None;
     }
     let pin = resolve::pin_from_root(spelling, end).ok()?;
@@ -309,7 +309,7 @@ pub(super) fn apply_verdict_to_device(
     };
     let (major, minor) = (libc::major(stat.st_rdev), libc::minor(stat.st_rdev));
     let device = Device { is_block, major, minor };
-    let need = if how.has(libc::O_PATH) { Capabilities::NONE } else { how.need() };
+    let need = if how.has(libc::O_PATH) { Capabilities::NONE } else { how.need_in_any_case() };
     let need = need.difference(Capabilities::CREATE);
     let verdict = device::judge(image, request, device, need);
     report::apply_verdict(image, verdict, Subject::of(call, request))

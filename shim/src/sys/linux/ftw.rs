@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use crate::hooks::walk::Kind;
+use crate::hooks::walk::ObjectKind;
 use crate::libc_functions;
 
 pub(crate) const PHYSICAL: c_int = 1;
@@ -16,15 +16,15 @@ pub(crate) const ACTIONS: c_int = 16;
 pub(crate) type Entry = libc::dirent64;
 
 /// The number of a kind. musl's are greater by one.
-pub(crate) fn number(kind: Kind) -> c_int {
+pub(crate) fn number(kind: ObjectKind) -> c_int {
     let number = match kind {
-        Kind::File => 0,
-        Kind::Directory => 1,
-        Kind::Unreadable => 2,
-        Kind::Unknown => 3,
-        Kind::Link => 4,
-        Kind::DirectoryAfter => 5,
-        Kind::DanglingLink => 6,
+        ObjectKind::File => 0,
+        ObjectKind::Directory => 1,
+        ObjectKind::Unreadable => 2,
+        ObjectKind::Unknown => 3,
+        ObjectKind::Link => 4,
+        ObjectKind::DirectoryAfter => 5,
+        ObjectKind::DanglingLink => 6,
     };
     if libc_functions::is_glibc() { number } else { number.wrapping_add(1) }
 }

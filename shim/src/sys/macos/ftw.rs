@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use crate::hooks::walk::Kind;
+use crate::hooks::walk::ObjectKind;
 
 pub(crate) const PHYSICAL: c_int = 1;
 pub(crate) const MOUNT: c_int = 2;
@@ -15,14 +15,14 @@ pub(crate) const ACTIONS: c_int = 0;
 pub(crate) type Entry = libc::dirent;
 
 /// The number of a kind.
-pub(crate) const fn number(kind: Kind) -> c_int {
+pub(crate) const fn number(kind: ObjectKind) -> c_int {
     match kind {
-        Kind::File => 0,
-        Kind::Directory => 1,
-        Kind::Unreadable => 2,
-        Kind::DirectoryAfter => 3,
-        Kind::Unknown => 4,
-        Kind::Link => 5,
-        Kind::DanglingLink => 6,
+        ObjectKind::File => 0,
+        ObjectKind::Directory => 1,
+        ObjectKind::Unreadable => 2,
+        ObjectKind::DirectoryAfter => 3,
+        ObjectKind::Unknown => 4,
+        ObjectKind::Link => 5,
+        ObjectKind::DanglingLink => 6,
     }
 }
