@@ -29,7 +29,7 @@ control: setup
 	sh tests/control.sh
 
 # Runs as a whole what `.ci/run` only tries for some seconds.
-nightly: html race bench
+nightly: html race bench package
 	$(MAKE) fuzz SECONDS=600
 
 # Ten million attempts to be judged on one object and use another. `make test` makes some.

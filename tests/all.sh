@@ -7,6 +7,8 @@ trap 'rm -f "$skips"' EXIT
 export JP_CONFINE_TEST_SKIPS="$skips"
 status=0
 
+# Most tests wait for other processes.
+export RUST_TEST_THREADS="${RUST_TEST_THREADS-$((2 * $(nproc)))}"
 # The preload library has no test harness. It is tested through the programs that it is loaded into.
 tests="${CARGO:-cargo} test --locked --workspace --exclude jp-confine-shim"
 $tests -- --skip cli_prompts || status=$?

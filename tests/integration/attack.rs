@@ -156,7 +156,7 @@ pub(crate) fn assert_refused_to(
 ) {
     leave_out_like_rows();
     let attack = format!("{program}, {:?}, {setup}, {line}", linking());
-    if !once_in_a_row(attack, || works_bare(program, plant, setup, line)) {
+    if !once_in_a_row(&attack, || works_bare(program, plant, setup, line)) {
         return;
     }
     let scratch = plant();

@@ -22,7 +22,8 @@ fn abstract_sockets() {
     if Holder::under_test() == Holder::Library {
         return skip("the library is not in programs like these");
     }
-    let outside = format!("jp-confine-outside-{}", std::process::id());
+    // Programs of other tests may have inherited the listener of an earlier turn.
+    let outside = format!("jp-confine-outside-{}-{:?}", std::process::id(), Holder::under_test());
     let place = SocketAddr::from_abstract_name(&outside).expect("a name");
     let listener = UnixListener::bind_addr(&place).expect("a listener");
     listener.set_nonblocking(true).expect("a flag");

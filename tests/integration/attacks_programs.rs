@@ -96,7 +96,7 @@ pub(crate) fn assert_script_fails(program: &str, setup: &str, script: &str) {
         return;
     }
     leave_out_like_rows();
-    once_in_a_row(format!("{setup}, {script}"), || {
+    once_in_a_row(&format!("{setup}, {script}"), || {
         let scratch = Scratch::new();
         set_up(&scratch, setup);
         let bare = run(&scratch, Mode::Bare, script);

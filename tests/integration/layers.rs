@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 use std::thread;
@@ -37,8 +38,10 @@ pub(crate) fn with_each_holder(mut row: impl FnMut()) {
     }
 }
 
-/// What `step` results in, which only the first holder of a row takes. `name` tells the steps of a row apart.
-pub(crate) fn once_in_a_row(name: String, step: impl FnOnce() -> bool) -> bool {
+/// What `step` results in, which only the first holder of a row takes in each file system. `name` tells the steps of a
+/// row apart.
+pub(crate) fn once_in_a_row(name: &str, step: impl FnOnce() -> bool) -> bool {
+    let name = format!("{name} in {}", Holder::current().folder().display());
     let done = DONE.with_borrow(|done| done.get(&name).copied());
     done.unwrap_or_else(|| {
         let result = step();
@@ -140,6 +143,13 @@ impl Holder {
     /// The holder whose turn it is, for what does not change the row.
     pub(crate) fn current() -> Self {
         TURN.get()
+    }
+
+    /// The folder for its trees: that for temporary files, or for all holders but the first `JP_CONFINE_TEST_MEMORY`, if
+    /// that is set.
+    pub(crate) fn folder(self) -> PathBuf {
+        let memory = std::env::var_os("JP_CONFINE_TEST_MEMORY").filter(|_| self != Self::Layers);
+        memory.map_or_else(std::env::temp_dir, PathBuf::from)
     }
 
     /// The options that select the holder whose turn it is.

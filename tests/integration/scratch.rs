@@ -24,16 +24,11 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates the tree, for all holders but the first in `JP_CONFINE_TEST_MEMORY`, if that is set:
+    /// Creates the tree in the folder of the holder whose turn it is:
     /// `ws/{file,dir/}`, `home/.private/key`, `out/{secret,target,dir/inner,empty/}`.
     pub(crate) fn new() -> Self {
         let mut builder = tempfile::Builder::new();
-        builder.prefix("jp-test-");
-        let memory = std::env::var_os("JP_CONFINE_TEST_MEMORY");
-        let root = match memory.filter(|_| Holder::current() != Holder::Layers) {
-            Some(memory) => builder.tempdir_in(memory),
-            None => builder.tempdir(),
-        };
+        let root = builder.prefix("jp-test-").tempdir_in(Holder::current().folder());
         let root = root.expect("a scratch folder");
         let scratch = Self { root, uid: None };
         for dir in ["ws/dir", "home/.private", "out/dir", "out/empty", "tmp"] {
