@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use jp_confine_vfs::Fault;
-use jp_confine_vfs::message::Request;
+use jp_confine_vfs::incoming::Request;
 use serde_json::Value;
 use url::Url;
 
@@ -115,7 +115,7 @@ impl Refusals {
 
 #[cfg(test)]
 mod tests {
-    use jp_confine_vfs::message::{Incoming, parse};
+    use jp_confine_vfs::incoming::{Incoming, parse};
 
     use super::*;
 

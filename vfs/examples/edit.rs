@@ -31,11 +31,7 @@ fn main() -> Result<(), sdk::Error> {
 pub(crate) fn edit<R: BufRead, W: Write>(mut host: Client<R, W>) -> Result<(), sdk::Error> {
     match apply(&mut host) {
         Ok(text) => host.result(text),
-        Err(error) => {
-            let error =
-                ToolError { message: error.to_string(), trace: Vec::new(), transient: false };
-            host.error(&error)
-        }
+        Err(error) => host.error(&ToolError::new(error.to_string())),
     }
 }
 

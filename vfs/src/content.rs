@@ -7,14 +7,31 @@ use serde::{Deserialize, Serialize};
 use crate::fault::Fault;
 
 /// An encoding of bytes as text.
+///
+/// ```
+/// use jp_confine_vfs::content::{Content, Encoding};
+///
+/// assert_eq!(Content::of(b"\xff".to_vec()).encoding, Some(Encoding::Base64));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Encoding {
     /// RFC 4648 §4, with padding.
     Base64,
 }
 
 /// Bytes as the protocol represents them.
+///
+/// ```no_run
+/// use jp_confine_vfs::content::Content;
+/// use jp_confine_vfs::method::HttpParams;
+///
+/// let mut host = jp_confine_vfs::sdk::connect()?;
+/// let reply = host.http_get(&HttpParams::new("https://example.com/logo.png"))?;
+/// let bytes = Content { text: reply.body, encoding: reply.encoding }.into_bytes()?;
+/// # Ok::<(), jp_confine_vfs::sdk::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
     /// The text, perhaps encoded.

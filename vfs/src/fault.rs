@@ -1,12 +1,19 @@
-//! Errors that answer a request (spec §14.4).
+//! Errors that answer a request (spec §14.4). `service` writes them, and `sdk` makes its own error of them.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 /// The kind of a failure. On the wire it is a number.
+///
+/// ```
+/// use jp_confine_vfs::Code;
+///
+/// assert_eq!(Code::from(-32001), Code::Denied);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "i32", into = "i32")]
+#[non_exhaustive]
 pub enum Code {
     /// The line is not a request.
     Malformed,
@@ -63,8 +70,17 @@ impl From<Code> for i32 {
 }
 
 /// A failure as the tool receives it.
+///
+/// ```
+/// use jp_confine_vfs::Fault;
+/// use jp_confine_vfs::sdk::{Error, ErrorKind};
+///
+/// let error = Error::from(Fault::denied("cannot read notes"));
+/// assert_eq!(error.kind(), ErrorKind::Denied);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct Fault {
     /// The kind.
     pub code: Code,

@@ -8,15 +8,17 @@
 //!
 //! | part | what it is |
 //! |---|---|
-//! | [`message`], [`method`], [`content`], [`fault`] | the protocol |
 //! | [`sdk`] | for tools in Rust: a client that waits for each answer |
+//! | [`message`], [`method`], [`content`], [`fault`] | the protocol |
+//! | `incoming` | reading what a tool says |
 //! | `service`, `files`, `person` | serving a request: check the policy, perhaps ask a person, use the files |
 //! | `session` | one tool from start to end: its lines, its time, its process group |
 //! | `handles` | tools that live longer than one call, several at once |
 //!
-//! The last three rows need the feature `host`, which is for Linux alone.
+//! The rows without links need the feature `host`, which is for Linux alone. That half has types of `jp_confine_engine`
+//! in its signatures. Like the engine, it promises no stability. The client brings neither the engine nor an HTTP stack.
 //!
-//! `jp_confine_engine` is the only evaluator of policies. Nothing here decides what is allowed.
+//! The engine is the only evaluator of policies. Nothing here decides what is allowed.
 
 #![forbid(unsafe_code)]
 
@@ -33,6 +35,8 @@ pub mod files;
 mod group;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub mod handles;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub mod incoming;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub mod person;
 #[cfg(all(feature = "host", target_os = "linux"))]

@@ -14,6 +14,7 @@ mod attentive;
 mod error;
 
 use std::io::{self, BufRead, BufReader, Stdin, Stdout, Write};
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -28,9 +29,16 @@ use crate::method::{
 };
 
 pub use attentive::Attentive;
-pub use error::Error;
+pub use error::{Error, ErrorKind};
 
 /// The host on the standard streams.
+///
+/// ```no_run
+/// use jp_confine_vfs::sdk::{self, Host};
+///
+/// let host: Host = sdk::connect()?;
+/// # Ok::<(), sdk::Error>(())
+/// ```
 pub type Host = Client<BufReader<Attentive<Stdin>>, Stdout>;
 
 /// Waits for the host to send the call that the tool serves. From then on nothing else may use standard input and
@@ -43,6 +51,19 @@ pub fn connect() -> Result<Host, Error> {
 }
 
 /// A connection to the host over any reader and writer.
+///
+/// A path is relative to the root of the workspace. One that is not UTF-8 is an error, [`ErrorKind::BadParams`].
+///
+/// ```
+/// use jp_confine_vfs::message::{Init, ToolCall, notification};
+/// use jp_confine_vfs::sdk::Client;
+///
+/// let mut lines = notification("init", &Init::new(ToolCall::new("edit")));
+/// lines.extend(br#"{"jsonrpc": "2.0", "id": 1, "result": {"exists": true}}"#);
+/// let mut host = Client::new(lines.as_slice(), std::io::sink())?;
+/// assert!(host.exists("src/main.rs")?);
+/// # Ok::<(), jp_confine_vfs::sdk::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Client<R, W> {
     from_host: R,
@@ -74,7 +95,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
         let mut client = Self { from_host, to_host, init, last_id: 0, is_cancelled: false };
         let first = client.receive()?;
         if first.method.as_deref() != Some("init") {
-            return Err(Error::Protocol("the host did not begin with `init`".to_owned()));
+            return Err(Error::new(ErrorKind::Protocol, "the host did not begin with `init`"));
         }
         client.init = parse(first.params)?;
         Ok(client)
@@ -101,27 +122,34 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Reads a file as UTF-8.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error; [`Error::NotText`] for other files.
-    pub fn read(&mut self, path: &str) -> Result<String, Error> {
-        String::from_utf8(self.read_bytes(path)?).map_err(|_| Error::NotText(path.to_owned()))
+    /// [`ErrorKind::NotText`] if it is not; otherwise as [`Self::ask`].
+    pub fn read(&mut self, path: impl AsRef<Path>) -> Result<String, Error> {
+        let path = path.as_ref();
+        let not_text =
+            |_| Error::new(ErrorKind::NotText, format!("{} is not UTF-8", path.display()));
+        String::from_utf8(self.read_bytes(path)?).map_err(not_text)
     }
 
     /// Reads a file as bytes.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error.
-    pub fn read_bytes(&mut self, path: &str) -> Result<Vec<u8>, Error> {
-        let File { content, encoding, .. } = self.ask("fs.read", &at(path))?;
+    /// As [`Self::ask`].
+    pub fn read_bytes(&mut self, path: impl AsRef<Path>) -> Result<Vec<u8>, Error> {
+        let File { content, encoding, .. } = self.ask("fs.read", &at(path)?)?;
         Ok(Content { text: content, encoding }.into_bytes()?)
     }
 
     /// Replaces all contents of a file, which is created if it does not exist.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error.
-    pub fn write(&mut self, path: &str, contents: impl Into<Vec<u8>>) -> Result<(), Error> {
+    /// As [`Self::ask`].
+    pub fn write(
+        &mut self,
+        path: impl AsRef<Path>,
+        contents: impl Into<Vec<u8>>,
+    ) -> Result<(), Error> {
         let Content { text, encoding } = Content::of(contents.into());
-        let params = WriteParams { path: path.to_owned(), content: text, encoding };
+        let params = WriteParams { path: path_text(path)?, content: text, encoding };
         let Nothing {} = self.ask("fs.write", &params)?;
         Ok(())
     }
@@ -129,42 +157,42 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Whether an object exists at a path.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error.
-    pub fn exists(&mut self, path: &str) -> Result<bool, Error> {
-        Ok(self.ask::<Exists>("fs.exists", &at(path))?.exists)
+    /// As [`Self::ask`].
+    pub fn exists(&mut self, path: impl AsRef<Path>) -> Result<bool, Error> {
+        Ok(self.ask::<Exists>("fs.exists", &at(path)?)?.exists)
     }
 
     /// Lists the readable entries of a directory.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error.
-    pub fn list_dir(&mut self, path: &str) -> Result<Vec<Entry>, Error> {
-        Ok(self.ask::<Listing>("fs.list_dir", &at(path))?.entries)
+    /// As [`Self::ask`].
+    pub fn list_dir(&mut self, path: impl AsRef<Path>) -> Result<Vec<Entry>, Error> {
+        Ok(self.ask::<Listing>("fs.list_dir", &at(path)?)?.entries)
     }
 
     /// The kind and size of the object at a path.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error.
-    pub fn metadata(&mut self, path: &str) -> Result<Metadata, Error> {
-        self.ask("fs.metadata", &at(path))
+    /// As [`Self::ask`].
+    pub fn metadata(&mut self, path: impl AsRef<Path>) -> Result<Metadata, Error> {
+        self.ask("fs.metadata", &at(path)?)
     }
 
     /// Deletes a file.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error.
-    pub fn delete(&mut self, path: &str) -> Result<(), Error> {
-        let Nothing {} = self.ask("fs.delete", &at(path))?;
+    /// As [`Self::ask`].
+    pub fn delete(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let Nothing {} = self.ask("fs.delete", &at(path)?)?;
         Ok(())
     }
 
     /// Renames a file, replacing any file at the new path.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error.
-    pub fn rename(&mut self, from: &str, to: &str) -> Result<(), Error> {
-        let params = RenameParams { from: from.to_owned(), to: to.to_owned() };
+    /// As [`Self::ask`].
+    pub fn rename(&mut self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<(), Error> {
+        let params = RenameParams { from: path_text(from)?, to: path_text(to)? };
         let Nothing {} = self.ask("fs.rename", &params)?;
         Ok(())
     }
@@ -172,7 +200,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Searches files; [`GrepParams`] says which fields are optional.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error.
+    /// As [`Self::ask`].
     pub fn grep(&mut self, params: &GrepParams) -> Result<Vec<FileMatches>, Error> {
         Ok(self.ask::<Found>("fs.grep", params)?.matches)
     }
@@ -180,7 +208,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Fetches a URL.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error. Any response of the server counts as a reply.
+    /// As [`Self::ask`]. Any response of the server counts as a reply.
     pub fn http_get(&mut self, params: &HttpParams) -> Result<HttpReply, Error> {
         self.ask("http.get", params)
     }
@@ -188,7 +216,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Posts to a URL.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error. Any response of the server counts as a reply.
+    /// As [`Self::ask`]. Any response of the server counts as a reply.
     pub fn http_post(&mut self, params: &HttpParams) -> Result<HttpReply, Error> {
         self.ask("http.post", params)
     }
@@ -196,7 +224,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Runs a program in the workspace until it ends.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error. A status other than 0 is not an error.
+    /// As [`Self::ask`]. A status other than 0 is not an error.
     pub fn run(&mut self, params: &RunParams) -> Result<Ended, Error> {
         self.ask("process.run", params)
     }
@@ -204,7 +232,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Calls any method.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the host answers with an error; other errors where the host is gone or not understood.
+    /// The host answers with an error, is gone, or is not understood. [`Error::kind`] says which.
     pub fn ask<T: DeserializeOwned>(
         &mut self,
         method: &str,
@@ -219,9 +247,9 @@ impl<R: BufRead, W: Write> Client<R, W> {
                 continue;
             }
             return match (result, error) {
-                (_, Some(fault)) => Err(Error::Refused(fault)),
+                (_, Some(fault)) => Err(fault.into()),
                 (Some(result), None) => parse(result),
-                (None, None) => Err(Error::Protocol("a reply without a result".to_owned())),
+                (None, None) => Err(Error::new(ErrorKind::Protocol, "a reply without a result")),
             };
         }
     }
@@ -260,7 +288,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
                 }
                 Ok(_) if self.is_cancelled => return Ok(None),
                 Ok(_) => {}
-                Err(Error::Gone) => return Ok(None),
+                Err(error) if error.kind() == ErrorKind::Gone => return Ok(None),
                 Err(error) => return Err(error),
             }
         }
@@ -277,7 +305,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
         while line.trim().is_empty() {
             line.clear();
             if self.from_host.read_line(&mut line)? == 0 {
-                return Err(Error::Gone);
+                return Err(Error::new(ErrorKind::Gone, "the host is gone"));
             }
         }
         let incoming: Incoming = serde_json::from_str(&line)?;
@@ -286,14 +314,18 @@ impl<R: BufRead, W: Write> Client<R, W> {
     }
 }
 
-impl<T: Into<String>> From<T> for Contents {
-    fn from(text: T) -> Self {
-        Self::text(text)
-    }
+fn at(path: impl AsRef<Path>) -> Result<PathParams, Error> {
+    Ok(PathParams { path: path_text(path)? })
 }
 
-fn at(path: &str) -> PathParams {
-    PathParams { path: path.to_owned() }
+/// A path as the protocol has it.
+fn path_text(path: impl AsRef<Path>) -> Result<String, Error> {
+    let path = path.as_ref();
+    let not_text = || {
+        let shown = path.as_os_str().as_encoded_bytes().escape_ascii();
+        Error::new(ErrorKind::BadParams, format!("the path {shown} is not UTF-8"))
+    };
+    path.to_str().map(ToOwned::to_owned).ok_or_else(not_text)
 }
 
 fn parse<T: DeserializeOwned>(value: Value) -> Result<T, Error> {

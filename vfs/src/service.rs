@@ -27,7 +27,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::fault::{Code, Fault};
 use crate::files::ProjectFiles;
-use crate::message::Request;
+use crate::incoming::Request;
 use crate::person::Person;
 
 pub use caller::{Caller, Patient};

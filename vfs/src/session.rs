@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::fault::Fault;
 use crate::group::Group;
-use crate::message::{self, Contents, Id, Incoming, Init, Malformed, Request, State, ToolError};
+use crate::incoming::{self, Id, Incoming, Malformed, Request};
+use crate::message::{self, Contents, Init, State, ToolError};
 use crate::service::{Caller, Service};
 
 use channel::Channel;
@@ -156,7 +157,7 @@ impl Session<'_, '_> {
             Ok(Incoming::State(state)) => return self.go_on(state, channel, turn),
             // No request is pending that it could cancel.
             Ok(Incoming::Cancel | Incoming::Other) => {}
-            Err(Malformed { id, fault }) => channel.send(message::reply(id.as_ref(), Err(&fault))),
+            Err(Malformed { id, fault }) => channel.send(incoming::reply(id.as_ref(), Err(&fault))),
         }
         None
     }
@@ -173,7 +174,7 @@ impl Session<'_, '_> {
         if caller.gone {
             answer = Err(Fault::cancelled());
         }
-        channel.send(message::reply(Some(&request.id), answer.as_deref()));
+        channel.send(incoming::reply(Some(&request.id), answer.as_deref()));
     }
 
     fn go_on(&mut self, state: State, channel: &mut Channel, turn: &mut Turn) -> Option<Ending> {

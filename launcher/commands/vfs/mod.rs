@@ -16,7 +16,8 @@ use jp_confine_engine::coverage::Coverage;
 use jp_confine_engine::env::Env;
 use jp_confine_vfs::Fault;
 use jp_confine_vfs::files::OnDisk;
-use jp_confine_vfs::message::{Init, PROTOCOL_VERSION, Request, ToolCall};
+use jp_confine_vfs::incoming::Request;
+use jp_confine_vfs::message::{Init, ToolCall};
 use jp_confine_vfs::service::{FILE_LIMIT, Programs, SHORTEST, Service};
 use jp_confine_vfs::session::{Ending, Limits, Session};
 use serde_json::{Value, json};
@@ -181,13 +182,11 @@ fn guessable(context: &Context, net_env: &Env) -> Vec<String> {
 
 fn init(options: &Options, call: &Call, hosted: &Hosted) -> Init {
     let or_empty = |value: &Option<Value>| value.clone().unwrap_or_else(|| json!({}));
-    let tool = ToolCall {
-        name: options.tool.clone().unwrap_or_else(|| hosted.name()),
-        arguments: or_empty(&call.arguments),
-        answers: or_empty(&call.answers),
-        options: or_empty(&call.configuration),
-    };
-    Init { tool, protocol_version: PROTOCOL_VERSION.to_owned() }
+    let mut tool = ToolCall::new(options.tool.clone().unwrap_or_else(|| hosted.name()));
+    tool.arguments = or_empty(&call.arguments);
+    tool.answers = or_empty(&call.answers);
+    tool.options = or_empty(&call.configuration);
+    Init::new(tool)
 }
 
 fn limits(call: &Call) -> Limits {

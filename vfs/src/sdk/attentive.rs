@@ -9,6 +9,19 @@ use rustix::event::{PollFd, PollFlags};
 use crate::poll_backoff::PollBackoff;
 
 /// Reads from a pipe. It polls for a short time; if nothing arrives, it sleeps.
+///
+/// ```
+/// use std::io::{BufReader, Write as _};
+///
+/// use jp_confine_vfs::message::{Init, ToolCall, notification};
+/// use jp_confine_vfs::sdk::{Attentive, Client};
+///
+/// let (from_host, mut to_tool) = std::io::pipe()?;
+/// to_tool.write_all(&notification("init", &Init::new(ToolCall::new("edit"))))?;
+/// let host = Client::new(BufReader::new(Attentive::new(from_host)), std::io::sink())?;
+/// assert_eq!(host.tool().name, "edit");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Attentive<R> {
     pipe: R,

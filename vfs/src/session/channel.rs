@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 
 use crate::fault::{Code, Fault};
-use crate::message::{self, Incoming, Malformed};
+use crate::incoming::{self, Incoming, Malformed};
 use crate::poll_backoff::PollBackoff;
 
 /// Size of one read.
@@ -202,7 +202,7 @@ impl Channel {
             let parsed = match self.unread.get(self.taken..end).map(<[u8]>::trim_ascii) {
                 _ if std::mem::take(&mut self.is_skipping) => None,
                 Some([]) | None => None,
-                Some(line) => Some(message::parse(line)),
+                Some(line) => Some(incoming::parse(line)),
             };
             self.taken = end + 1;
             self.looked_at = self.taken;

@@ -6,7 +6,7 @@ use std::path::Path;
 use jp_confine_engine::approvals::ApprovedTargets;
 use jp_confine_engine::workspace::Workspace;
 use jp_confine_vfs::files::{InMemory, OnDisk, ProjectFiles};
-use jp_confine_vfs::message::{Incoming, parse};
+use jp_confine_vfs::incoming::{Incoming, parse};
 use jp_confine_vfs::person::{Nobody, Person};
 use jp_confine_vfs::service::{Patient, Service};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jp_confine_vfs::Code;
-use jp_confine_vfs::message::{Incoming, Request, parse};
+use jp_confine_vfs::incoming::{Incoming, Request, parse};
 use jp_confine_vfs::person::Nobody;
 use jp_confine_vfs::service::{Caller, Patient};
 use serde_json::{Value, json};

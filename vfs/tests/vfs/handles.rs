@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use jp_confine_vfs::handles::{HandleError, Handles, Status};
-use jp_confine_vfs::message::{Contents, Init, PROTOCOL_VERSION, State, ToolCall};
+use jp_confine_vfs::message::{Contents, Init, State, ToolCall};
 use jp_confine_vfs::person::Nobody;
 use jp_confine_vfs::session::{Conversation, Ending, Limits, Session};
 use serde_json::json;
@@ -39,8 +39,7 @@ fn serve(
         // The limit does not apply to a tool that waits for the host.
         limits: Limits { idle: Duration::from_millis(300), grace: Duration::from_millis(100) },
     };
-    let tool = ToolCall { name: "tool".to_owned(), ..ToolCall::default() };
-    let init = Init { tool, protocol_version: PROTOCOL_VERSION.to_owned() };
+    let init = Init::new(ToolCall::new("tool"));
     session.run(Command::new("bash").args(["-c", script]), &init)
 }
 

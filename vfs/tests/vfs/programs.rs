@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use jp_confine_engine::resources::Written;
 use jp_confine_vfs::Code;
 use jp_confine_vfs::files::OnDisk;
-use jp_confine_vfs::message::{Incoming, parse};
+use jp_confine_vfs::incoming::{Incoming, parse};
 use jp_confine_vfs::person::Nobody;
 use jp_confine_vfs::service::{Caller, Programs, Service};
 use serde_json::{Value, json};

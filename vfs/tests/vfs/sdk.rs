@@ -1,14 +1,17 @@
 //! The client for tools in Rust, against a service at the other end of a pipe, and the example `edit`.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::Debug;
 use std::io::{BufRead as _, BufReader, PipeReader, PipeWriter, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::thread;
 
-use jp_confine_vfs::Code;
-use jp_confine_vfs::message::{self, Contents, Incoming, Init, State, ToolCall};
+use jp_confine_vfs::incoming::{self, Incoming};
+use jp_confine_vfs::message::{self, Contents, Init, State, ToolCall};
 use jp_confine_vfs::method::{GrepParams, Kind, RunParams};
 use jp_confine_vfs::person::Nobody;
-use jp_confine_vfs::sdk::{Client, Error};
+use jp_confine_vfs::sdk::{Client, Error, ErrorKind};
 use jp_confine_vfs::service::Patient;
 use serde_json::{Value, json};
 
@@ -30,7 +33,7 @@ impl Told {
     /// The tool's last message.
     fn last(&self) -> Incoming {
         let last = self.lines.last().map(String::as_bytes).unwrap_or_default();
-        message::parse(last).expect("a message")
+        incoming::parse(last).expect("a message")
     }
 }
 
@@ -45,9 +48,8 @@ fn host(
 ) -> Told {
     let mut nobody = Nobody;
     let mut service = place.service(&mut nobody);
-    let init = Init { tool: call, protocol_version: "0.1.0".to_owned() };
     let mut lines = Vec::new();
-    let mut reply = message::notification("init", &init);
+    let mut reply = message::notification("init", &Init::new(call));
     let mut from_tool = BufReader::new(from_tool).lines();
     loop {
         lines.push(String::from_utf8(reply.clone()).expect("UTF-8"));
@@ -55,13 +57,13 @@ fn host(
         let Some(line) = from_tool.next() else { break };
         lines.push(line.expect("a line"));
         let said = lines.last().map(String::as_bytes).unwrap_or_default();
-        reply = match message::parse(said).expect("a message") {
+        reply = match incoming::parse(said).expect("a message") {
             Incoming::Request(request) => {
                 let result = service.answer(&request, &mut Patient);
                 let waiting = json!({"request_id": request.id, "reason": "awaiting"});
                 let pending = message::notification("pending", &waiting);
                 let result = result.as_deref();
-                [pending, message::reply(Some(&request.id), result)].concat()
+                [pending, incoming::reply(Some(&request.id), result)].concat()
             }
             Incoming::State(State::Waiting { .. }) => match answer {
                 Some(answer) => message::notification("apply", &json!({"input": answer})),
@@ -89,9 +91,9 @@ fn call(call: &ToolCall, answer: Option<&'static str>, tool: impl Fn(Host)) -> T
 
 #[test]
 fn every_method_has_its_function() {
-    let arguments = json!({"a": 1});
-    let told =
-        call(&ToolCall { name: "t".to_owned(), arguments, ..ToolCall::default() }, None, ask);
+    let mut with_arguments = ToolCall::new("t");
+    with_arguments.arguments = json!({"a": 1});
+    let told = call(&with_arguments, None, ask);
     assert!(
         matches!(told.last(), Incoming::Result(contents) if contents == Contents::text("done"))
     );
@@ -99,11 +101,17 @@ fn every_method_has_its_function() {
     assert_eq!(told.tree.get("rw/new"), None);
 }
 
+/// The kind of the error of a request that fails.
+#[track_caller]
+fn kind_of<T: Debug>(answer: Result<T, Error>) -> ErrorKind {
+    answer.expect_err("an error").kind()
+}
+
 /// A tool that uses each method.
 fn ask(mut host: Host) {
     assert_eq!((host.tool().name.as_str(), &host.tool().arguments["a"]), ("t", &json!(1)));
     assert_eq!(host.read("rw/kept/file").expect("text"), "kept");
-    assert!(matches!(host.read("rw/bytes"), Err(Error::NotText(_))));
+    assert_eq!(kind_of(host.read("rw/bytes")), ErrorKind::NotText);
     assert_eq!(host.read_bytes("rw/bytes").expect("bytes"), b"\xff\xfe");
     host.write("rw/new", b"\xff").expect("written");
     assert_eq!(host.metadata("rw/new").map(|it| (it.kind, it.size)).expect("it"), (Kind::File, 1));
@@ -111,12 +119,15 @@ fn ask(mut host: Host) {
     assert!(host.exists("rw/newer").expect("known") && !host.exists("rw/new").expect("known"));
     host.delete("rw/newer").expect("deleted");
     assert_eq!(host.list_dir("rw/sub").expect("listed")[0].path, "c.txt");
-    let found = host.grep(&GrepParams { pattern: "^fn".to_owned(), ..GrepParams::default() });
+    let found = host.grep(&GrepParams::new("^fn"));
     assert_eq!(found.expect("found")[0].lines[0].content, "fn spring() {}");
-    let refused = host.run(&RunParams { program: "true".to_owned(), ..RunParams::default() });
-    assert_eq!(refused.expect_err("refused").code(), Some(Code::UnknownMethod));
+    assert_eq!(kind_of(host.run(&RunParams::new("true"))), ErrorKind::UnknownMethod);
+    assert_eq!(kind_of(host.read("rw/gone")), ErrorKind::NotFound);
+    let not_text = OsStr::from_bytes(b"rw/\xff");
+    assert_eq!(kind_of(host.read(not_text)), ErrorKind::BadParams);
+    assert_eq!(kind_of(host.rename("rw/kept/file", not_text)), ErrorKind::BadParams);
     let refused = host.read("none/secret.txt").expect_err("refused");
-    assert_eq!(refused.code(), Some(Code::Denied));
+    assert_eq!(refused.kind(), ErrorKind::Denied);
     assert!(refused.to_string().contains("does not grant it"), "{refused}");
     host.result("done").expect("told");
 }
@@ -125,7 +136,8 @@ fn ask(mut host: Host) {
 fn edited(path: &str, answers: Value, answer: Option<&'static str>) -> (String, Value) {
     let changes = "@@ -1,2 +1,2 @@\n-spring\n+SPRING\n summer\n";
     let arguments = json!({"path": path, "patch": changes});
-    let edit_call = ToolCall { name: "edit".to_owned(), arguments, answers, ..ToolCall::default() };
+    let mut edit_call = ToolCall::new("edit");
+    (edit_call.arguments, edit_call.answers) = (arguments, answers);
     let mut told = call(&edit_call, answer, |host| edit(host).expect("a host"));
     let said = match told.last() {
         Incoming::Result(contents) => contents.to_text(),

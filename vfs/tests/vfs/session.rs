@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use jp_confine_vfs::message::{Init, PROTOCOL_VERSION, ToolCall};
+use jp_confine_vfs::message::{Init, ToolCall};
 use jp_confine_vfs::person::Nobody;
 use jp_confine_vfs::session::{Ending, Limits, OneShot, Session};
 
@@ -32,10 +32,7 @@ fn tool(script: &str, idle: Duration, interrupted: &dyn Fn() -> bool) -> (Ending
         "#;
     let mut command = Command::new("bash");
     command.arg("-c").arg(format!("{result}{script}"));
-    let init = Init {
-        tool: ToolCall { name: "tool".to_owned(), ..ToolCall::default() },
-        protocol_version: PROTOCOL_VERSION.to_owned(),
-    };
+    let init = Init::new(ToolCall::new("tool"));
     let ending = session.run(&mut command, &init).expect("a tool");
     (ending, String::from_utf8_lossy(&diagnostics).into_owned())
 }

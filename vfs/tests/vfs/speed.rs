@@ -39,9 +39,9 @@ fn small_files() -> Result<(), sdk::Error> {
     };
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["--exact", "speed::tool", "--nocapture", "-q"]).env(TOOL, "1");
-    let tool = ToolCall { arguments: json!({"paths": NAMES}), ..ToolCall::default() };
-    let init = Init { tool, protocol_version: "0.1.0".to_owned() };
-    match session.run(&mut command, &init)? {
+    let mut tool = ToolCall::new("rate");
+    tool.arguments = json!({"paths": NAMES});
+    match session.run(&mut command, &Init::new(tool))? {
         Ending::Result(contents) => {
             writeln!(std::io::stderr(), "{} fs.read: {}", REQUESTS, contents.to_text())?;
             let plain = plain_reads(&place)?;

@@ -1,0 +1,225 @@
+//! Parses the lines of a tool, and writes the replies to them (spec §14.1). Used by `session` and `service`.
+
+use std::borrow::Cow;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::fault::{Code, Fault};
+use crate::message::{Contents, JSON_RPC, State, ToolError, to_line};
+
+/// The id of a request: a number or a string, kept as it was written.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct Id(Box<RawValue>);
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let written = Box::<RawValue>::deserialize(from)?;
+        match written.get().as_bytes() {
+            [b'"' | b'-' | b'0'..=b'9', ..] => Ok(Self(written)),
+            _ => Err(D::Error::custom("an `id` is a number or a string")),
+        }
+    }
+}
+
+impl PartialEq for Id {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
+
+impl Eq for Id {}
+
+/// A request from a tool.
+#[derive(Debug)]
+pub struct Request {
+    /// The id that the reply will carry.
+    pub id: Id,
+    /// `capability.operation`.
+    pub method: String,
+    /// An object; its form depends on the method.
+    pub params: Box<RawValue>,
+}
+
+/// A message from a tool.
+#[derive(Debug)]
+pub enum Incoming {
+    /// A request.
+    Request(Request),
+    /// `result`: the tool is done.
+    Result(Contents),
+    /// `error`: the tool failed.
+    Error(ToolError),
+    /// `state`: the tool goes on, waits for an answer, or has stopped.
+    State(State),
+    /// `cancel`: the tool no longer wants the reply it waits for.
+    Cancel,
+    /// A notification of another protocol.
+    Other,
+}
+
+/// A line that is not a message.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// The id of the request that the tool may take the reply for.
+    pub id: Option<Id>,
+    /// The error.
+    pub fault: Fault,
+}
+
+/// Parses a line of a tool's output, without its line end.
+///
+/// # Errors
+/// [`Malformed`]: the line is not JSON, or not a message of this protocol.
+pub fn parse(line: &[u8]) -> Result<Incoming, Malformed> {
+    let malformed = |id, why: String| Malformed { id, fault: Fault::new(Code::Malformed, why) };
+    // serde would accept a list as an object whose field names are left out.
+    if !line.trim_ascii_start().starts_with(b"{") {
+        return Err(malformed(None, "not a message: no object".to_owned()));
+    }
+    let line: Line<'_> = serde_json::from_slice(line)
+        .map_err(|error| malformed(id_of(line), format!("not a message: {error}")))?;
+    if line.jsonrpc.as_deref() != Some(JSON_RPC) {
+        return Err(malformed(line.id, format!("a message has `\"jsonrpc\": \"{JSON_RPC}\"`")));
+    }
+    let Some(method) = line.method else {
+        return Err(malformed(line.id, "a message has a `method`".to_owned()));
+    };
+    let params = line.params.map_or("{}", RawValue::get);
+    if matches!(&*method, "result" | "error" | "state") && params.starts_with('[') {
+        return Err(malformed(line.id, format!("the parameters of `{method}` are no object")));
+    }
+    let wrong = |error| Malformed {
+        id: None,
+        fault: Fault::new(Code::Malformed, format!("the parameters of `{method}`: {error}")),
+    };
+    Ok(match (&*method, line.id) {
+        ("result", _) => {
+            Incoming::Result(serde_json::from_str::<Final>(params).map_err(wrong)?.content)
+        }
+        ("error", _) => Incoming::Error(serde_json::from_str(params).map_err(wrong)?),
+        ("state", _) => Incoming::State(serde_json::from_str(params).map_err(wrong)?),
+        ("cancel", _) => Incoming::Cancel,
+        (_, Some(id)) => {
+            let params = line.params.map(ToOwned::to_owned).unwrap_or_default();
+            Incoming::Request(Request { id, method: method.into_owned(), params })
+        }
+        (name, None) if name.contains('.') => {
+            return Err(malformed(None, format!("the request `{name}` has no `id`")));
+        }
+        _ => Incoming::Other,
+    })
+}
+
+/// The id in a line that is otherwise not a message.
+fn id_of(line: &[u8]) -> Option<Id> {
+    #[derive(Deserialize)]
+    struct Named {
+        id: Id,
+    }
+    serde_json::from_slice::<Named>(line).ok().map(|named| named.id)
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<Cow<'a, str>>,
+    id: Option<Id>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Final {
+    content: Contents,
+}
+
+/// The line that answers a request; `id` is `None` if it could not be read.
+#[must_use]
+pub fn reply(id: Option<&Id>, answer: Result<&RawValue, &Fault>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Reply<'a> {
+        jsonrpc: &'a str,
+        id: Option<&'a Id>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<&'a RawValue>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'a Fault>,
+    }
+    to_line(&Reply { jsonrpc: JSON_RPC, id, result: answer.ok(), error: answer.err() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn malformed(line: &str, id: Option<Id>) {
+        let error = parse(line.as_bytes()).expect_err(line);
+        assert_eq!((error.id, error.fault.code), (id, Code::Malformed), "{line}");
+    }
+
+    #[test]
+    fn what_is_no_message_is_answered_with_the_id_it_has() {
+        let seven: Option<Id> = serde_json::from_str("7").expect("an id");
+        for line in ["", "x", "[]", "7", "null", "{", "{}", r#"{"jsonrpc":"2.0"}"#, "\u{0}"] {
+            malformed(line, None);
+        }
+        malformed(r#"{"id":7,"method":"fs.read"}"#, seven.clone());
+        malformed(r#"{"jsonrpc":"1.0","id":7,"method":"fs.read"}"#, seven.clone());
+        malformed(r#"{"jsonrpc":"2.0","id":7}"#, seven.clone());
+        malformed(r#"["2.0",7,"fs.read",{"path":"a"}]"#, None);
+        malformed(r#"{"jsonrpc":"2.0","method":"result","params":[{"text":"a"}]}"#, None);
+        malformed(r#"{"jsonrpc":"2.0","id":7,"method":7}"#, seven);
+        malformed(r#"{"jsonrpc":"2.0","method":"fs.read","params":{}}"#, None);
+        malformed(r#"{"jsonrpc":"2.0","id":null,"method":"fs.read"}"#, None);
+        malformed(r#"{"jsonrpc":"2.0","id":{},"method":"fs.read"}"#, None);
+        malformed(r#"[{"jsonrpc":"2.0","id":7,"method":"fs.read"}]"#, None);
+        malformed(r#"{"jsonrpc":"2.0","method":"result","params":{}}"#, None);
+        for more in ["", r#","question":null"#, r#","question":["a","b"]"#] {
+            let state = format!(r#"{{"type":"waiting"{more}}}"#);
+            malformed(&format!(r#"{{"jsonrpc":"2.0","method":"state","params":{state}}}"#), None);
+        }
+    }
+
+    #[test]
+    fn ids_are_numbers_or_strings_and_come_back_as_they_are() {
+        let exact = ["1", "-1", "1.50", "1e400", "-0", "123456789012345678901234567890"];
+        for id in exact.into_iter().chain([r#""a""#, r#""\u0061\ud800""#, r#""""#]) {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"fs.read","more":[1]}}"#);
+            let Ok(Incoming::Request(request)) = parse(line.as_bytes()) else { panic!("{id}") };
+            let line = reply(Some(&request.id), Err(&Fault::cancelled()));
+            let line = String::from_utf8(line).expect("UTF-8");
+            assert!(
+                line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":"#)),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_result_is_blocks_or_one_string() {
+        let parsed = |content: &str| {
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","method":"result","params":{{"content":{content}}}}}"#
+            );
+            let Ok(Incoming::Result(contents)) = parse(line.as_bytes()) else {
+                panic!("{content}")
+            };
+            contents
+        };
+        let blocks = r#"[{"type":"text","text":"a"},{"type":"resource","uri":"x"},{"type":"text","text":"b"}]"#;
+        assert_eq!(parsed(blocks).to_text(), "a\nb");
+        assert_eq!(parsed(r#""a""#), parsed(r#"[{"type":"text","text":"a"}]"#));
+    }
+
+    #[test]
+    fn messages_of_other_protocols_are_let_pass() {
+        let line = br#"{"jsonrpc":"2.0","method":"progress","params":[1]}"#;
+        assert!(matches!(parse(line), Ok(Incoming::Other)));
+    }
+}
