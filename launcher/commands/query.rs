@@ -15,7 +15,7 @@ use std::path::Path;
 
 use jp_confine_engine::Capability;
 use jp_confine_engine::canonical::{self, Op};
-use jp_confine_engine::check::{self, Verdict};
+use jp_confine_engine::check::{self, CheckVerdict};
 use jp_confine_engine::explain::{self, Candidate, Explanation, Judgement, Matched};
 use jp_confine_engine::lexical::LexicalError;
 use serde::Serialize;
@@ -212,7 +212,7 @@ fn ways(text: &mut String, patterns: &[Matched], candidates: &[Candidate]) {
 /// (`docs/decisions/0018`).
 fn asked_by_the_library(explanation: &Explanation, holders: &[Holder]) -> Vec<&'static str> {
     let is_sensitive = explanation.patterns.iter().any(|one| one.list == "sensitive_paths");
-    let asked = explanation.capabilities.iter().filter(|one| one.verdict == Verdict::Prompt);
+    let asked = explanation.capabilities.iter().filter(|one| one.verdict == CheckVerdict::Prompt);
     let alone = asked.map(|one| one.capability).filter(|capability| {
         let mut of = holders.iter().filter(|holder| holder.capability == *capability);
         is_sensitive && of.all(|holder| !holder.supervisor)
@@ -222,10 +222,10 @@ fn asked_by_the_library(explanation: &Explanation, holders: &[Holder]) -> Vec<&'
 
 fn verdict_on(judgement: &Judgement) -> String {
     let verdict = match judgement.verdict {
-        Verdict::Allow => "allow",
-        Verdict::Prompt => "ask",
-        Verdict::Deny if judgement.hidden => "deny, looks absent",
-        Verdict::Deny => "deny",
+        CheckVerdict::Allow => "allow",
+        CheckVerdict::Prompt => "ask",
+        CheckVerdict::Deny if judgement.hidden => "deny, looks absent",
+        CheckVerdict::Deny => "deny",
     };
     verdict_line(judgement.capability.as_str(), verdict)
 }
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn what_cannot_be_resolved_says_so() {
         let judged = |on: Option<&str>| {
-            let (capability, verdict) = (Capability::Read, Verdict::Deny);
+            let (capability, verdict) = (Capability::Read, CheckVerdict::Deny);
             let on = on.map(str::to_owned);
             rule_of(&Judgement { capability, on, verdict, hidden: false, rule: None })
         };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use jp_confine_engine::check::Verdict;
+use jp_confine_engine::check::CheckVerdict;
 use jp_confine_engine::model::{RuleSource, TYPED};
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub(crate) struct TargetVerdict {
     /// The target as given. Bytes that are not UTF-8 are replaced.
     pub(crate) target: String,
     pub(crate) capability: &'static str,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: CheckVerdict,
     /// The reason for a denial, as in spec §5.3.
     pub(crate) reason: Option<&'static str>,
     /// The canonical file of a program.
@@ -31,7 +31,7 @@ impl TargetVerdict {
     pub(crate) fn line(&self) -> String {
         let Self { capability, verdict, .. } = self;
         let mut line = format!("{} {capability} {}", word(*verdict), quote::path(&self.target));
-        if *verdict != Verdict::Allow {
+        if *verdict != CheckVerdict::Allow {
             let rule = self.rule.as_deref().unwrap_or("no rule grants it");
             let _ = write!(line, ": {}", quote::path(rule));
             if !self.granting.is_empty() {

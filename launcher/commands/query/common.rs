@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 
-use jp_confine_engine::check::Verdict;
+use jp_confine_engine::check::CheckVerdict;
 
 use crate::cli::Options;
 use crate::compile::prepared::Prepared;
@@ -16,19 +16,19 @@ use crate::plan::Plan;
 use crate::text::wrap;
 
 /// The exit status for these verdicts.
-pub(crate) fn status(verdicts: &[Verdict]) -> u8 {
-    match (verdicts.contains(&Verdict::Deny), verdicts.contains(&Verdict::Prompt)) {
+pub(crate) fn status(verdicts: &[CheckVerdict]) -> u8 {
+    match (verdicts.contains(&CheckVerdict::Deny), verdicts.contains(&CheckVerdict::Prompt)) {
         (true, _) => 1,
         (false, true) => 2,
         (false, false) => 0,
     }
 }
 
-pub(crate) const fn word(verdict: Verdict) -> &'static str {
+pub(crate) const fn word(verdict: CheckVerdict) -> &'static str {
     match verdict {
-        Verdict::Allow => "allow",
-        Verdict::Prompt => "prompt",
-        Verdict::Deny => "deny",
+        CheckVerdict::Allow => "allow",
+        CheckVerdict::Prompt => "prompt",
+        CheckVerdict::Deny => "deny",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
-use jp_confine_engine::check::Verdict;
+use jp_confine_engine::check::CheckVerdict;
 use jp_confine_engine::coverage::Coverage;
 use jp_confine_engine::env::EnvRule;
 use jp_confine_engine::variables;
@@ -38,7 +38,7 @@ impl QueriedPolicy<'_> {
         let answer = TargetVerdict {
             target: name.to_string_lossy().into_owned(),
             capability: "env",
-            verdict: if passes { Verdict::Allow } else { Verdict::Deny },
+            verdict: if passes { CheckVerdict::Allow } else { CheckVerdict::Deny },
             reason: (!passes).then_some("denied"),
             resolved: None,
             rule: self.decides(name),

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use jp_confine_engine::check::Verdict;
+use jp_confine_engine::check::CheckVerdict;
 use jp_confine_engine::coverage::Coverage;
 use jp_confine_engine::net::{Net, NetRule};
 use url::Url;
@@ -37,7 +37,7 @@ impl QueriedPolicy<'_> {
         let answer = TargetVerdict {
             target: text,
             capability: "net",
-            verdict: if allowed { Verdict::Allow } else { Verdict::Deny },
+            verdict: if allowed { CheckVerdict::Allow } else { CheckVerdict::Deny },
             reason: (!allowed).then_some("denied"),
             resolved: None,
             rule: rule.or_else(|| otherwise.map(str::to_owned)),

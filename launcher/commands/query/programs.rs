@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::canonical::{self, Op};
-use jp_confine_engine::check::Verdict;
+use jp_confine_engine::check::CheckVerdict;
 use jp_confine_engine::commands::Listed;
 use jp_confine_engine::coverage::Coverage;
 use jp_confine_engine::decide::{self, Denial, Request};
@@ -31,7 +31,7 @@ impl QueriedPolicy<'_> {
         let mut answer = TargetVerdict {
             target: line.join(" "),
             capability: "command",
-            verdict: Verdict::Deny,
+            verdict: CheckVerdict::Deny,
             reason: Some("resolution_failed"),
             resolved: file.as_ref().map(|file| file.display().to_string()),
             rule: Some("there is no such program".to_owned()),
@@ -78,16 +78,16 @@ impl QueriedPolicy<'_> {
         answer.reason = Some("denied");
         (answer.verdict, answer.rule) = match (of_files, of_list) {
             (decide::Verdict::Deny(denial), _) if !denial.ask => {
-                (Verdict::Deny, Some(self.rule_about_files(&denial, invocation.program)))
+                (CheckVerdict::Deny, Some(self.rule_about_files(&denial, invocation.program)))
             }
-            (_, Err(why)) => (Verdict::Deny, refused(self.listed(), invocation, why)),
+            (_, Err(why)) => (CheckVerdict::Deny, refused(self.listed(), invocation, why)),
             (decide::Verdict::Deny(denial), Ok(_)) => {
-                (Verdict::Prompt, Some(self.rule_about_files(&denial, invocation.program)))
+                (CheckVerdict::Prompt, Some(self.rule_about_files(&denial, invocation.program)))
             }
             (decide::Verdict::Allow, Ok(_)) => {
                 answer.reason = None;
                 let free = || "no programs are listed, so any may be started".to_owned();
-                (Verdict::Allow, Some(rule(self.listed(), invocation).unwrap_or_else(free)))
+                (CheckVerdict::Allow, Some(rule(self.listed(), invocation).unwrap_or_else(free)))
             }
         };
     }

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::string::{String, ToString as _};
 use std::vec::Vec;
 
-pub use self::result::{CheckResult, FsAccessError, Verdict};
+pub use self::result::{CheckResult, CheckVerdict, FsAccessError};
 use crate::canonical::{Op, Resolved, Root};
 use crate::capability::{Capabilities, Capability};
 pub(crate) use crate::check::denial::Detail;
@@ -137,7 +137,7 @@ impl<'a> Context<'a> {
     pub fn pin(&self, input: &[u8], capability: Capability) -> Result<Pin, FsAccessError> {
         let result = self.check_to_use(input, capability);
         let held = match (result.verdict, &result.resolved) {
-            (Verdict::Allow, Some(path)) => Pin::hold(path, capability),
+            (CheckVerdict::Allow, Some(path)) => Pin::hold(path, capability),
             _ => return Err(FsAccessError::new(result)),
         };
         held.map_err(|error| FsAccessError::new(result.concluded(Err(Reason::of(&error)))))

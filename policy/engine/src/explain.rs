@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::autorun::{self, list};
 use crate::canonical::{self, Op, ResolveError, Resolved};
 use crate::capability::{Capabilities, Capability};
-use crate::check::{self, Context, Verdict};
+use crate::check::{self, CheckVerdict, Context};
 use crate::decide::{self, Request};
 use crate::grant::{Grant, GrantKind};
 use crate::layout::RuleId;
@@ -75,7 +75,7 @@ pub struct Judgement {
     /// The canonical path that was judged: for deletion of a symlink the symlink itself, otherwise its target.
     pub on: Option<String>,
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     /// Whether the denial makes the name look absent (R18).
     pub hidden: bool,
     /// The source of the rule that decided, the pattern that withholds its grant, or the pattern that grants where no
@@ -199,7 +199,7 @@ fn judgement(
     let mut judgement = Judgement {
         capability,
         on: place.map(|resolved| readable(&resolved.path)),
-        verdict: Verdict::Deny,
+        verdict: CheckVerdict::Deny,
         hidden: false,
         rule: None,
     };
@@ -212,11 +212,11 @@ fn judgement(
         Some(tiers.opener(&found, &place.path, route).0)
     };
     match check::verdict(image, &request, capability) {
-        verdict::Verdict::Allow => judgement.verdict = Verdict::Allow,
+        verdict::Verdict::Allow => judgement.verdict = CheckVerdict::Allow,
         verdict::Verdict::Deny(denial) => {
             judgement.hidden = denial.hidden;
             if denial.ask {
-                judgement.verdict = Verdict::Prompt;
+                judgement.verdict = CheckVerdict::Prompt;
             }
             if let Some(stays) = context.stays(image, &request, capability) {
                 judgement.rule = Some(stays.why());

@@ -8,7 +8,7 @@ use std::string::String;
 
 use crate::canonical::Op;
 use crate::capability::Capability;
-use crate::check::{CheckResult, Context, FsAccessError, Reason, Verdict};
+use crate::check::{CheckResult, CheckVerdict, Context, FsAccessError, Reason};
 use crate::decide::{self, Request};
 use crate::lexical::bytes;
 use crate::moves::{self, Movable, Way};
@@ -54,7 +54,7 @@ impl CheckResult {
     /// Whether a person may allow it.
     #[must_use]
     pub fn is_open_to_consent(&self) -> bool {
-        self.verdict == Verdict::Prompt || self.is_uncovered()
+        self.verdict == CheckVerdict::Prompt || self.is_uncovered()
     }
 
     fn into_granted(mut self) -> Result<Granted, FsAccessError> {

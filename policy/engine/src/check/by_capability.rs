@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Context, FsAccessError, Reason, Verdict};
+use super::{CheckVerdict, Context, FsAccessError, Reason};
 use crate::capability::Capability;
 
 impl Context<'_> {
@@ -55,8 +55,8 @@ impl Context<'_> {
         let result = self.check(input.as_str().as_bytes(), capability).in_utf8();
         let path = result.resolved.clone().map(Utf8PathBuf::from_path_buf);
         match (result.verdict, path) {
-            (Verdict::Allow, Some(Ok(path))) => Ok(path),
-            (Verdict::Allow, _) => {
+            (CheckVerdict::Allow, Some(Ok(path))) => Ok(path),
+            (CheckVerdict::Allow, _) => {
                 Err(FsAccessError::new(result.concluded(Err(Reason::ResolutionFailed))))
             }
             _ => Err(FsAccessError::new(result)),

@@ -15,7 +15,7 @@ use crate::layout::RuleId;
 /// Whether a request may go ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum CheckVerdict {
     /// It may go ahead.
     Allow,
     /// It may if a person consents to a prompt.
@@ -32,7 +32,7 @@ pub struct CheckResult {
     /// The requested capability.
     pub capability: Capability,
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     /// Why it is denied, or needs consent. `None` if allowed.
     pub reason: Option<Reason>,
     /// Where the input leads, absolute and canonical, if it could be resolved. Serialising fails if it is not UTF-8,
@@ -70,7 +70,7 @@ impl CheckResult {
             target: path.clone(),
             path,
             capability,
-            verdict: Verdict::Deny,
+            verdict: CheckVerdict::Deny,
             reason: None,
             resolved: None,
             rule: None,
@@ -98,11 +98,11 @@ impl CheckResult {
 
     pub(crate) fn concluded(mut self, judgement: Result<(), Reason>) -> Self {
         self.verdict = match judgement {
-            Ok(()) => Verdict::Allow,
+            Ok(()) => CheckVerdict::Allow,
             Err(Reason::TierPromptRefused | Reason::SensitiveRefused | Reason::AutorunRefused) => {
-                Verdict::Prompt
+                CheckVerdict::Prompt
             }
-            Err(_) => Verdict::Deny,
+            Err(_) => CheckVerdict::Deny,
         };
         self.reason = judgement.err();
         self
@@ -116,7 +116,7 @@ impl CheckResult {
             return self;
         }
         self.resolved = None;
-        if self.verdict == Verdict::Deny {
+        if self.verdict == CheckVerdict::Deny {
             return self;
         }
         self.detail = Some(Detail::NotUtf8);
@@ -135,7 +135,7 @@ impl CheckResult {
     /// Whether the request may go ahead.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
-        self.verdict == Verdict::Allow
+        self.verdict == CheckVerdict::Allow
     }
 }
 

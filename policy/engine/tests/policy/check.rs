@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::build::{Grant, GrantKind, Origin};
 use jp_confine_engine::canonical::{ResolveError, Root};
-use jp_confine_engine::check::{Context, Reason, Verdict};
+use jp_confine_engine::check::{CheckVerdict, Context, Reason};
 use jp_confine_engine::model::CompiledAccess;
 use jp_confine_engine::received::Received;
 use jp_confine_engine::workspace::Workspace;
@@ -33,8 +33,8 @@ fn answer(place: &Place, context: &Context<'_>, call: &str) -> String {
     let input = input.replace('@', place.path("").to_str().unwrap());
     let result = context.check(input.as_bytes(), capability);
     match (result.verdict, result.reason) {
-        (Verdict::Allow, None) => format!("allow {}", place.short(&result.resolved.unwrap())),
-        (Verdict::Deny, Some(reason)) => {
+        (CheckVerdict::Allow, None) => format!("allow {}", place.short(&result.resolved.unwrap())),
+        (CheckVerdict::Deny, Some(reason)) => {
             serde_json::to_value(reason).unwrap().as_str().unwrap().to_owned()
         }
         other => panic!("{other:?}"),
@@ -165,7 +165,7 @@ fn a_workspace_opened_through_a_link_behaves_the_same() {
     let root = Root::open(&place.path("alias")).unwrap();
     let policy = place.policy(".:r", "");
     let context = Context::new(&root, &policy.grants, &policy.image);
-    assert_eq!(context.check(b"a", capability('r')).verdict, Verdict::Allow);
+    assert_eq!(context.check(b"a", capability('r')).verdict, CheckVerdict::Allow);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn no_usable_policy_denies_before_anything_else() {
         let context = Context::new(&place.root, &policy.grants, image);
         for input in [&b"a"[..], b"/a", b"../a"] {
             let result = context.check(input, capability('r'));
-            assert_eq!(result.verdict, Verdict::Deny);
+            assert_eq!(result.verdict, CheckVerdict::Deny);
             assert_eq!(result.reason, Some(Reason::PolicyUnavailable));
         }
     }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use jp_confine_engine::build::{Grant, GrantKind, Origin};
-use jp_confine_engine::check::{Context, Verdict};
+use jp_confine_engine::check::{CheckVerdict, Context};
 use jp_confine_engine::explain::{Candidate, Explanation, explain};
 use jp_confine_engine::pattern::Places;
 use jp_confine_engine::tiers::Tiers;
@@ -15,7 +15,7 @@ use crate::place::{Place, Policy, capability, file_policy, image_with, letters};
 
 fn allowed(explanation: &Explanation) -> String {
     let judgements = explanation.capabilities.iter();
-    letters(judgements.filter(|one| one.verdict == Verdict::Allow).map(|one| one.capability))
+    letters(judgements.filter(|one| one.verdict == CheckVerdict::Allow).map(|one| one.capability))
 }
 
 fn of(policy: &Policy<'_>, path: &str) -> Explanation {

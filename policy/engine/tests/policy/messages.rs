@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::build::{Grant, GrantKind, Origin};
-use jp_confine_engine::check::{Context, Reason, Verdict};
+use jp_confine_engine::check::{CheckVerdict, Context, Reason};
 use jp_confine_engine::file_policy::FilePolicy;
 use jp_confine_engine::model::TYPED;
 use jp_confine_engine::pattern::Places;
@@ -223,11 +223,11 @@ fn nobody_is_asked_to_run_what_is_sensitive_outside_of_all_rules() {
     let check = |letter| context.check_canonical(&place.path("o/.env"), capability(letter));
     for letter in ['r', 'u', 'c'] {
         let asked = check(letter);
-        let expected = (Verdict::Prompt, Some(Reason::SensitiveRefused));
+        let expected = (CheckVerdict::Prompt, Some(Reason::SensitiveRefused));
         assert_eq!((asked.verdict, asked.reason), expected, "{letter}");
     }
     let refused = check('x');
-    assert_eq!((refused.verdict, refused.reason), (Verdict::Deny, Some(Reason::Denied)));
+    assert_eq!((refused.verdict, refused.reason), (CheckVerdict::Deny, Some(Reason::Denied)));
     let message = refused.message();
     assert!(message.ends_with("ask the user for the flag `--exec PATH`."), "{message}");
 }
@@ -296,7 +296,10 @@ fn text_names_no_other_path() {
         let result = policy.context().check(input, capability('r'));
         assert!(result.is_allowed() && serde_json::to_string(&result).is_err());
         let told = result.in_utf8();
-        assert_eq!((told.verdict, told.reason), (Verdict::Deny, Some(Reason::ResolutionFailed)));
+        assert_eq!(
+            (told.verdict, told.reason),
+            (CheckVerdict::Deny, Some(Reason::ResolutionFailed))
+        );
         assert_eq!(told.resolved, None);
         assert!(told.message().contains("not UTF-8"), "{}", told.message());
     }
