@@ -34,10 +34,9 @@ impl<F: AsFd> Contents for Opened<F> {
 pub(crate) fn inspect(file: impl AsFd) -> Result<(ExecutableKind, Vec<u8>), Errno> {
     let (file, mut room, mut path) = (Opened(file), [0; HEAD], Vec::new());
     let head = Head::read(&file, &mut room)?;
-    let mut next = |_, part: &[u8]| {
+    let kind = head.kind(|_, part| {
         path.extend(part);
         Ok(())
-    };
-    let kind = head.script(&mut next).unwrap_or_else(|| head.binary(&mut next))?;
+    })?;
     Ok((kind, path))
 }

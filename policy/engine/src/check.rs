@@ -1,6 +1,5 @@
 //! Judges workspace-relative input, as tools give it (spec §1, §4.1, §18 `check`).
 
-mod by_capability;
 pub(crate) mod denial;
 mod granting;
 mod result;

@@ -110,6 +110,18 @@ impl<'a, F: Contents> Head<'a, F> {
         Ok(self.file.read_at(offset, to)? == to.len())
     }
 
+    /// Tells the kind of the file. Gives `next` the pieces of the path of the interpreter or loader, each with the number
+    /// of bytes before it.
+    ///
+    /// # Errors
+    /// As [`Self::script`] and [`Self::binary`].
+    pub fn kind(
+        &self,
+        mut next: impl FnMut(usize, &[u8]) -> Result<(), F::Error>,
+    ) -> Result<ExecutableKind, F::Error> {
+        self.script(&mut next).unwrap_or_else(|| self.binary(next))
+    }
+
     /// Tells the kind of a script. Gives `next` the interpreter's path. `None` for other files.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ use crate::{Capabilities, compile, lexical};
 /// A host's information for a tool about where it runs. Other keys are ignored.
 ///
 /// ```
+/// # use jp_confine_engine::Capability;
 /// # use jp_confine_engine::received::Received;
 /// # let folder = tempfile::tempdir()?;
 /// # let root = folder.path().display();
@@ -30,8 +31,8 @@ use crate::{Capabilities, compile, lexical};
 /// );
 /// let workspace = serde_json::from_str::<Received>(&json)?.open()?;
 /// let context = workspace.context();
-/// assert!(context.check_read("notes".into()).is_ok());
-/// assert!(context.check_create("notes".into()).is_err());
+/// assert!(context.check(b"notes", Capability::Read).into_path().is_ok());
+/// assert!(context.check(b"notes", Capability::Create).into_path().is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

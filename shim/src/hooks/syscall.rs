@@ -1,5 +1,6 @@
 //! Hook for libc's syscall(2). The table of calls says which operation a number stands for. A mediated operation goes to
-//! the hook of the same meaning. A leaf function makes every other call, so that calls which return twice or on another stack work as in libc.
+//! the hook of the same meaning. A leaf function makes every other call, so that calls which return twice or on another
+//! stack work as in libc.
 
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_char, c_int, c_long};

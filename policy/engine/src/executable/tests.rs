@@ -27,11 +27,10 @@ impl Contents for Memory<'_> {
 fn inspected(bytes: &[u8]) -> Result<(ExecutableKind, Vec<u8>), CutOff> {
     let (file, mut room, mut path) = (Memory(bytes), [0; HEAD], Vec::new());
     let head = Head::read(&file, &mut room)?;
-    let mut next = |_, part: &[u8]| {
+    let kind = head.kind(|_, part| {
         path.extend(part);
         Ok(())
-    };
-    let kind = head.script(&mut next).unwrap_or_else(|| head.binary(&mut next))?;
+    })?;
     Ok((kind, path))
 }
 

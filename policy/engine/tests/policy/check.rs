@@ -1,13 +1,13 @@
 //! Verdicts on tool input: spec §1 (precedence), §4, §5, §6.4 and §7.
 
 use camino::Utf8PathBuf;
-use jp_confine_engine::Capabilities;
 use jp_confine_engine::build::{Grant, GrantKind, Origin};
 use jp_confine_engine::canonical::{ResolveError, Root};
 use jp_confine_engine::check::{CheckVerdict, Context, Reason};
 use jp_confine_engine::model::CompiledAccess;
 use jp_confine_engine::received::Received;
 use jp_confine_engine::workspace::Workspace;
+use jp_confine_engine::{Capabilities, Capability};
 
 use crate::place::{Place, capability};
 
@@ -279,11 +279,14 @@ fn typed_checks_return_the_path_to_use() {
     let policy = place.policy("d:rw", "");
     let context = policy.context();
     let canonical = place.path("w/d/a");
-    assert_eq!(context.check_read("l/a".into()).unwrap(), *canonical);
-    assert_eq!(context.check_update("l/a".into()).unwrap(), *canonical);
-    assert_eq!(context.check_create("l/b".into()).unwrap(), *place.path("w/d/b"));
-    assert_eq!(context.check_delete("l/a".into()).unwrap(), *canonical);
-    let error = context.check_execute("l/a".into()).unwrap_err();
+    assert_eq!(context.check(b"l/a", Capability::Read).into_path().unwrap(), *canonical);
+    assert_eq!(context.check(b"l/a", Capability::Update).into_path().unwrap(), *canonical);
+    assert_eq!(
+        context.check(b"l/b", Capability::Create).into_path().unwrap(),
+        *place.path("w/d/b")
+    );
+    assert_eq!(context.check(b"l/a", Capability::Delete).into_path().unwrap(), *canonical);
+    let error = context.check(b"l/a", Capability::Execute).into_path().unwrap_err();
     assert_eq!(error.result().reason, Some(Reason::Denied));
     assert_eq!(error.to_string(), error.result().message());
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use jp_confine_engine::Capability;
 use jp_confine_engine::approvals::ApprovedTargets;
 use jp_confine_engine::check::Reason;
 use jp_confine_engine::control::Homes;
@@ -24,13 +25,16 @@ fn a_policy_as_written_decides() {
         {"path": "fork", "external": true, "read": true, "write": true}]}}"#;
     let workspace = open(&place, policy, "fork=o").unwrap();
     let context = workspace.context();
-    assert_eq!(context.check_read("a".into()).unwrap(), *place.path("w/a"));
-    assert_eq!(context.check_update("fork/a".into()).unwrap(), *place.path("o/a"));
-    assert!(context.check_update("a".into()).is_err());
+    assert_eq!(context.check(b"a", Capability::Read).into_path().unwrap(), *place.path("w/a"));
+    assert_eq!(
+        context.check(b"fork/a", Capability::Update).into_path().unwrap(),
+        *place.path("o/a")
+    );
+    assert!(context.check(b"a", Capability::Update).into_path().is_err());
 
     let unapproved = open(&place, policy, "").unwrap();
     assert_eq!(unapproved.warnings().len(), 1);
-    let refused = unapproved.context().check_read("fork/a".into()).unwrap_err();
+    let refused = unapproved.context().check(b"fork/a", Capability::Read).into_path().unwrap_err();
     assert_eq!(refused.result().reason, Some(Reason::Escape));
 }
 
@@ -51,7 +55,7 @@ fn the_policy_file_is_never_writable() {
     let place = Place::new("w/jp-confine.toml=policy/real w/policy/real");
     let workspace = open(&place, "{}", "").unwrap();
     let context = workspace.context();
-    assert!(context.check_read("jp-confine.toml".into()).is_ok());
+    assert!(context.check(b"jp-confine.toml", Capability::Read).into_path().is_ok());
     for letter in ['u', 'd', 'c'] {
         for name in ["jp-confine.toml", "policy/real"] {
             assert!(
@@ -142,8 +146,15 @@ fn an_external_rule_without_a_target_denies() {
     let place = Place::new("w/fork=../o w/a o/a");
     let rule = r#"{"lexical_path": "fork", "external": true, "read": true}"#;
     let workspace = received(&place, rule).unwrap();
-    let reason =
-        |name: &str| workspace.context().check_read(name.into()).unwrap_err().result().reason;
+    let reason = |name: &str| {
+        workspace
+            .context()
+            .check(name.as_bytes(), Capability::Read)
+            .into_path()
+            .unwrap_err()
+            .result()
+            .reason
+    };
     assert_eq!(reason("fork/a"), Some(Reason::Escape));
     assert_eq!(reason("a"), Some(Reason::Denied));
 }
