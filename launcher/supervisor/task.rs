@@ -33,6 +33,8 @@ pub(crate) struct Task<'a> {
     pub(crate) policy: &'a Policy,
     /// The name of the call.
     pub(crate) call: &'static str,
+    /// The changes to a Git configuration that a prompt about two paths shows, in words. Usually empty.
+    pub(crate) changes: &'a str,
     hands: &'a Credentials,
     waiting: &'a Waiting,
     share: &'a Share<'a>,
@@ -53,6 +55,7 @@ impl<'a> Task<'a> {
             caller,
             policy,
             call,
+            changes: "",
             hands,
             waiting,
             share,
@@ -64,6 +67,11 @@ impl<'a> Task<'a> {
     /// The same call, recorded under another name.
     pub(crate) fn called(&self, call: &'static str) -> Self {
         Self { call, mask: self.mask.clone(), consented: self.consented.clone(), ..*self }
+    }
+
+    /// The same call, whose prompts show these changes to a Git configuration.
+    pub(crate) fn showing<'b>(&'b self, changes: &'b str) -> Task<'b> {
+        Task { changes, ..self.called(self.call) }
     }
 
     pub(crate) fn image(&self) -> &'a Image<'static> {

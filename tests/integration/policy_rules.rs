@@ -481,10 +481,12 @@ fn that_an_entry_exists_is_told_to_who_makes_it() {
             ("link $OUT/secret $OUT/dir", "EEXIST"),
             ("link file $OUT/new", "EACCES"),
             ("link file $HOME/.hidden/dir", "EACCES"),
+            ("tmpfile_link . $OUT/dir", "EEXIST"),
             ("symlink text $OUT/dir", "EEXIST"),
             ("symlink text $HOME/.hidden/dir", "EACCES"),
             ("mkdir $OUT/dir", "EEXIST"),
             ("mkdir $HOME/.hidden/dir", "EACCES"),
+            ("bind $OUT/dir", "EACCES"),
         ],
     );
     let seen = |answer| {

@@ -161,6 +161,7 @@ fn deny_knows_spellings_by_links() {
             ("rename alias/x a/z", "EACCES"),
             ("rename a/x alias/z", "EACCES"),
             ("link file alias/z", "EACCES"),
+            ("tmpfile_link . alias/z", "EACCES"),
             ("mkdir alias/d", "EACCES"),
             ("bind alias/s", "EACCES"),
             ("open dir/../alias/x", "EACCES"),

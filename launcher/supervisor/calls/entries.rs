@@ -2,10 +2,11 @@
 
 use std::ffi::CString;
 
-use jp_confine_engine::decide::{self, Denial, Request, Verdict};
+use jp_confine_engine::changes::{self, Pinned, may_create};
+use jp_confine_engine::decide::{self, Request, Verdict};
 use jp_confine_engine::image::Image;
 use jp_confine_engine::report_protocol::{PRIVATE_DIRECTORY, is_private_directory};
-use jp_confine_engine::{Capabilities, existing, set_id};
+use jp_confine_engine::set_id;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, statat, symlinkat, unlinkat,
 };
@@ -18,10 +19,6 @@ use crate::supervisor::resolve::object::PinnedEntry;
 use crate::supervisor::task::Task;
 use crate::sys::notification::CallResult;
 
-pub(super) fn may_create(image: &Image<'_>, request: &Request<'_>) -> Verdict {
-    decide::access(image, request, Capabilities::CREATE)
-}
-
 /// Pins the directory of an entry, has `judge` decide, and lets `act` do it there. `said` is the errno for `.`, `..`
 /// and the root, which cannot be created or deleted.
 fn on_entry(
@@ -31,24 +28,36 @@ fn on_entry(
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
     act: impl FnOnce(&PinnedEntry) -> Result<(), Errno>,
 ) -> Result<CallResult, Errno> {
-    let entry = match argument.entry() {
-        Ok(Some(entry)) => entry,
-        Ok(None) => return Err(no_entry(task, argument, said)),
-        Err(errno) => return Err(task.nowhere(argument, judge, errno)),
-    };
-    let verdict = judge(task.image(), &entry.request());
-    if is_making_what_exists(task.image(), verdict, &entry) {
-        return Err(said);
+    let entry = pin(task, argument, said, &judge)?;
+    changes::settle_entry(task, &entry, &judge)?;
+    change(task, &entry, judge, act)
+}
+
+/// Pins the directory of an entry that `judge` decides about.
+pub(super) fn pin(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    said: Errno,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+) -> Result<PinnedEntry, Errno> {
+    match argument.entry() {
+        Ok(Some(entry)) => Ok(entry),
+        Ok(None) => Err(no_entry(task, argument, said)),
+        Err(errno) => Err(task.nowhere(argument, judge, errno)),
     }
-    if is_removing_what_is_missing(task.image(), verdict, &entry) {
-        return Err(Errno::NOENT);
-    }
-    let subject = Subject::by_route(&entry.path, &entry.route);
-    task.settle(verdict, subject)?;
-    task.learn_link(&entry);
-    let outcome = act(&entry);
-    task.learn_link(&entry);
-    task.learn_change(outcome, subject, judge);
+}
+
+/// Changes an entry with `act`.
+fn change(
+    task: &Task<'_>,
+    entry: &PinnedEntry,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+    act: impl FnOnce(&PinnedEntry) -> Result<(), Errno>,
+) -> Result<CallResult, Errno> {
+    task.learn_link(entry);
+    let outcome = act(entry);
+    task.learn_link(entry);
+    task.learn_change(outcome, Subject::by_route(&entry.path, &entry.route), judge);
     outcome.map(|()| CallResult::Value(0))
 }
 
@@ -60,51 +69,29 @@ pub(super) fn no_entry(task: &Task<'_>, argument: &Argument<'_>, said: Errno) ->
     found.err().unwrap_or(said)
 }
 
-/// Whether the call creates something that exists. Tools create each directory above the one they want, so they need to
-/// learn which ones exist.
-pub(super) fn is_making_what_exists(
-    image: &Image<'_>,
-    verdict: Verdict,
-    entry: &PinnedEntry,
-) -> bool {
-    matches!(verdict, Verdict::Deny(denial)
-        if existing::is_told(image, &entry.request(), &denial) && exists(entry))
-}
+impl Pinned for PinnedEntry {
+    type Error = Errno;
 
-/// Whether the call deletes something that is missing. That needs no prompt. If it appears just now, it stays.
-fn is_removing_what_is_missing(image: &Image<'_>, verdict: Verdict, entry: &PinnedEntry) -> bool {
-    matches!(verdict, Verdict::Deny(denial)
-        if denial.missing == Capabilities::DELETE && is_told_missing(image, entry, &denial))
-}
+    fn request(&self) -> Request<'_> {
+        Self::request(self)
+    }
 
-/// Whether the caller is told that `entry` is missing, instead of a prompt about taking it.
-pub(super) fn is_told_missing(image: &Image<'_>, entry: &PinnedEntry, denial: &Denial) -> bool {
-    existing::is_told_missing(image, &entry.request(), denial) && find(entry) == Err(Errno::NOENT)
-}
+    fn find(&self) -> Result<(), Errno> {
+        let name = self.name.to_bytes();
+        let name = name.strip_suffix(b"/").unwrap_or(name);
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        openat(&self.directory, name, flags, Mode::empty()).map(|_| ())
+    }
 
-/// Whether an entry of that name exists, even a dangling symlink.
-pub(super) fn exists(entry: &PinnedEntry) -> bool {
-    find(entry).is_ok()
-}
+    fn is_directory(&self) -> bool {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        openat(&self.directory, &self.name, flags, Mode::empty()).is_ok()
+    }
 
-/// Looks for an entry without following a symlink there, even if a slash follows the name, as in the kernel.
-fn find(entry: &PinnedEntry) -> Result<(), Errno> {
-    let name = entry.name.to_bytes();
-    let name = name.strip_suffix(b"/").unwrap_or(name);
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(&entry.directory, name, flags, Mode::empty()).map(|_| ())
-}
-
-/// Whether an entry is a directory.
-pub(super) fn is_directory(entry: &PinnedEntry) -> bool {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    openat(&entry.directory, &entry.name, flags, Mode::empty()).is_ok()
-}
-
-/// Whether an entry is a symlink.
-pub(super) fn is_symlink(entry: &PinnedEntry) -> bool {
-    statat(&entry.directory, &entry.name, AtFlags::SYMLINK_NOFOLLOW)
-        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
+    fn is_symlink(&self) -> bool {
+        statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
+    }
 }
 
 /// mkdir(2), mkdirat(2).
@@ -211,7 +198,10 @@ pub(super) fn make_socket(
     argument: &Argument<'_>,
     act: impl FnOnce(&PinnedEntry) -> Result<(), Errno>,
 ) -> Result<CallResult, Errno> {
-    on_entry(task, argument, Errno::ADDRINUSE, may_create, |entry| {
+    let entry = pin(task, argument, Errno::ADDRINUSE, may_create)?;
+    let verdict = may_create(task.image(), &entry.request());
+    task.settle(verdict, Subject::by_route(&entry.path, &entry.route))?;
+    change(task, &entry, may_create, |entry| {
         task.prepare_to_make()?;
         act(entry)
     })

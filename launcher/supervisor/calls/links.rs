@@ -2,17 +2,16 @@
 
 use std::os::fd::AsFd as _;
 
-use jp_confine_engine::decide::{self, Request, Verdict};
-use jp_confine_engine::image::Image;
-use jp_confine_engine::{Capabilities, existing};
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::changes::{self, may_create};
+use jp_confine_engine::decide;
 use rustix::fs::{AtFlags, FileType, linkat};
 use rustix::io::Errno;
 
-use super::entries::{exists, is_making_what_exists, may_create, no_entry};
-use crate::prompt::during_run::subject::Subject;
+use super::entries::pin;
 use crate::record::usage::UseKind;
 use crate::supervisor::resolve::Argument;
-use crate::supervisor::resolve::object::{Object, PinnedEntry, ResolvedObject};
+use crate::supervisor::resolve::object::{Object, ResolvedObject};
 use crate::supervisor::task::Task;
 use crate::sys::notification::CallResult;
 use crate::sys::proc::{HERE, name_of};
@@ -46,13 +45,10 @@ pub(crate) fn make_link(
         Old::Descriptor(object) => object,
         Old::Path(argument) => find(task, &argument, flags & libc::AT_SYMLINK_FOLLOW == 0)?,
     };
-    let entry = match new.entry() {
-        Ok(Some(entry)) => entry,
-        Ok(None) => return Err(no_entry(task, &new, Errno::EXIST)),
-        Err(errno) => return Err(task.nowhere(&new, may_create, errno)),
-    };
+    let entry = pin(task, &new, Errno::EXIST, may_create)?;
     let path = task.judged_path(&object)?;
-    settle(task, path, object.kind(), &entry)?;
+    let is_symlink = object.kind() == FileType::Symlink;
+    changes::settle_link(task, path.map(|path| (path, is_symlink)), &entry)?;
     let name = name_of(object.file.as_fd());
     let outcome = linkat(HERE, name, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW);
     task.learn_link(&entry);
@@ -66,56 +62,6 @@ pub(crate) fn make_link(
     outcome.map(|()| CallResult::Value(0))
 }
 
-/// Whether an object may get the name `entry`. It is judged by its path, if it has one.
-///
-/// # Errors
-/// `EEXIST` if that name exists and the caller may know.
-fn settle(
-    task: &Task<'_>,
-    path: Option<&[u8]>,
-    kind: FileType,
-    entry: &PinnedEntry,
-) -> Result<(), Errno> {
-    let (image, target) = (task.image(), entry.request());
-    let Some(path) = path else {
-        let verdict = may_create(image, &target);
-        if is_making_what_exists(image, verdict, entry) {
-            return Err(Errno::EXIST);
-        }
-        return task.settle(verdict, Subject::new(&entry.path));
-    };
-    let source = Request::canonical(path);
-    let verdict = match kind {
-        FileType::Symlink => decide::link_symlink(image, &source, &target),
-        _ => decide::link(image, &source, &target),
-    };
-    if verdict != Verdict::Allow && existing::shows(image, &target) && exists(entry) {
-        refuse_hidden(task, &source)?;
-        return Err(Errno::EXIST);
-    }
-    if verdict != Verdict::Allow {
-        refuse_by_spelling(task, &target, may_create)?;
-    }
-    settle_pair(task, verdict, (&source, &target), Capabilities::NONE)
-}
-
-/// Denies access that the spelling of one end denies to everybody.
-pub(super) fn refuse_by_spelling(
-    task: &Task<'_>,
-    end: &Request<'_>,
-    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
-) -> Result<(), Errno> {
-    let verdict = decide::kept_by_spelling(task.image(), end, judge);
-    task.settle(verdict, Subject::by_route(end.path, end.route))
-}
-
-/// Denies moving a hidden object onto one that stays, because a hidden object must look absent. The kernel looks for it
-/// first.
-pub(super) fn refuse_hidden(task: &Task<'_>, source: &Request<'_>) -> Result<(), Errno> {
-    let verdict = decide::metadata(task.image(), source);
-    task.settle(verdict, Subject::by_route(source.path, source.route))
-}
-
 fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object, Errno> {
     match argument.find(stops) {
         Ok(ResolvedObject::Object(object)) => Ok(object),
@@ -124,30 +70,4 @@ fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object,
         }
         Err(errno) => Err(task.nowhere(argument, decide::metadata, errno)),
     }
-}
-
-/// Reports a denial for the path that it is about, along with the other path. Or asks a person, about both paths if
-/// `also` is wanted at the other.
-pub(super) fn settle_pair(
-    task: &Task<'_>,
-    verdict: Verdict,
-    pair: (&Request<'_>, &Request<'_>),
-    also: Capabilities,
-) -> Result<(), Errno> {
-    settle_pair_changing(task, verdict, pair, also, "")
-}
-
-/// As [`settle_pair`], with `changes` to a Git configuration.
-pub(super) fn settle_pair_changing(
-    task: &Task<'_>,
-    verdict: Verdict,
-    (first, second): (&Request<'_>, &Request<'_>),
-    also: Capabilities,
-    changes: &str,
-) -> Result<(), Errno> {
-    let Verdict::Deny(denial) = verdict else { return Ok(()) };
-    let (about, other) = if denial.second { (second, first) } else { (first, second) };
-    let subject = Subject::by_route(about.path, about.route);
-    let subject = Subject { other: other.path, also, changes, ..subject };
-    task.settle(verdict, subject)
 }

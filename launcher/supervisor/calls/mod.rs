@@ -5,6 +5,7 @@ pub(super) mod abstract_sockets;
 mod ancillary_data;
 pub(super) mod attributes;
 pub(super) mod directories;
+mod enforcing;
 pub(super) mod entries;
 pub(super) mod exec;
 mod git_links;

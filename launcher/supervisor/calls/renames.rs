@@ -3,15 +3,15 @@
 use std::os::fd::AsFd as _;
 
 use jp_confine_engine::Capabilities;
-use jp_confine_engine::decide::{self, Denial, Verdict};
-use jp_confine_engine::moves::{self, Ends, Kind, Move, Plan, Stays, Way};
+use jp_confine_engine::changes::{self, Going, Pinned as _, PinnedEnds, may_create};
+use jp_confine_engine::decide;
+use jp_confine_engine::moves::{Kind, Move, Way};
 use jp_confine_engine::moves_alone::move_alone;
-use jp_confine_engine::report_protocol::{COPIED, EXCHANGE};
+use jp_confine_engine::report_protocol::EXCHANGE;
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::entries::{exists, is_directory, is_symlink, is_told_missing, may_create, no_entry};
-use super::links::{refuse_by_spelling, refuse_hidden, settle_pair, settle_pair_changing};
+use super::entries::no_entry;
 use super::vetting;
 use crate::record::usage::UseKind;
 use crate::supervisor::resolve::object::PinnedEntry;
@@ -45,8 +45,7 @@ pub(crate) fn rename(
     let said = if flags.contains(RenameFlags::NOREPLACE) { Errno::EXIST } else { Errno::BUSY };
     let target = target.ok_or_else(|| no_entry(task, &new, said))?;
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
-    let pair = (&asked.from, &asked.to);
-    let ends = Held { source: &source, target: &target };
+    let ends = PinnedEnds { source: &source, target: &target };
     let changes = match vetting::rename(task, &asked, &ends, (&source, &target))? {
         vetting::VettedRename::Other => String::new(),
         vetting::VettedRename::Unvetted(changes) => changes,
@@ -55,36 +54,9 @@ pub(crate) fn rename(
             return Ok(CallResult::Value(0));
         }
     };
-    let plan = moves::settled(task.image(), &asked, &ends, |denial, also| {
-        refuse_by_spelling(task, &asked.from, decide::remove)?;
-        refuse_by_spelling(task, &asked.to, may_create)?;
-        let exchanged = (asked.kind == Kind::Exchange).then_some(&target);
-        let mut needed = [Some(&source), exchanged].into_iter().flatten();
-        if needed.any(|entry| is_told_missing(task.image(), entry, &denial)) {
-            return Err(Errno::NOENT);
-        }
-        settle_pair_changing(task, Verdict::Deny(denial), pair, also, &changes)
-    })?;
-    let refuse_in = |task: &Task<'_>, denial| {
-        let denial = Verdict::Deny(Denial { ask: false, ..denial });
-        settle_pair(task, denial, pair, Capabilities::NONE).err().unwrap_or(Errno::ACCESS)
-    };
-    let refuse = |denial| refuse_in(task, denial);
-    let have_copied = |denial| {
-        refuse_in(&task.called(COPIED.to_str().unwrap_or(task.call)), denial);
-        Errno::XDEV
-    };
-    let (alone, if_exists) = match plan {
-        Plan::Go => (None, None),
-        Plan::OnlyNew(denial) => (None, Some(denial)),
-        Plan::Alone(alone) => (Some(alone), alone.exists),
-        Plan::Copy(denial) => return Err(have_copied(denial)),
-        Plan::Exists => {
-            refuse_hidden(task, &asked.from)?;
-            return Err(if exists(&source) { Errno::EXIST } else { Errno::NOENT });
-        }
-        Plan::Refuse(_) => return Err(Errno::ACCESS),
-    };
+    let task = &task.showing(&changes);
+    let Going { alone, if_exists, .. } = changes::settle_move(task, &asked, &ends)?;
+    let refuse = |denial| changes::refuse_move(task, denial, &asked);
     let flags = if if_exists.is_some() { flags | RenameFlags::NOREPLACE } else { flags };
     let how = learnt(task, &target, flags);
     let link = || [&source, &target].into_iter().for_each(|entry| task.learn_link(entry));
@@ -94,10 +66,7 @@ pub(crate) fn rename(
             renameat_with(&source.directory, &source.name, &target.directory, &target.name, flags)
         }
         Some(alone) => {
-            let stays = || match alone.directory {
-                Stays::Denied(denial) => refuse(denial),
-                Stays::Copied(denial) => have_copied(denial),
-            };
+            let stays = || changes::keep(task, alone.directory, &asked);
             let lends = || alone.symlink.map_or(Errno::LOOP, refuse);
             move_file((&source, &target), flags, alone.way(task.image(), &asked.to), stays, lends)
         }
@@ -131,11 +100,11 @@ fn move_file(
         return Err(stays());
     }
     if target.slash {
-        return Err(if exists(source) { Errno::NOTDIR } else { Errno::NOENT });
+        return Err(if source.exists() { Errno::NOTDIR } else { Errno::NOENT });
     }
     let [from, to] = [source, target].map(|one| (one.directory.as_fd(), one.name.as_c_str()));
     move_alone(from, to, flags, way).map_err(|errno| match errno {
-        Errno::ISDIR if is_directory(source) => stays(),
+        Errno::ISDIR if source.is_directory() => stays(),
         Errno::LOOP => lends(),
         errno => errno,
     })
@@ -153,30 +122,10 @@ fn called(call: &'static str, kind: Kind) -> &'static str {
 fn learnt(task: &Task<'_>, target: &PinnedEntry, flags: RenameFlags) -> UseKind {
     if flags.contains(RenameFlags::EXCHANGE) {
         UseKind::Exchanged
-    } else if task.is_lesson() && exists(target) {
+    } else if task.is_lesson() && target.exists() {
         UseKind::Replaced
     } else {
         UseKind::Moved
-    }
-}
-
-/// Both ends of a move, pinned.
-struct Held<'a> {
-    source: &'a PinnedEntry,
-    target: &'a PinnedEntry,
-}
-
-impl Ends for Held<'_> {
-    fn exists(&self) -> bool {
-        exists(self.target)
-    }
-
-    fn is_directory(&self) -> bool {
-        is_directory(self.source)
-    }
-
-    fn is_symlink(&self) -> bool {
-        is_symlink(self.source)
     }
 }
 

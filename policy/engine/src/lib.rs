@@ -19,6 +19,7 @@ mod automaton;
 pub mod autorun;
 pub mod calls;
 pub mod capability;
+pub mod changes;
 mod components;
 pub mod config_mode;
 pub mod coverage;

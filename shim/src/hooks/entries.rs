@@ -3,8 +3,8 @@
 use core::cell::OnceCell;
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
+use jp_confine_engine::changes::{self, Enforcer, Pinned, may_create};
 use jp_confine_engine::decide::{self, Denial, Request, Verdict};
-use jp_confine_engine::existing;
 use jp_confine_engine::image::Image;
 use jp_confine_engine::report_protocol::{PRIVATE_DIRECTORY, is_private_directory};
 use jp_confine_engine::{Capabilities, set_id};
@@ -52,15 +52,7 @@ fn on_entry(
     spelling.read(argument.dirfd, argument.path)?;
     match resolve::entry(image, &mut spelling) {
         Ok(Some(entry)) => {
-            let request = entry.request();
-            let verdict = judge(image, &request);
-            if is_making_what_exists(image, verdict, &entry) {
-                return Err(Errno::EEXIST);
-            }
-            if is_removing_what_is_missing(image, verdict, &entry) {
-                return Err(Errno::ENOENT);
-            }
-            report::apply_verdict(image, verdict, Subject::of(call, &request))?;
+            changes::settle_entry(&Enforcing { image, call }, &entry, judge)?;
             act(entry.dirfd(), entry.name())
         }
         Ok(None) => Err(no_entry(image, call, &spelling, errno_for_dots(&spelling))),
@@ -107,37 +99,6 @@ const fn exists_already(_: &Spelling) -> Errno {
     Errno::EEXIST
 }
 
-/// Denies access that the spelling of one end of a call rules out for everybody.
-pub(super) fn refuse_by_spelling(
-    image: &Image<'_>,
-    call: &CStr,
-    end: &Request<'_>,
-    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
-) -> Result<(), Errno> {
-    report::apply_verdict(
-        image,
-        decide::kept_by_spelling(image, end, judge),
-        Subject::of(call, end),
-    )
-}
-
-/// Tools create every directory above the one they want, so they must learn which of them exist.
-fn is_making_what_exists(image: &Image<'_>, verdict: Verdict, entry: &Entry<'_>) -> bool {
-    matches!(verdict, Verdict::Deny(denial)
-        if existing::is_told(image, &entry.request(), &denial) && exists(entry))
-}
-
-/// Nobody is prompted about a missing entry. If it appears meanwhile, it stays.
-fn is_removing_what_is_missing(image: &Image<'_>, verdict: Verdict, entry: &Entry<'_>) -> bool {
-    matches!(verdict, Verdict::Deny(denial)
-        if denial.missing == Capabilities::DELETE && is_told_missing(image, entry, &denial))
-}
-
-/// Whether the caller learns that `entry` is missing, instead of a prompt about its removal.
-pub(super) fn is_told_missing(image: &Image<'_>, entry: &Entry<'_>, denial: &Denial) -> bool {
-    existing::is_told_missing(image, &entry.request(), denial) && find(entry) == Err(Errno::ENOENT)
-}
-
 /// The outcome for an entry in a missing directory. The verdict on its spelling comes first. In a learning run the
 /// supervisor must see the call, so `again` makes it and its outcome counts.
 #[cold]
@@ -164,10 +125,6 @@ pub(super) fn as_spelled(
     spelling.read(at.dirfd, at.path)?;
     let (dirfd, path) = spelling.as_spelled();
     act(dirfd, path)
-}
-
-pub(super) fn may_create(image: &Image<'_>, request: &Request<'_>) -> Verdict {
-    decide::access(image, request, Capabilities::CREATE)
 }
 
 /// Creates an entry with `act`.
@@ -342,65 +299,61 @@ fn link_object(
             return judge_missing(image, call, &mut to, may_create, errno, again);
         }
     };
-    let (old, new) = (Request::canonical(path.as_bytes()), entry.request());
-    let verdict = if resolve::is_anonymous(path.as_bytes()) {
-        let verdict = may_create(image, &new);
-        if is_making_what_exists(image, verdict, &entry) {
-            return Err(Errno::EEXIST);
-        }
-        verdict
-    } else {
-        let verdict = if is_symlink {
-            decide::link_symlink(image, &old, &new)
-        } else {
-            decide::link(image, &old, &new)
-        };
-        if verdict != Verdict::Allow && existing::shows(image, &new) && exists(&entry) {
-            refuse_hidden(image, call, &old)?;
-            return Err(Errno::EEXIST);
-        }
-        verdict
-    };
-    if verdict != Verdict::Allow {
-        refuse_by_spelling(image, call, &new, may_create)?;
-    }
-    apply_verdict_to_pair(image, call, verdict, (&old, &new), Capabilities::NONE)?;
+    let object = (!resolve::is_anonymous(path.as_bytes())).then_some((path.as_bytes(), is_symlink));
+    changes::settle_link(&Enforcing { image, call }, object, &entry)?;
     act(entry.dirfd(), entry.name())
 }
 
-/// Denies a move or link of a hidden source if the target exists and stays. A hidden source must look absent, and the
-/// kernel looks for it before it reports the target.
-pub(super) fn refuse_hidden(
-    image: &Image<'_>,
-    call: &CStr,
-    source: &Request<'_>,
-) -> Result<(), Errno> {
-    report::apply_verdict(image, decide::metadata(image, source), Subject::of(call, source))
+/// The library as the layer that enforces verdicts, in a call of this name.
+pub(super) struct Enforcing<'a> {
+    pub(super) image: &'a Image<'a>,
+    pub(super) call: &'a CStr,
 }
 
-/// Reports a denial about one of two paths, with the other beside it. If a prompt is possible, it covers both if `also`
-/// is needed at the other path.
-pub(super) fn apply_verdict_to_pair(
-    image: &Image<'_>,
-    call: &CStr,
-    verdict: Verdict,
-    (first, second): (&Request<'_>, &Request<'_>),
-    also: Capabilities,
-) -> Result<(), Errno> {
-    let Verdict::Deny(denial) = verdict else { return Ok(()) };
-    let (about, other) = if denial.second { (second, first) } else { (first, second) };
-    let subject = Subject::of(call, about);
-    report::apply_verdict_to_pair(image, denial, subject, Other { path: other.path, wanted: also })
+impl Enforcer for Enforcing<'_> {
+    type Error = Errno;
+    const EXISTS: Errno = Errno::EEXIST;
+    const MISSING: Errno = Errno::ENOENT;
+    const ELSEWHERE: Errno = Errno::EXDEV;
+    const DENIED: Errno = Errno::EACCES;
+
+    fn image(&self) -> &Image<'_> {
+        self.image
+    }
+
+    fn called(&self, call: &'static CStr) -> Self {
+        Self { call, ..*self }
+    }
+
+    fn settle(
+        &self,
+        denial: Denial,
+        about: &Request<'_>,
+        (path, wanted): (&[u8], Capabilities),
+    ) -> Result<(), Errno> {
+        let subject = Subject::of(self.call, about);
+        report::apply_verdict_to_pair(self.image, denial, subject, Other { path, wanted })
+    }
 }
 
-/// Whether an entry of that name exists, even as a dangling symlink.
-pub(super) fn exists(entry: &Entry<'_>) -> bool {
-    find(entry).is_ok()
-}
+impl Pinned for Entry<'_> {
+    type Error = Errno;
 
-/// Looks up an entry. Like the kernel, ignores a trailing slash and does not follow a symlink.
-fn find(entry: &Entry<'_>) -> Result<(), Errno> {
-    if entry.wants_directory() { find_bare(entry) } else { sys::find(entry.dirfd(), entry.name()) }
+    fn request(&self) -> Request<'_> {
+        Self::request(self)
+    }
+
+    fn find(&self) -> Result<(), Errno> {
+        if self.wants_directory() { find_bare(self) } else { sys::find(self.dirfd(), self.name()) }
+    }
+
+    fn is_directory(&self) -> bool {
+        sys::is_directory(self.dirfd(), self.name())
+    }
+
+    fn is_symlink(&self) -> bool {
+        sys::is_symlink(self.dirfd(), self.name())
+    }
 }
 
 #[cold]

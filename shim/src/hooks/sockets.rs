@@ -4,11 +4,12 @@ use core::ffi::{CStr, c_int, c_void};
 use core::mem::offset_of;
 
 use jp_confine_engine::Capabilities;
+use jp_confine_engine::changes::may_create;
 use jp_confine_engine::decide;
 
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
-use crate::hooks::entries::{judge_missing, may_create, no_entry};
+use crate::hooks::entries::{judge_missing, no_entry};
 #[cfg(target_os = "linux")]
 use crate::hooks::linux::sockets::{connect_to_host, is_for_others, send_by_libc};
 #[cfg(target_os = "linux")]
