@@ -161,7 +161,7 @@ fn check_one(image: &Image<'_>, request: &Request<'_>) {
     }
     for bits in 0..16_u8 {
         let [read, write, create, exclusive] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
-        let how = OpenRequest { read, write, create, exclusive };
+        let how = OpenRequest { read, write, create, exclusive, bare: false };
         let existing = Capabilities::NONE
             .with_if(read, Capabilities::READ)
             .with_if(write, Capabilities::UPDATE);

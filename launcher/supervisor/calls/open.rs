@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use jp_confine_engine::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
+use jp_confine_engine::decide::{self, Denial, OpenRequest, OpenVerdict, Request};
 use jp_confine_engine::image::Image;
 use jp_confine_engine::{Capabilities, device, report_protocol, set_id};
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
@@ -98,16 +98,21 @@ impl OpenArguments {
         self.has(libc::O_NOFOLLOW) || self.exclusive()
     }
 
-    /// The rights needed on an existing object. An `O_PATH` descriptor needs none.
-    pub(super) fn need_on_existing(self) -> Capabilities {
+    /// The open as the policy judges it.
+    fn request(self) -> OpenRequest {
         let access = self.flags & libc::O_ACCMODE;
-        let writes = access != libc::O_RDONLY || self.has(libc::O_TRUNC);
-        if self.has(libc::O_PATH) {
-            return Capabilities::NONE;
+        OpenRequest {
+            read: access != libc::O_WRONLY,
+            write: access != libc::O_RDONLY || self.has(libc::O_TRUNC),
+            create: self.has(libc::O_CREAT),
+            exclusive: self.exclusive(),
+            bare: self.has(libc::O_PATH),
         }
-        Capabilities::NONE
-            .with_if(access != libc::O_WRONLY, Capabilities::READ)
-            .with_if(writes, Capabilities::UPDATE)
+    }
+
+    /// The rights needed on an existing object.
+    pub(super) fn need_on_existing(self) -> Capabilities {
+        self.request().need_on_existing()
     }
 
     /// The rights needed by an open that may create a file, including those it would need if the file existed.
@@ -116,22 +121,9 @@ impl OpenArguments {
         existing.union(Capabilities::CREATE)
     }
 
-    /// The policy's verdict. An `O_PATH` descriptor gives no access, so it only must not reveal hidden objects.
+    /// The policy's verdict.
     pub(super) fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
-        if self.has(libc::O_PATH) {
-            return match decide::metadata(image, request) {
-                Verdict::Allow => OpenVerdict::Allow,
-                Verdict::Deny(denial) => OpenVerdict::Deny(denial),
-            };
-        }
-        let access = self.flags & libc::O_ACCMODE;
-        let how = OpenRequest {
-            read: access != libc::O_WRONLY,
-            write: access != libc::O_RDONLY || self.has(libc::O_TRUNC),
-            create: self.has(libc::O_CREAT),
-            exclusive: self.exclusive(),
-        };
-        decide::open(image, request, how)
+        decide::open(image, request, self.request())
     }
 
     /// The flags of the supervisor's own open. No terminal may become its session's.
@@ -399,10 +391,7 @@ fn is_told(how: OpenArguments, denial: Denial, path: &[u8], errno: Errno) -> boo
 
 /// The errno for creating a file from a name that ends in a slash, `.` or `..`, whether or not it exists.
 fn make_directory(task: &Task<'_>, argument: &Argument<'_>, how: OpenArguments) -> Errno {
-    let judge = |image: &Image<'_>, request: &Request<'_>| match how.judge(image, request) {
-        OpenVerdict::Deny(denial) => Verdict::Deny(denial),
-        _ => Verdict::Allow,
-    };
+    let judge = |image: &Image<'_>, request: &Request<'_>| how.judge(image, request).at_all();
     let exists = if how.exclusive() { Errno::EXIST } else { Errno::ISDIR };
     if argument.is_dotted() {
         return task.object_judged(argument, false, judge).err().unwrap_or(exists);

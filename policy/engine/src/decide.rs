@@ -5,10 +5,12 @@
 //! trailing slash (the root is `/`).
 
 pub(crate) mod arrival;
+mod opening;
 mod relocation;
 mod spelled;
 
 pub use self::arrival::{admit_contents, admit_symlink, link_symlink, symlink};
+pub use self::opening::{OpenRequest, OpenVerdict, open};
 pub use self::spelled::{kept_by_spelling, spelled};
 use crate::capability::Capabilities;
 #[cfg(feature = "std")]
@@ -25,33 +27,6 @@ use crate::verdict::{
     at_each_level, denial, gained, holds_at_each_level, on_second, verdict, worst,
 };
 use crate::{autorun, lookup};
-
-/// How a file is to be opened (spec §5.2).
-#[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one flag of open(2)")]
-pub struct OpenRequest {
-    /// The descriptor can read.
-    pub read: bool,
-    /// The descriptor can write, or opening truncates.
-    pub write: bool,
-    /// `O_CREAT`.
-    pub create: bool,
-    /// `O_EXCL` together with `O_CREAT`.
-    pub exclusive: bool,
-}
-
-/// How much of an open the policy allows. The kernel tells new from existing; no check beforehand does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenVerdict {
-    /// As asked.
-    Allow,
-    /// Only if the open creates the file: add `O_EXCL`. The denial is for the other case.
-    OnlyNew(Denial),
-    /// Only if the file exists: drop `O_CREAT`. The denial is for the other case.
-    OnlyExisting(Denial),
-    /// Not at all.
-    Deny(Denial),
-}
 
 /// The effect of a rename on its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,59 +104,6 @@ pub(crate) fn left(
     at_each_level(image, [request.path; 2], |image| {
         verdict(&lookup::left(image, request, reach), need)
     })
-}
-
-/// Whether an open may go ahead, and whether for new or existing files only.
-#[must_use]
-pub fn open(image: &Image<'_>, request: &Request<'_>, how: OpenRequest) -> OpenVerdict {
-    let need = Capabilities::NONE
-        .with_if(how.read, Capabilities::READ)
-        .with_if(how.write, Capabilities::UPDATE);
-    if permits(image, request, need.with_if(how.create, Capabilities::CREATE)) {
-        return OpenVerdict::Allow;
-    }
-    open_partly(image, request, how, need)
-}
-
-/// The allowed part of an open that is not allowed as a whole.
-#[cold]
-#[inline(never)]
-fn open_partly(
-    image: &Image<'_>,
-    request: &Request<'_>,
-    how: OpenRequest,
-    need: Capabilities,
-) -> OpenVerdict {
-    let judge = |request: &Request<'_>| {
-        let existing = access(image, request, need);
-        let new = if how.create { access(image, request, Capabilities::CREATE) } else { existing };
-        (existing, new)
-    };
-    let (existing, new) = judge(request);
-    let asked = [existing, new].map(Verdict::question);
-    let Some(question) = asked.into_iter().flatten().next() else {
-        return combine(how, existing, new);
-    };
-    let asked = asked.into_iter().flatten().map(|denial| denial.missing);
-    let missing = asked.fold(Capabilities::NONE, Capabilities::union);
-    let (existing, new) = judge(&request.consented());
-    match combine(how, existing, new) {
-        refused @ OpenVerdict::Deny(_) => refused,
-        _ => OpenVerdict::Deny(Denial { missing, ..question }),
-    }
-}
-
-fn combine(how: OpenRequest, existing: Verdict, new: Verdict) -> OpenVerdict {
-    match (how.create, how.exclusive, existing, new) {
-        (false, _, Verdict::Allow, _)
-        | (true, true, _, Verdict::Allow)
-        | (true, false, Verdict::Allow, Verdict::Allow) => OpenVerdict::Allow,
-        (true, false, Verdict::Deny(denial), Verdict::Allow) => OpenVerdict::OnlyNew(denial),
-        (true, false, Verdict::Allow, Verdict::Deny(denial)) => OpenVerdict::OnlyExisting(denial),
-        (false, _, Verdict::Deny(denial), _) | (true, _, _, Verdict::Deny(denial)) => {
-            OpenVerdict::Deny(denial)
-        }
-    }
 }
 
 /// Whether the entry may be removed. A directory above another rule's anchor may be removed only if that rule grants

@@ -2,9 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
-#[cfg(target_os = "linux")]
-use jp_confine_engine::Capabilities;
-use jp_confine_engine::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
+use jp_confine_engine::decide::{self, Denial, OpenRequest, OpenVerdict, Request};
 use jp_confine_engine::image::Image;
 use jp_confine_engine::{report_protocol, set_id};
 
@@ -94,42 +92,22 @@ impl How {
         self.flags & system::STOPS_AT_LINK != 0 || self.exclusive()
     }
 
-    /// All capabilities that the open may need, whether or not the file exists.
-    #[cfg(target_os = "linux")]
-    fn need_in_any_case(self) -> Capabilities {
+    /// The open as the policy judges it.
+    fn request(self) -> OpenRequest {
         let access = self.flags & libc::O_ACCMODE;
-        let write = access != libc::O_RDONLY || self.has(libc::O_TRUNC);
-        Capabilities::NONE
-            .with_if(access != libc::O_WRONLY, Capabilities::READ)
-            .with_if(write, Capabilities::UPDATE)
-            .with_if(self.has(libc::O_CREAT), Capabilities::CREATE)
-    }
-
-    /// The policy's verdict. A bare descriptor gives no access, so it must only not reveal a hidden object.
-    #[inline(never)] // frees its stack before a denial is reported
-    pub(super) fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
-        if system::is_bare(self) {
-            return match decide::metadata(image, request) {
-                Verdict::Allow => OpenVerdict::Allow,
-                Verdict::Deny(denial) => OpenVerdict::Deny(denial),
-            };
-        }
-        let access = self.flags & libc::O_ACCMODE;
-        let how = OpenRequest {
+        OpenRequest {
             read: access != libc::O_WRONLY,
             write: access != libc::O_RDONLY || self.has(libc::O_TRUNC),
             create: self.has(libc::O_CREAT),
             exclusive: self.exclusive(),
-        };
-        decide::open(image, request, how)
+            bare: system::is_bare(self),
+        }
     }
 
-    /// Whether the policy allows the open in any case at all.
-    fn judge_at_all(self, image: &Image<'_>, request: &Request<'_>) -> Verdict {
-        match self.judge(image, request) {
-            OpenVerdict::Deny(denial) => Verdict::Deny(denial),
-            _ => Verdict::Allow,
-        }
+    /// The policy's verdict.
+    #[inline(never)] // frees its stack before a denial is reported
+    pub(super) fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
+        decide::open(image, request, self.request())
     }
 
     /// Judges the open, and reports or prompts on a denial.
@@ -204,7 +182,7 @@ fn judge_missing(
     refusal: Option<Denial>,
     errno: Errno,
 ) -> Errno {
-    let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
+    let judge = |image: &Image<'_>, request: &Request<'_>| how.judge(image, request).at_all();
     let spelled = decide::spelled(image, spelling.lexical(), judge);
     let is_placed = is_placed(image, spelling, how) || resolve::place_absent(image, spelling);
     let refusal = if is_placed { spelled } else { refusal };

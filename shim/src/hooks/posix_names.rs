@@ -231,6 +231,7 @@ fn open_queue(
         write: access != libc::O_RDONLY,
         create,
         exclusive: create && flags & libc::O_EXCL != 0,
+        bare: false,
     };
     let mut path = Name::new();
     let judge = |image: &Image<'_>, request: &Request<'_>| decide::open(image, request, how);

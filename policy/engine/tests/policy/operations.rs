@@ -40,7 +40,13 @@ fn ask(rules: &str, call: &str) -> String {
 /// An open with these flags: `r`, `w`, `c` for `O_CREAT`, `e` for `O_EXCL`.
 fn how(flags: &str) -> OpenRequest {
     let has = |flag| flags.contains(flag);
-    OpenRequest { read: has('r'), write: has('w'), create: has('c'), exclusive: has('e') }
+    OpenRequest {
+        read: has('r'),
+        write: has('w'),
+        create: has('c'),
+        exclusive: has('e'),
+        bare: false,
+    }
 }
 
 fn open(verdict: OpenVerdict) -> String {

@@ -424,7 +424,7 @@ fn opening_asks_for_both_cases_or_none() {
     let open = |path: &str, create, consented| {
         let request = Request::canonical(path.as_bytes());
         let request = if consented { request.consented() } else { request };
-        let how = OpenRequest { read: true, write: true, create, exclusive: false };
+        let how = OpenRequest { read: true, write: true, create, ..OpenRequest::default() };
         decide::open(&judge.image(), &request, how)
     };
     let OpenVerdict::Deny(denial) = open("/w/p/f", true, false) else { panic!("not asked") };

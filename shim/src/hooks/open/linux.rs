@@ -173,7 +173,7 @@ fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: 
     let exists = !spelling.split().ordinary && how.exclusive();
     let outcome = if spelling.is_dotted() {
         let flags = libc::O_DIRECTORY;
-        let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
+        let judge = |image: &Image<'_>, request: &Request<'_>| how.judge(image, request).at_all();
         resolve::pin_judged(image, call, spelling, flags, judge)
             .and_then(|held| sys::find(held.raw(), c"."))
     } else {
@@ -207,7 +207,7 @@ fn open_beneath(
     }
     let end = spelling.directory_end()?;
     let directory = spelling.text().as_bytes().get(..end)?;
-    if !decide::grants_beneath(image, directory, how.need_in_any_case()) {
+    if !decide::grants_beneath(image, directory, how.request().need_in_any_case()) {
         return None;
     }
     let pin = resolve::pin_from_root(spelling, end).ok()?;
@@ -309,9 +309,7 @@ pub(super) fn apply_verdict_to_device(
     };
     let (major, minor) = (libc::major(stat.st_rdev), libc::minor(stat.st_rdev));
     let device = Device { is_block, major, minor };
-    let need = if how.has(libc::O_PATH) { Capabilities::NONE } else { how.need_in_any_case() };
-    let need = need.difference(Capabilities::CREATE);
-    let verdict = device::judge(image, request, device, need);
+    let verdict = device::judge(image, request, device, how.request().need_on_existing());
     report::apply_verdict(image, verdict, Subject::of(call, request))
 }
 
