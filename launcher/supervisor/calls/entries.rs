@@ -199,8 +199,7 @@ pub(super) fn make_socket(
     act: impl FnOnce(&PinnedEntry) -> Result<(), Errno>,
 ) -> Result<CallResult, Errno> {
     let entry = pin(task, argument, Errno::ADDRINUSE, may_create)?;
-    let verdict = may_create(task.image(), &entry.request());
-    task.settle(verdict, Subject::by_route(&entry.path, &entry.route))?;
+    changes::settle_socket(task, &entry.request())?;
     change(task, &entry, may_create, |entry| {
         task.prepare_to_make()?;
         act(entry)

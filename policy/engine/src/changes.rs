@@ -151,6 +151,14 @@ pub fn settle_entry<E: Enforcer>(
     layer.settle(denial, &request, (&[], Capabilities::NONE))
 }
 
+/// Settles the binding of a socket to a name. Without the right to create it, nobody learns whether it exists.
+///
+/// # Errors
+/// Those of [`Enforcer::settle`].
+pub fn settle_socket<E: Enforcer>(layer: &E, entry: &Request<'_>) -> Result<(), E::Error> {
+    layer.settle_verdict(may_create(layer.image(), entry), entry)
+}
+
 /// Settles a hard link with the name of `entry`. `object` is the path of the object that gets the name, and whether it
 /// is a symlink. Objects without a path are the program's own.
 ///

@@ -4,18 +4,17 @@ use core::ffi::{CStr, c_int, c_void};
 use core::mem::offset_of;
 
 use jp_confine_engine::Capabilities;
-use jp_confine_engine::changes::may_create;
+use jp_confine_engine::changes::{self, may_create};
 use jp_confine_engine::decide;
 
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
-use crate::hooks::entries::{judge_missing, no_entry};
+use crate::hooks::entries::{Enforcing, judge_missing, no_entry};
 #[cfg(target_os = "linux")]
 use crate::hooks::linux::sockets::{connect_to_host, is_for_others, send_by_libc};
 #[cfg(target_os = "linux")]
 use crate::libc_functions;
 use crate::path::Spelling;
-use crate::report::{self, Subject};
 use crate::sys::{self, Object};
 use crate::{cancellation, memory, resolve, session};
 
@@ -161,8 +160,7 @@ fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
                 return judge_missing(image, c"bind", &mut spelling, may_create, errno, bind);
             }
         };
-        let request = entry.request();
-        report::apply_verdict(image, may_create(image, &request), Subject::of(c"bind", &request))?;
+        changes::settle_socket(&Enforcing { image, call: c"bind" }, &entry.request())?;
         return bind();
     }
     sys::bind(fd, address.at.cast(), address.len)
