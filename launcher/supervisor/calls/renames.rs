@@ -46,15 +46,15 @@ pub(crate) fn rename(
     let target = target.ok_or_else(|| no_entry(task, &new, said))?;
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let ends = PinnedEnds { source: &source, target: &target };
-    let changes = match vetting::rename(task, &asked, &ends, (&source, &target))? {
+    let shown = match vetting::rename(task, &asked, &ends, (&source, &target))? {
         vetting::VettedRename::Other => String::new(),
-        vetting::VettedRename::Unvetted(changes) => changes,
+        vetting::VettedRename::Unvetted(changed) => changed,
         vetting::VettedRename::Done => {
             task.learn_pair(UseKind::Replaced, &source.path, &target.path, Capabilities::DELETE);
             return Ok(CallResult::Value(0));
         }
     };
-    let task = &task.showing(&changes);
+    let task = &task.showing(&shown);
     let Going { alone, if_exists, .. } = changes::settle_move(task, &asked, &ends)?;
     let refuse = |denial| changes::refuse_move(task, denial, &asked);
     let flags = if if_exists.is_some() { flags | RenameFlags::NOREPLACE } else { flags };
