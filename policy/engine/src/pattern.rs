@@ -2,6 +2,7 @@
 
 mod expression;
 mod folding;
+mod matcher;
 mod repeated;
 
 use std::borrow::ToOwned as _;
@@ -13,12 +14,10 @@ use std::vec;
 use std::vec::Vec;
 
 use globset::{Glob, GlobBuilder};
-use regex_automata::meta::Regex;
-use regex_automata::util::syntax;
 
 use self::expression::expression;
+use self::matcher::Matcher;
 use crate::canonical::{self, Op, Root};
-use crate::characters::encoded;
 use crate::control::Homes;
 use crate::table::{Expression, PatternList};
 
@@ -100,7 +99,7 @@ pub struct Pattern {
     /// The symlinks on its literal part, canonical.
     links: Vec<PathBuf>,
     /// One for each glob, created when first needed.
-    expressions: OnceLock<Vec<Regex>>,
+    matchers: OnceLock<Vec<Matcher>>,
 }
 
 impl Pattern {
@@ -165,7 +164,7 @@ impl Pattern {
         }
         spellings.dedup();
         let globs = spellings.iter().map(|spelling| glob(spelling)).collect::<Result<_, _>>()?;
-        Ok(Self { text: text.to_owned(), place: None, globs, links, expressions: OnceLock::new() })
+        Ok(Self { text: text.to_owned(), place: None, globs, links, matchers: OnceLock::new() })
     }
 
     /// As written, with the beginning expanded. It is absolute or begins with `**`.
@@ -182,19 +181,19 @@ impl Pattern {
     pub(crate) fn split_off_target(&mut self) -> Self {
         let globs = self.globs.split_off(1);
         self.links.clear();
-        self.expressions = OnceLock::new();
+        self.matchers = OnceLock::new();
         Self { globs, ..self.clone() }
     }
 
     /// Adds the paths that it matches to a list.
     pub(crate) fn list(&self, listed: &mut PatternList) {
-        for matcher in &self.globs {
-            let (matching, text) = match directory_of(matcher) {
+        for one in &self.globs {
+            let (matching, text) = match directory_of(one) {
                 Some(directory) => (&mut listed.below, directory),
-                None => (&mut listed.exact, matcher.glob()),
+                None => (&mut listed.exact, one.glob()),
             };
-            if literal_part(text).len() == text.len() {
-                matching.names.push(unescaped(text));
+            if let Some(name) = named(text) {
+                matching.names.push(name);
             } else if let Ok(matcher) = glob(text) {
                 let regex = expression(matcher.regex());
                 let apart = apart(text).map(str::to_owned);
@@ -206,9 +205,9 @@ impl Pattern {
     /// Whether it matches a path. For messages: the evaluator says what is allowed.
     #[must_use]
     pub fn matches(&self, path: &Path) -> bool {
-        let made = || self.globs.iter().filter_map(compiled).collect();
-        let path = encoded(path.as_os_str().as_bytes());
-        self.expressions.get_or_init(made).iter().any(|expression| expression.is_match(&path))
+        let made = || self.globs.iter().filter_map(Matcher::of).collect();
+        let path = path.as_os_str().as_bytes();
+        self.matchers.get_or_init(made).iter().any(|matcher| matcher.matches(path))
     }
 
     /// How narrow it is: the number of literal components, then of literal characters (spec §9.2).
@@ -355,12 +354,6 @@ fn loses_stars(expression: &str) -> bool {
     expression.contains("[^/]*[^/]*") || behind.split(')').skip(1).any(goes_on)
 }
 
-/// The expression that matches the same paths alone as the glob does in the common table.
-fn compiled(glob: &Glob) -> Option<Regex> {
-    let syntax = syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true);
-    Regex::builder().syntax(syntax).build(&expression(glob.regex())).ok()
-}
-
 fn expand(text: &str, places: Places<'_>) -> Result<String, PatternError> {
     let place = |path: &Path| {
         let text = path.to_str().ok_or(PatternError::NotUtf8)?;
@@ -461,6 +454,11 @@ fn is_escaped(rest: &str) -> bool {
     characters.next() == Some('[')
         && characters.next().is_some_and(|character| !matches!(character, '!' | '^'))
         && characters.next() == Some(']')
+}
+
+/// The path that a pattern without wildcards matches.
+fn named(text: &str) -> Option<String> {
+    (literal_part(text).len() == text.len()).then(|| unescaped(text))
 }
 
 /// The path that a literal part matches.

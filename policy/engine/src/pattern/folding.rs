@@ -27,7 +27,7 @@ impl Pattern {
             place: self.place.clone(),
             globs: globs.collect::<Result<_, _>>()?,
             links: Vec::new(),
-            expressions: OnceLock::new(),
+            matchers: OnceLock::new(),
         })
     }
 }

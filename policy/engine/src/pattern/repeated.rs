@@ -32,7 +32,7 @@ impl Pattern {
         if is_any {
             // The last glob must stay last: it says where the pattern itself leads.
             self.globs.splice(1..1, more);
-            self.expressions = OnceLock::new();
+            self.matchers = OnceLock::new();
         }
         is_any
     }
