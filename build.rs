@@ -1,19 +1,50 @@
 //! Builds the preload library for the target and hands its path to the launcher, which embeds it:
 //! one file is the whole product.
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 fn main() {
-    for input in
-        ["shim", "policy/engine/src", "policy/engine/Cargo.toml", "Cargo.toml", "Cargo.lock"]
-    {
-        println!("cargo::rerun-if-changed={input}");
-    }
-    let shim = build_shim(&variable("TARGET"), Path::new(&variable("OUT_DIR")));
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let package = if Path::new("shim").is_dir() {
+        for input in
+            ["shim", "policy/engine/src", "policy/engine/Cargo.toml", "Cargo.toml", "Cargo.lock"]
+        {
+            println!("cargo::rerun-if-changed={input}");
+        }
+        PathBuf::from("shim")
+    } else {
+        println!("cargo::rerun-if-changed=build.rs");
+        copy_package(&out.join("package"))
+    };
+    let shim = build_shim(&package, &variable("TARGET"), &out);
     println!("cargo::rustc-env=JP_CONFINE_SHIM={}", shim.display());
     link_unwinder();
+}
+
+/// Copies the package of the library, as a registry has it, to a place where cargo may write.
+///
+/// The copy is built with the engine that cargo unpacked beside the package. The launcher has the same one, so they
+/// agree on the image. `cargo package` has it before it is published.
+fn copy_package(copy: &Path) -> PathBuf {
+    let original = PathBuf::from(variable("DEP_JP_CONFINE_SHIM_DIRECTORY"));
+    let _ = fs::remove_dir_all(copy);
+    let copied = Command::new("cp").arg("-R").args([&original, copy]).status();
+    assert!(copied.is_ok_and(|status| status.success()), "{} cannot be copied", original.display());
+    let manifest = copy.join("Cargo.toml");
+    let mut text = fs::read_to_string(&manifest).expect("a package has a manifest");
+    // Whatever directory the copy is in, it belongs to no other workspace.
+    text.push_str("\n[workspace]\n");
+    let engine = original.with_file_name(concat!("jp-confine-engine-", env!("CARGO_PKG_VERSION")));
+    if engine.is_dir() {
+        let engine = engine.display();
+        text.push_str(&format!(
+            "[patch.crates-io]\njp-confine-engine = {{ path = \"{engine}\" }}\n"
+        ));
+    }
+    fs::write(&manifest, text).expect("the copy can be written");
+    copy.to_owned()
 }
 
 /// Links what prints backtraces into the launcher, where the C compiler brings it: a library more to load is a
@@ -37,7 +68,7 @@ fn link_unwinder() {
 ///
 /// One library serves the programs of every libc: a launcher for musl carries the same as one for
 /// glibc, built with the constants of glibc's headers, which are the kernel's.
-fn build_shim(target: &str, out: &Path) -> PathBuf {
+fn build_shim(package: &Path, target: &str, out: &Path) -> PathBuf {
     let target = &target.replace("-musl", "-gnu");
     let target_dir = out.join("shim");
     let code_generation = match target.as_str() {
@@ -49,8 +80,11 @@ fn build_shim(target: &str, out: &Path) -> PathBuf {
     };
     println!("cargo::rustc-env=JP_CONFINE_SHIM_FLAGS={code_generation}");
     let status = Command::new(variable("CARGO"))
-        .args(["build", "--package", "jp-confine-shim", "--profile", "shim"])
-        .args(["--target", target, "--target-dir"])
+        .args(["rustc", "--features", "library", "--crate-type", "cdylib", "--manifest-path"])
+        .arg(package.join("Cargo.toml"))
+        .arg("--config")
+        .arg(package.join("profile.toml"))
+        .args(["--profile", "shim", "--target", target, "--target-dir"])
         .arg(&target_dir)
         // What instruments the launcher (coverage, clippy, sanitizers) has no place in the shim.
         .env("CARGO_ENCODED_RUSTFLAGS", code_generation)

@@ -3,6 +3,7 @@
 use std::env;
 
 /// Linker options on Linux.
+#[cfg(feature = "library")]
 const LINUX: [&str; 9] = [
     // The same file must load into programs of any libc, so it names no needed library.
     "-nostartfiles",
@@ -20,9 +21,20 @@ const LINUX: [&str; 9] = [
 ];
 
 /// Linker options on macOS. Every program has libSystem, and the library needs nothing else.
+#[cfg(feature = "library")]
 const MACOS: [&str; 2] = ["-Wl,-dead_strip_dylibs", "-Wl,-install_name,libjp_confine.dylib"];
 
 fn main() {
+    println!(
+        "cargo::metadata=directory={}",
+        env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")
+    );
+    #[cfg(feature = "library")]
+    compile();
+}
+
+#[cfg(feature = "library")]
+fn compile() {
     println!("cargo::rerun-if-changed=c");
     let system = env::var("CARGO_CFG_TARGET_OS").expect("cargo sets it");
     let (files, arguments): (&[&str], &[&str]) = if system == "macos" {

@@ -12,6 +12,7 @@
 //! one, see [`panic`]), no call of libc's path functions, no `DT_NEEDED`. Any internal failure leads to a denial, never
 //! to the unchecked call.
 
+#![cfg(feature = "library")]
 #![no_std]
 #![cfg_attr(
     target_os = "macos",

@@ -88,8 +88,17 @@ fn built_wrong() -> Option<PathBuf> {
     let target = right.parent()?.parent()?.file_name()?;
     let folder = Path::new(PRODUCT).parent()?.with_file_name("unpinned");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    cargo.args(["build", "--quiet", "--locked", "--package", "jp-confine-shim"]);
-    cargo.args(["--profile", "shim", "--features", "unpinned", "--target"]).arg(target);
+    cargo.args([
+        "rustc",
+        "--quiet",
+        "--locked",
+        "--package",
+        "jp-confine-shim",
+        "--crate-type",
+        "cdylib",
+    ]);
+    cargo.args(["--config", "shim/profile.toml", "--profile", "shim", "--features", "unpinned"]);
+    cargo.arg("--target").arg(target);
     cargo.arg("--target-dir").arg(&folder).current_dir(env!("CARGO_MANIFEST_DIR"));
     cargo.env("CARGO_ENCODED_RUSTFLAGS", env!("JP_CONFINE_SHIM_FLAGS")).env_remove("RUSTFLAGS");
     let built = cargo.output().ok()?;
