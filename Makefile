@@ -44,7 +44,7 @@ html: setup
 lint: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --exclude jp-confine-shim --all-targets -- -D warnings
-	$(CARGO) clippy --locked --package jp-confine-shim -- -D warnings
+	$(CARGO) clippy --locked --package jp-confine-shim --features library -- -D warnings
 
 # Runs real test suites, bare and confined by turns, and shows the differences.
 transparency: build
@@ -60,8 +60,8 @@ fuzz: setup
 	sh fuzz/run.sh $(SECONDS)
 
 # The preload library for macOS: built with a tool chain for it, and checked. It cannot run elsewhere. The tool chain is
-# cargo-zigbuild here. On a Mac, type `make cross BUILD=build`.
-BUILD ?= zigbuild
+# cargo-zigbuild here. On a Mac, type `make cross BUILD=cargo`.
+BUILD ?= cargo-zigbuild
 APPLE = aarch64-apple-darwin x86_64-apple-darwin
 SHIMS = $(foreach target,$(APPLE),$(CURDIR)/target/cross/$(target)/shim/libjp_confine_shim.dylib)
 NOTHING =
@@ -69,8 +69,9 @@ SPACE = $(NOTHING) $(NOTHING)
 
 cross:
 	for target in $(APPLE); do \
-		MACOSX_DEPLOYMENT_TARGET=13.0 $(CARGO) $(BUILD) --locked --package jp-confine-shim --profile shim \
-			--config 'profile.shim.strip=false' $(CROSS_FLAGS) --target-dir target/cross --target $$target || exit 1; \
+		MACOSX_DEPLOYMENT_TARGET=13.0 $(BUILD) rustc --locked --package jp-confine-shim --features library --crate-type cdylib \
+			--config shim/profile.toml --profile shim --config 'profile.shim.strip=false' $(CROSS_FLAGS) \
+			--target-dir target/cross --target $$target || exit 1; \
 	done
 	JP_CONFINE_MACH_O=$(subst $(SPACE),:,$(SHIMS)) $(CARGO) test --locked --test cross -- --ignored --nocapture
 
@@ -80,11 +81,9 @@ msrv: setup
 	rustup toolchain install 1.90 --profile minimal
 	rustup run 1.90 cargo check --locked $(PUBLIC)
 
-# All crates in the form in which they are published. The public ones are built from that form. The library and the
-# launcher are built together, from the repository.
+# All crates in the form in which they are published, and built from that form.
 package: setup
-	$(CARGO) package --locked $(PUBLIC)
-	$(CARGO) package --locked --no-verify --workspace
+	$(CARGO) package --locked --workspace
 
 install: setup
 	$(CARGO) install --locked --path .

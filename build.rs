@@ -7,26 +7,26 @@ use std::{env, fs};
 
 fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
-    let package = if Path::new("shim").is_dir() {
+    let mut package = PathBuf::from("shim");
+    if package.is_dir() {
         for input in
             ["shim", "policy/engine/src", "policy/engine/Cargo.toml", "Cargo.toml", "Cargo.lock"]
         {
             println!("cargo::rerun-if-changed={input}");
         }
-        PathBuf::from("shim")
     } else {
         println!("cargo::rerun-if-changed=build.rs");
-        copy_package(&out.join("package"))
-    };
+        package = copy_package(&out.join("package"));
+    }
     let shim = build_shim(&package, &variable("TARGET"), &out);
     println!("cargo::rustc-env=JP_CONFINE_SHIM={}", shim.display());
     link_unwinder();
 }
 
-/// Copies the package of the library, as a registry has it, to a place where cargo may write.
+/// Copies the library's package out of a registry to a directory where cargo may write, and returns that directory.
 ///
-/// The copy is built with the engine that cargo unpacked beside the package. The launcher has the same one, so they
-/// agree on the image. `cargo package` has it before it is published.
+/// The copy uses the engine that cargo unpacked beside the package. The launcher has the same one, and `cargo package`
+/// unpacks it before anybody publishes it.
 fn copy_package(copy: &Path) -> PathBuf {
     let original = PathBuf::from(variable("DEP_JP_CONFINE_SHIM_DIRECTORY"));
     let _ = fs::remove_dir_all(copy);
@@ -34,16 +34,13 @@ fn copy_package(copy: &Path) -> PathBuf {
     assert!(copied.is_ok_and(|status| status.success()), "{} cannot be copied", original.display());
     let manifest = copy.join("Cargo.toml");
     let mut text = fs::read_to_string(&manifest).expect("a package has a manifest");
-    // Whatever directory the copy is in, it belongs to no other workspace.
-    text.push_str("\n[workspace]\n");
+    // Otherwise cargo takes a manifest in a parent directory for that of the workspace.
+    text += "\n[workspace]\n";
     let engine = original.with_file_name(concat!("jp-confine-engine-", env!("CARGO_PKG_VERSION")));
     if engine.is_dir() {
-        let engine = engine.display();
-        text.push_str(&format!(
-            "[patch.crates-io]\njp-confine-engine = {{ path = \"{engine}\" }}\n"
-        ));
+        text += &format!("[patch.crates-io]\njp-confine-engine.path = {engine:?}\n");
     }
-    fs::write(&manifest, text).expect("the copy can be written");
+    fs::write(&manifest, text).expect("cargo lets a build script write to its directory");
     copy.to_owned()
 }
 
@@ -63,7 +60,7 @@ fn link_unwinder() {
     }
 }
 
-/// Runs cargo for the shim alone, always optimised: its rules (no panic, no import from a library)
+/// Runs cargo for the package of the shim alone, always optimised: its rules (no panic, no import from a library)
 /// are checked by the linker, on optimised code.
 ///
 /// One library serves the programs of every libc: a launcher for musl carries the same as one for
