@@ -62,13 +62,13 @@ fn compile() {
         .flag_if_supported("-fno-tree-loop-distribute-patterns")
         .compile("jp_confine_shim_c");
     for argument in arguments {
-        println!("cargo::rustc-cdylib-link-arg={argument}");
+        println!("cargo::rustc-link-arg={argument}");
     }
     // Every process pays for each mapping. Zig's linker omits separate code by itself and has no option for it.
     if system == "linux" && !env::var("RUSTC_LINKER").is_ok_and(|linker| linker.contains("zig")) {
-        // Asked for now: the checkout may have been moved since this was compiled.
+        // Asked for now: somebody may have moved the checkout since this was compiled.
         let flat = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it") + "/flat.ld";
-        println!("cargo::rustc-cdylib-link-arg=-Wl,-z,noseparate-code,-T,{flat}");
+        println!("cargo::rustc-link-arg=-Wl,-z,noseparate-code,-T,{flat}");
         println!("cargo::rerun-if-changed={flat}");
     }
 }
