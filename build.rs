@@ -33,14 +33,16 @@ fn copy_package(copy: &Path) -> PathBuf {
     let copied = Command::new("cp").arg("-R").args([&original, copy]).status();
     assert!(copied.is_ok_and(|status| status.success()), "{} cannot be copied", original.display());
     let manifest = copy.join("Cargo.toml");
-    let mut text = fs::read_to_string(&manifest).expect("a package has a manifest");
+    let text = fs::read_to_string(&manifest).expect("a package has a manifest");
     // Otherwise cargo takes a manifest in a parent directory for that of the workspace.
-    text += "\n[workspace]\n";
+    let mut added = String::from("\n[workspace]\n");
     let engine = original.with_file_name(concat!("jp-confine-engine-", env!("CARGO_PKG_VERSION")));
     if engine.is_dir() {
-        text += &format!("[patch.crates-io]\njp-confine-engine.path = {engine:?}\n");
+        added += "[patch.crates-io.jp-confine-engine]\npath = '";
+        added += engine.to_str().expect("a path in UTF-8");
+        added += "'\n";
     }
-    fs::write(&manifest, text).expect("cargo lets a build script write to its directory");
+    fs::write(&manifest, text + &added).expect("cargo lets a build script write to its directory");
     copy.to_owned()
 }
 
