@@ -81,9 +81,12 @@ msrv: setup
 	rustup toolchain install 1.90 --profile minimal
 	rustup run 1.90 cargo check --locked $(PUBLIC)
 
-# All crates in the form in which they are published, and built from that form.
+# All crates in the form in which they are published, and built from that form. Cargo never unpacks or compiles a
+# published version again, so each run needs a directory of its own. Otherwise it would not see a change.
 package: setup
-	$(CARGO) package --locked --workspace
+	mkdir -p target
+	directory=$$(mktemp -d target/packed.XXXXXX) && trap 'rm -rf "$$directory"' EXIT && \
+		$(CARGO) package --locked --workspace --target-dir "$$directory"
 
 install: setup
 	$(CARGO) install --locked --path .
