@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::attack::{Linking, answer, arena, arena_with, call};
 use crate::run::{Mode, PRODUCT, Run, given, have};
@@ -650,11 +650,7 @@ fn a_terminal_that_goes_away_says_nothing() {
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
     terminal.see(QUESTION);
     drop(terminal);
-    let end = Instant::now() + Duration::from_secs(20);
-    while !scratch.ws().join("status").exists() {
-        assert!(Instant::now() < end, "the run goes on");
-        thread::sleep(Duration::from_millis(20));
-    }
+    scratch.await_file("ws/status");
     let told = scratch.read("ws/told");
     assert!(told.contains("nobody consented") && !told.contains("said no"), "{told}");
 }

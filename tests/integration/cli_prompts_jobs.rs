@@ -1,8 +1,7 @@
 //! Prompts beside shells that hand the terminal on, and beside the prompts of other runs.
 
-use std::fs;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::cli_mounts::{approved, forked, say};
 use crate::cli_prompts::{QUESTION, place, place_with, reply, start};
@@ -330,14 +329,9 @@ fn an_approval_is_not_waited_for_where_the_terminal_has_gone() {
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
     terminal.see(APPROVAL);
     drop(terminal);
-    let ended = scratch.path("ws/ended");
-    let until = Instant::now() + Duration::from_secs(10);
-    while !ended.exists() {
-        assert!(Instant::now() < until, "it waits still");
-        thread::sleep(Duration::from_millis(20));
-    }
-    assert_eq!(fs::read_to_string(ended).expect("a status"), "status:1\n");
-    let said = fs::read_to_string(scratch.path("ws/said")).expect("a report");
+    scratch.await_file("ws/ended");
+    assert_eq!(scratch.read("ws/ended"), "status:1\n");
+    let said = scratch.read("ws/said");
     assert!(said.contains("approvals approve"), "{said}");
 }
 

@@ -105,9 +105,7 @@ if child == 0:
         let Some((scratch, mut terminal)) = starts(&program) else { return };
         terminal.see(QUESTION);
         scratch.write("ws/asked", "");
-        while !scratch.path("ws/left").exists() {
-            thread::sleep(Duration::from_millis(10));
-        }
+        scratch.await_file("ws/left");
         thread::sleep(Duration::from_millis(100));
         terminal.keys("never\n");
         terminal.see("no\r\n");

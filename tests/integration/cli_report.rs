@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -475,11 +475,7 @@ fn a_report_can_be_interrupted() {
     let script = many_denials(&scratch);
     let mut command = product(&scratch, &["--", "sh", "-c", &script]).command();
     let mut launcher = command.stderr(Stdio::null()).spawn().expect("started");
-    let end = Instant::now() + Duration::from_secs(100);
-    while !scratch.path("ws/done").exists() {
-        assert!(Instant::now() < end, "the program takes too long");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    scratch.await_file("ws/done");
     std::thread::sleep(Duration::from_millis(200));
     let pid = rustix::process::Pid::from_child(&launcher);
     // It may have ended already.

@@ -237,11 +237,7 @@ fn a_stopped_front_goes_on() {
     let script = "echo up; sleep 0.5; mkdir made; exit 5";
     let Some(family) = Family::start(&scratch, script, 1) else { return };
     family.signal(Signal::STOP);
-    let end = Instant::now() + LIMIT;
-    while !scratch.path("ws/made").exists() {
-        assert!(Instant::now() < end, "the program waits for the front");
-        thread::sleep(Duration::from_millis(10));
-    }
+    scratch.await_file("ws/made");
     family.signal(Signal::CONT);
     assert_eq!(family.end().0, 5);
 }
@@ -409,11 +405,7 @@ fn start_named(scratch: &Scratch) -> (Pid, Pid) {
 
 /// The process whose number a program of the run writes into that file.
 fn named(scratch: &Scratch, file: &str) -> Pid {
-    let end = Instant::now() + LIMIT;
-    while !scratch.path(file).exists() {
-        assert!(Instant::now() < end, "the program has not begun");
-        thread::sleep(Duration::from_millis(10));
-    }
+    scratch.await_file(file);
     scratch.read(file).trim().parse().ok().and_then(number).expect("a pid")
 }
 

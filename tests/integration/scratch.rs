@@ -7,6 +7,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+use rustix::io::{read, retry_on_intr};
+
 use crate::layers::Holder;
 
 /// Content of the forbidden files. No confined program may ever see it.
@@ -100,6 +104,21 @@ impl Scratch {
         let status = Command::new("cp").arg(from).arg(&path).status();
         assert!(status.expect("cp").success(), "cannot copy {}", from.display());
         path
+    }
+
+    /// Waits until a program has created `name`, or moved it there.
+    pub(crate) fn await_file(&self, name: &str) {
+        const PATIENCE: Timespec = Timespec { tv_sec: 100, tv_nsec: 0 };
+        let path = self.path(name);
+        let news = init(CreateFlags::CLOEXEC).expect("news of a folder");
+        let arrivals = WatchFlags::CREATE | WatchFlags::MOVED_TO;
+        add_watch(&news, path.parent().expect("a parent"), arrivals).expect("a folder");
+        while !path.exists() {
+            let mut ready = [PollFd::new(&news, PollFlags::IN)];
+            let count = retry_on_intr(|| poll(&mut ready, Some(&PATIENCE)));
+            assert_eq!(count, Ok(1), "there is no {}", path.display());
+            read(&news, &mut [0; 4096]).expect("news");
+        }
     }
 
     /// The text of `name`.
