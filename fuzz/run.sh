@@ -7,19 +7,17 @@ seconds=${1:-60}
 output=$PWD/target
 mkdir -p "$output/findings"
 
-# The target `library` runs the product, built from this checkout unless another build is named.
-if [ -z "${JP_CONFINE_PRODUCT-}" ]; then
-    cargo build --locked --release --manifest-path ../Cargo.toml --target-dir "$output/product"
-    export JP_CONFINE_PRODUCT="$output/product/release/jp-confine"
-fi
+# The target `library` runs the product.
+cargo build --locked --release --package jp-confine
+export JP_CONFINE_PRODUCT="${CARGO_TARGET_DIR:-$PWD/../target}/release/jp-confine"
 
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions"
+    -Cllvm-args=-sanitizer-coverage-trace-compares"
 for target in image resolver moves library; do
     mkdir -p "$output/corpus/$target"
     # A named target keeps the flags from build scripts.
-    cargo run --locked --release --target host-tuple --bin "$target" -- \
+    cargo run --locked --profile fuzz --features libfuzzer --target host-tuple --bin "$target" -- \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
         -artifact_prefix="$output/findings/$target-" "$output/corpus/$target"
 done

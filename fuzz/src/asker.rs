@@ -1,4 +1,4 @@
-//! Runs a confined program that opens paths on request. Used by the target `library`.
+//! Runs a confined program that opens paths on request. Used by `library`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -17,8 +17,7 @@ const POLICY: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n\
 const QUESTIONS: u32 = 20_000;
 
 /// Whether the policy grants `place` in the workspace: for reading, or else for creating and updating.
-#[must_use]
-pub fn is_granted(place: &Path, reads: bool) -> bool {
+pub(crate) fn is_granted(place: &Path, reads: bool) -> bool {
     match place {
         place if place.starts_with("c") || place.starts_with("a/b") => false,
         place => reads || !place.starts_with("b/c"),
@@ -27,7 +26,8 @@ pub fn is_granted(place: &Path, reads: bool) -> bool {
 
 /// The program, and the number of requests so far.
 #[derive(Debug)]
-pub struct Asker {
+pub(crate) struct Asker {
+    product: PathBuf,
     folder: PathBuf,
     /// The directory of the program and the policy, outside the workspace.
     tools: tempfile::TempDir,
@@ -43,12 +43,11 @@ struct Running {
 }
 
 impl Asker {
-    /// Compiles the program and starts it in `folder`, confined by the product that `JP_CONFINE_PRODUCT` names.
+    /// Compiles the program and starts it in `folder`, confined by `product`.
     ///
     /// # Panics
     /// If that is impossible.
-    #[must_use]
-    pub fn new(folder: &Path) -> Self {
+    pub(crate) fn new(product: &Path, folder: &Path) -> Self {
         let tools = tempfile::tempdir().expect("a folder for the program");
         fs::write(tools.path().join("policy.toml"), POLICY).expect("the policy");
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/asker.c");
@@ -58,18 +57,18 @@ impl Asker {
             .arg(source)
             .status();
         assert!(made.expect("a C compiler").success(), "the program does not compile");
-        let running = start(folder, tools.path());
-        Self { folder: folder.to_owned(), tools, running, asked: 0 }
+        let running = start(product, folder, tools.path());
+        Self { product: product.to_owned(), folder: folder.to_owned(), tools, running, asked: 0 }
     }
 
     /// Starts a new program now and then, while the directory is empty, because a run keeps the record of its denials.
     ///
     /// # Panics
     /// If the program cannot be started again.
-    pub fn renew(&mut self) {
+    pub(crate) fn renew(&mut self) {
         if self.asked >= QUESTIONS {
             self.asked = 0;
-            let next = start(&self.folder, self.tools.path());
+            let next = start(&self.product, &self.folder, self.tools.path());
             let Running { mut child, questions, answers } =
                 std::mem::replace(&mut self.running, next);
             drop((questions, answers));
@@ -84,7 +83,7 @@ impl Asker {
     ///
     /// # Panics
     /// If the program has ended.
-    pub fn open(&mut self, path: &Path, flags: OFlags) -> Result<PathBuf, Errno> {
+    pub(crate) fn open(&mut self, path: &Path, flags: OFlags) -> Result<PathBuf, Errno> {
         self.asked += 1;
         self.running.ask(path, flags)
     }
@@ -104,9 +103,7 @@ impl Running {
     }
 }
 
-fn start(folder: &Path, tools: &Path) -> Running {
-    let product =
-        std::env::var_os("JP_CONFINE_PRODUCT").expect("JP_CONFINE_PRODUCT names the product");
+fn start(product: &Path, folder: &Path, tools: &Path) -> Running {
     let mut child = Command::new(product)
         .args(["-q", "-C"])
         .arg(folder)

@@ -1,9 +1,16 @@
-//! Generates the inputs of the fuzz targets: small trees of directories, files and symlinks, spellings of paths that
-//! lead through them, and grants on them.
+//! Judges the product on generated input. `tests/generated.rs` gives each target some thousand random inputs, and
+//! `fuzz/run.sh` lets libFuzzer look for others.
 //!
-//! Names are few, so that spellings often match existing entries.
+//! A target is a function `judge`, which panics at a wrong answer. Names in inputs are few, so that paths often match.
 
-pub mod asker;
-pub mod policy;
-pub mod tiered;
-pub mod tree;
+// The targets.
+pub mod image;
+pub mod library;
+pub mod moves;
+pub mod resolver;
+
+// What they generate, and what they ask.
+mod asker;
+mod policy;
+mod tiered;
+mod tree;

@@ -34,7 +34,7 @@ const WORDS: [&str; 6] = ["/w/a", "a", "b", "/w/a/b", "ab", ""];
 /// Up to eight grants on the names of a tree and above it, with relative anchors. Also tiers, and rules about variables
 /// and programs.
 #[derive(Debug)]
-pub struct Policy {
+pub(crate) struct Policy {
     grants: Vec<Grant>,
     tiers: FilePolicy,
     env: Vec<EnvRule>,
@@ -103,8 +103,7 @@ impl Policy {
     ///
     /// # Panics
     /// If an anchor is not canonical. Generated ones are.
-    #[must_use]
-    pub fn image(&self, folder: &Path, alias: Option<(PathBuf, PathBuf)>) -> Vec<u8> {
+    pub(crate) fn image(&self, folder: &Path, alias: Option<(PathBuf, PathBuf)>) -> Vec<u8> {
         let absolute = |grant: &Grant| {
             let anchor = match grant.anchor.as_os_str().is_empty() {
                 true => folder.to_owned(),

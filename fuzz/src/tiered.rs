@@ -53,7 +53,7 @@ const EXCLUDED: [&str; 5] = ["k", "*/k", "a/*", "a", "*/*.pem"];
 
 /// A policy with the anchors and patterns of this module.
 #[derive(Debug)]
-pub struct Tiered {
+pub(crate) struct Tiered {
     grants: Vec<Grant>,
     own: FilePolicy,
     theirs: FilePolicy,
@@ -115,8 +115,7 @@ impl Tiered {
     ///
     /// # Panics
     /// If an anchor is not canonical or a pattern is invalid. Those here are neither.
-    #[must_use]
-    pub fn image(&self) -> Vec<u8> {
+    pub(crate) fn image(&self) -> Vec<u8> {
         let (workspace, nowhere) = (Path::new("/w"), Path::new("/nowhere"));
         let homes = [PathBuf::from("/h")];
         let places = Places { home: Some(Path::new("/h")), protected: &homes, workspace };

@@ -25,12 +25,11 @@ const COMPONENTS: [&str; 10] = ["a", "b", "c", "a", "b", "c", "..", "..", ".", "
 
 /// A path as a program spells it, before `@` is replaced.
 #[derive(Clone, Debug)]
-pub struct Spelling(String);
+pub(crate) struct Spelling(String);
 
 impl Spelling {
     /// The spelling in a tree in `folder`.
-    #[must_use]
-    pub fn within(&self, folder: &Path) -> PathBuf {
+    pub(crate) fn within(&self, folder: &Path) -> PathBuf {
         PathBuf::from(self.0.replace('@', folder.to_str().expect("a UTF-8 folder")))
     }
 }
@@ -69,7 +68,7 @@ impl Arbitrary<'_> for Entry {
 
 /// Names and their entries, in the order of creation.
 #[derive(Clone, Debug)]
-pub struct Tree(Vec<(String, Entry)>);
+pub(crate) struct Tree(Vec<(String, Entry)>);
 
 impl Arbitrary<'_> for Tree {
     fn arbitrary(u: &mut Unstructured<'_>) -> Result<Self> {
@@ -79,11 +78,16 @@ impl Arbitrary<'_> for Tree {
     }
 }
 
+/// The tree and the spellings that `input` stands for.
+pub(crate) fn generate(input: &[u8]) -> Option<(Tree, [Spelling; 4])> {
+    Arbitrary::arbitrary(&mut Unstructured::new(input)).ok()
+}
+
 /// A name of one to three components, none of them special.
 ///
 /// # Errors
 /// The errors of [`Unstructured`].
-pub fn name(u: &mut Unstructured<'_>) -> Result<String> {
+pub(crate) fn name(u: &mut Unstructured<'_>) -> Result<String> {
     let depth = u.int_in_range(1..=3)?;
     let components = (0..depth).map(|_| Ok(*u.choose(&["a", "b", "c"])?));
     Ok(components.collect::<Result<Vec<_>>>()?.join("/"))
@@ -92,7 +96,7 @@ pub fn name(u: &mut Unstructured<'_>) -> Result<String> {
 impl Tree {
     /// Creates those entries below the empty `folder` that can be created. Nothing is created through symlinks, because
     /// they may lead anywhere.
-    pub fn grow(&self, folder: &Path) {
+    pub(crate) fn grow(&self, folder: &Path) {
         for (name, entry) in &self.0 {
             let path = folder.join(name);
             if fs::symlink_metadata(&path).is_ok() || !stays_within(folder, &path) {
@@ -120,8 +124,7 @@ fn stays_within(folder: &Path, path: &Path) -> bool {
 ///
 /// # Panics
 /// If no directory can be created.
-#[must_use]
-pub fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     let builder = tempfile::Builder::new().prefix("jp-fuzz-").to_owned();
     builder.tempdir_in("/dev/shm").or_else(|_| builder.tempdir()).expect("a scratch folder")
 }
@@ -130,7 +133,7 @@ pub fn folder() -> tempfile::TempDir {
 ///
 /// # Panics
 /// If an entry cannot be removed, because the next tree would not be the generated one.
-pub fn clear(folder: &Path) {
+pub(crate) fn clear(folder: &Path) {
     for entry in fs::read_dir(folder).expect("the scratch folder").flatten() {
         let removed = match entry.file_type() {
             Ok(kind) if kind.is_dir() => fs::remove_dir_all(entry.path()),
