@@ -41,10 +41,23 @@ use report::why;
 use sys::signals;
 
 fn main() -> ExitCode {
+    #[cfg(panic = "unwind")]
+    end_at_panic();
     ExitCode::from(dispatch().unwrap_or_else(|failure| {
         output::failure(&failure);
         failure.status()
     }))
+}
+
+/// Ends the process at a panic in any thread, as the release does. Other builds can unwind, so that they share the
+/// dependencies of the tests.
+#[cfg(panic = "unwind")]
+fn end_at_panic() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        print(panic);
+        std::process::abort();
+    }));
 }
 
 fn dispatch() -> Result<u8, Failure> {
