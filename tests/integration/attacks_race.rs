@@ -88,15 +88,8 @@ fn built_wrong() -> Option<PathBuf> {
     let target = right.parent()?.parent()?.file_name()?;
     let folder = Path::new(PRODUCT).parent()?.with_file_name("unpinned");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    cargo.args([
-        "rustc",
-        "--quiet",
-        "--locked",
-        "--package",
-        "jp-confine-shim",
-        "--crate-type",
-        "cdylib",
-    ]);
+    cargo.args(["rustc", "--quiet", "--locked", "--package", "jp-confine-shim"]);
+    cargo.args(["--crate-type", "cdylib"]);
     cargo.args(["--config", "shim/profile.toml", "--profile", "shim", "--features", "unpinned"]);
     cargo.arg("--target").arg(target);
     cargo.arg("--target-dir").arg(&folder).current_dir(env!("CARGO_MANIFEST_DIR"));
