@@ -177,7 +177,7 @@ fn check_one(image: &Image<'_>, request: &Request<'_>) {
             OpenVerdict::Deny(_) => {}
         }
     }
-    if let Some((consumed, _)) = decide::alias(image, request.path) {
+    if let Some(decide::Alias { end: consumed, .. }) = decide::alias(image, request.path) {
         assert!(consumed <= request.path.len());
     }
     let _ = decide::shows_everything(image, request.path);

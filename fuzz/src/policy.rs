@@ -124,6 +124,7 @@ impl Policy {
             workspace: folder,
             volumes: &[],
             aliases: &aliases,
+            views: &[],
             session: 7,
             shim_path: nowhere,
             events_path: nowhere,

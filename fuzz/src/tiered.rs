@@ -129,6 +129,7 @@ impl Tiered {
             workspace,
             volumes: &[],
             aliases: &[],
+            views: &[],
             session: 7,
             shim_path: nowhere,
             events_path: nowhere,

@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use rustix::thread::Pid;
 
+use super::views::{Views, Way, lexical};
 use crate::sys::identity::look_into;
 use crate::sys::memory;
 use crate::sys::notification::{Notification, NotificationListener};
@@ -34,6 +35,7 @@ const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::PIDFD_THREAD);
 pub(crate) struct Caller<'a> {
     listener: &'a NotificationListener,
     proc: &'a Proc,
+    views: Option<Views<'a>>,
     id: u64,
     tid: i32,
     instruction: u64,
@@ -41,11 +43,35 @@ pub(crate) struct Caller<'a> {
 
 impl<'a> Caller<'a> {
     pub(crate) fn new(
-        listener: &'a NotificationListener,
-        proc: &'a Proc,
+        (listener, proc): (&'a NotificationListener, &'a Proc),
+        views: Option<Views<'a>>,
         from: &Notification,
     ) -> Self {
-        Self { listener, proc, id: from.id, tid: from.tid, instruction: from.instruction }
+        Self { listener, proc, views, id: from.id, tid: from.tid, instruction: from.instruction }
+    }
+
+    /// The same, without views. For names that the kernel resolves for it.
+    pub(crate) fn without_views(self) -> Self {
+        Self { views: None, ..self }
+    }
+
+    /// Where `lead` says that a name leads from a pinned directory.
+    pub(crate) fn way(
+        &self,
+        directory: &OwnedFd,
+        lead: impl FnOnce(Views<'a>, &[u8]) -> Way,
+    ) -> Way {
+        let Some(views) = self.views else { return Way::Plain };
+        let path = self.proc.place(directory.as_fd()).ok().filter(|path| path.starts_with(b"/"));
+        path.map_or(Way::Plain, |path| lead(views, &path))
+    }
+
+    /// The absolute path that `text` spells from the canonical directory `start`, led through the views.
+    pub(crate) fn spelled(&self, start: &[u8], text: &[u8]) -> Vec<u8> {
+        match self.views {
+            Some(views) => views.spelled(start, text),
+            None => lexical(start, text),
+        }
     }
 
     pub(crate) fn tid(&self) -> i32 {

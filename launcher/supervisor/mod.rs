@@ -2,7 +2,7 @@
 //!
 //! A call arrives as numbers (`sys::notification`) and passes these steps:
 //! * `caller` copies its arguments once.
-//! * `resolve` pins the objects that they lead to.
+//! * `resolve` pins the objects that they lead to, through the `views` of the run.
 //! * `task` judges where those are, with `policy::decide`.
 //! * `calls` acts on the pinned objects for the caller.
 //!
@@ -35,6 +35,7 @@ pub(crate) mod task;
 mod tests;
 mod usage;
 pub(crate) mod vetted_remotes;
+mod views;
 pub(crate) mod waiting;
 mod workers;
 

@@ -271,8 +271,12 @@ impl<'a> Task<'a> {
     /// As [`Argument::lexical`].
     pub(crate) fn spelled(&self, argument: &Argument<'_>) -> Result<Vec<u8>, Errno> {
         let path = argument.lexical()?;
-        Ok(match decide::alias(self.image(), &path) {
-            Some((end, target)) => [target, path.get(end..).unwrap_or_default()].concat(),
+        // The path has been led through the views already, if this argument's caller sees them.
+        Ok(match decide::alias(self.image(), &path).filter(|alias| !alias.is_view) {
+            Some(alias) => {
+                let rest = path.get(alias.end..).unwrap_or_default();
+                argument.caller().spelled(b"", &[alias.target, rest].concat())
+            }
             None => path,
         })
     }

@@ -15,6 +15,7 @@ use super::descriptor_budget::Shares;
 use super::dispatch;
 use super::policy::Policy;
 use super::task::{Task, program_of};
+use super::views::Views;
 use super::waiting::Waiting;
 use crate::sys::interruption;
 use crate::sys::notification::{CallResult, Notification, NotificationListener};
@@ -89,7 +90,8 @@ impl Workers {
     }
 
     fn settle(&self, notification: &Notification, hands: &Credentials) {
-        let caller = Caller::new(&self.listener, &self.proc, notification);
+        let caller =
+            Caller::new((&self.listener, &self.proc), Views::of(&self.policy.image), notification);
         let call = dispatch::name(notification.number).unwrap_or("unknown");
         if let Some(counts) = &self.counts {
             counts.add(program_of(&caller), call);

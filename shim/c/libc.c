@@ -14,6 +14,7 @@ WEAK void *readdir(void *stream);
 WEAK int closedir(void *stream);
 WEAK int dirfd(void *stream);
 WEAK int fileno(void *stream);
+WEAK char *strdup(const char *text);
 WEAK int sem_init(void *semaphore, int shared, unsigned value);
 WEAK int pthread_setcanceltype(int type, int *before);
 WEAK int pthread_setcancelstate(int state, int *before);
@@ -55,6 +56,10 @@ int jp_dirfd(void *stream) {
 
 int jp_fileno(void *stream) {
 	return fileno ? fileno(stream) : -1;
+}
+
+char *jp_copy(const char *text) {
+	return strdup ? strdup(text) : NULL;
 }
 
 int jp_sem_init(void *semaphore, unsigned value) {

@@ -88,18 +88,27 @@ impl<const N: usize> Buffer<N> {
     /// # Errors
     /// `ENAMETOOLONG`.
     pub(crate) fn replace_start(&mut self, consumed: usize, prefix: &[u8]) -> Result<(), Errno> {
-        let consumed = consumed.min(self.len);
-        let rest = self.len.saturating_sub(consumed);
-        let len = prefix.len().saturating_add(rest);
+        self.replace(0, consumed, prefix)
+    }
+
+    /// Replaces the bytes from `from` up to `end` with `text`.
+    ///
+    /// # Errors
+    /// `ENAMETOOLONG`.
+    pub(crate) fn replace(&mut self, from: usize, end: usize, text: &[u8]) -> Result<(), Errno> {
+        let end = end.min(self.len);
+        let from = from.min(end);
+        let rest = self.len.saturating_sub(end);
+        let len = from.saturating_add(text.len()).saturating_add(rest);
         if len >= N {
             return Err(Errno::ENAMETOOLONG);
         }
         let start = self.bytes.as_mut_ptr().cast::<u8>();
-        let from = start.wrapping_add(consumed);
+        let place = start.wrapping_add(from);
         // SAFETY: both ranges lie in the buffer, the source is initialised, and `copy_from` allows overlap.
-        unsafe { start.wrapping_add(prefix.len()).copy_from(from, rest) };
-        // SAFETY: as above; `prefix` is not in this mutably borrowed buffer.
-        unsafe { start.copy_from_nonoverlapping(prefix.as_ptr(), prefix.len()) };
+        unsafe { place.wrapping_add(text.len()).copy_from(start.wrapping_add(end), rest) };
+        // SAFETY: as above; `text` is not in this mutably borrowed buffer.
+        unsafe { place.copy_from_nonoverlapping(text.as_ptr(), text.len()) };
         self.finish(len);
         Ok(())
     }

@@ -50,6 +50,8 @@ mod session;
 #[cfg(target_os = "linux")]
 mod spawn;
 mod sys;
+#[cfg(target_os = "linux")]
+mod views;
 mod working_directory;
 
 /// A panic would end here. In a release build the symbol does not exist, so a panic that the optimiser cannot rule out

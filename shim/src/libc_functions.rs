@@ -30,6 +30,9 @@ unsafe extern "C" {
     #[cfg_attr(target_os = "macos", link_name = "fileno")]
     pub(crate) safe fn jp_fileno(stream: *mut c_void) -> c_int;
     #[cfg(target_os = "linux")]
+    /// strdup(3) of a text of the library, for the program to free.
+    pub(crate) safe fn jp_copy(text: *const c_char) -> *mut c_char;
+    #[cfg(target_os = "linux")]
     /// The end of the heap that sbrk(2) extends, as libc knows it. Null in musl, and before libc asked the kernel.
     pub(crate) safe fn jp_program_break() -> *mut c_void;
     #[cfg(target_os = "linux")]

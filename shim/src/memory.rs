@@ -66,6 +66,11 @@ impl Text {
         Ok(Self(text.cast()))
     }
 
+    #[cfg(target_os = "linux")]
+    pub(crate) const fn as_ptr(self) -> *const c_char {
+        self.0.cast()
+    }
+
     pub(crate) fn first(self) -> u8 {
         // SAFETY: `check` found the page readable.
         unsafe { self.0.read_volatile() }

@@ -8,6 +8,8 @@ use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
 use crate::fd_paths;
 use crate::memory::Text;
+#[cfg(target_os = "linux")]
+use crate::views;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -73,8 +75,7 @@ impl Spelling {
         }
         self.tail = self.text.len();
         path.copy_to(&mut self.text)?;
-        self.normalise_argument();
-        Ok(())
+        self.normalise_argument()
     }
 
     /// Like [`Self::read`], for a path in the library's own memory.
@@ -87,8 +88,7 @@ impl Spelling {
         }
         self.tail = self.text.len();
         self.text.push(path)?;
-        self.normalise_argument();
-        Ok(())
+        self.normalise_argument()
     }
 
     /// Whether the text's lexical meaning is the kernel's, as long as no symlink is on the way.
@@ -140,6 +140,21 @@ impl Spelling {
         self.text.replace_start(consumed, target)
     }
 
+    /// Replaces the first `consumed` bytes of the text, which may have been changed, with `target`, and normalises it anew.
+    ///
+    /// # Errors
+    /// `ENAMETOOLONG`.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn lead(&mut self, consumed: usize, target: &[u8]) -> Result<(), Errno> {
+        let last = self.last;
+        self.rewrite(consumed, target)?;
+        self.dirfd = libc::AT_FDCWD;
+        self.physical = false;
+        self.normalise_argument()?;
+        self.last = last;
+        Ok(())
+    }
+
     /// Respells the entry relative to its directory, whose canonical path `locate` writes.
     ///
     /// # Errors
@@ -173,8 +188,7 @@ impl Spelling {
         self.dirfd = libc::AT_FDCWD;
         self.tail = 0;
         self.physical = false;
-        self.normalise_argument();
-        Ok(())
+        self.normalise_argument()
     }
 
     /// Copies `other` into `self`.
@@ -247,7 +261,10 @@ impl Spelling {
     }
 
     /// Normalises the program's part, as far as that keeps its meaning.
-    fn normalise_argument(&mut self) {
+    ///
+    /// # Errors
+    /// `ENAMETOOLONG`.
+    fn normalise_argument(&mut self) -> Result<(), Errno> {
         let form = self.form();
         self.slash = form.slash;
         self.last = form.last;
@@ -256,6 +273,8 @@ impl Spelling {
             Shape::Untidy => self.normalise(self.tail, false),
             Shape::Climbs => {
                 // The directory that it is relative to is canonical, so going up from there lexically is exact.
+                #[cfg(target_os = "linux")]
+                views::show_start(&mut self.text, self.tail)?;
                 self.tail = 0;
                 self.normalise(0, true);
             }
@@ -269,6 +288,7 @@ impl Spelling {
         if self.tail == 0 {
             self.dirfd = libc::AT_FDCWD;
         }
+        Ok(())
     }
 
     fn form(&self) -> Form {

@@ -5,8 +5,9 @@
 
 use core::ffi::{CStr, c_int};
 
-use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::decide::{self, Alias, Request, Verdict};
 use jp_confine_engine::image::Image;
+use jp_confine_engine::views;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
@@ -23,7 +24,7 @@ mod system;
 mod system;
 
 pub(crate) use system::{
-    is_anonymous, locate, open_held, pin, place_absent, place_of, require_own,
+    is_anonymous, locate, open_held, pin, pin_as_spelled, place_absent, place_of, require_own,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use system::{pin_from_root, pin_without_links};
@@ -107,7 +108,7 @@ fn pin_by_place(
     path: &mut PathBuffer,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
 ) -> Result<Object, Errno> {
-    match pin(spelling, flags, path) {
+    match pin(image, spelling, flags, path) {
         Ok(fd) if is_anonymous(path.as_bytes()) => {
             require_own(image, call, spelling)?;
             Ok(fd)
@@ -283,13 +284,15 @@ pub(crate) fn entry<'a>(
         return Ok(None);
     }
     let mut route = Route::default();
-    if let Some((consumed, target)) = known_link(image, spelling, false) {
+    if let Some(alias) = known_link(image, spelling, false)
+        && alias.end < spelling.lexical().len()
+    {
         route = Route::of_change(image, spelling)?;
-        spelling.rewrite(consumed, target)?;
+        spelling.rewrite(alias.end, alias.target)?;
     }
     let slash = spelling.wants_directory();
     let name_at = spelling.split().name_at;
-    let dir = system::hold_directory(spelling, name_at, |spelling| {
+    let dir = system::hold_directory(image, spelling, name_at, |spelling| {
         if route.0.is_none() {
             route = Route::of_change(image, spelling)?;
         }
@@ -319,26 +322,24 @@ pub(crate) fn entry_beside<'a>(
     entry(image, spelling)
 }
 
-/// Replaces a symlink that was known when the policy was compiled. That keeps paths below `/bin` and the like on the
-/// fast way. A last component that is not followed stays.
+/// Replaces a symlink that was known when the policy was compiled, and leads the spelling to the backing of a view. That
+/// keeps paths below `/bin` and the like on the fast way. A last component that is not followed stays, unless it is the
+/// place of a view.
 pub(crate) fn expand_alias(
     image: &Image<'_>,
     spelling: &mut Spelling,
     follow: bool,
 ) -> Result<(), Errno> {
-    match known_link(image, spelling, follow) {
-        Some((consumed, target)) => spelling.rewrite(consumed, target),
-        None => Ok(()),
+    let Some(alias) = known_link(image, spelling, follow) else { return Ok(()) };
+    spelling.rewrite(alias.end, alias.target)?;
+    match views::to_backing(image, spelling.lexical()) {
+        Some(shown) if !alias.is_view => spelling.rewrite(shown.end, shown.target),
+        _ => Ok(()),
     }
 }
 
-/// A symlink on the way that was known when the policy was compiled. Returns how much of the spelling it covers, and
-/// its target.
-fn known_link<'i>(
-    image: &Image<'i>,
-    spelling: &Spelling,
-    follow: bool,
-) -> Option<(usize, &'i [u8])> {
+/// A symlink on the way that was known when the policy was compiled, or the view that shows the path.
+fn known_link<'i>(image: &Image<'i>, spelling: &Spelling, follow: bool) -> Option<Alias<'i>> {
     let known = decide::alias(image, spelling.lexical()).filter(|_| spelling.is_lexical());
-    known.filter(|(consumed, _)| follow || *consumed < spelling.lexical().len())
+    known.filter(|alias| follow || alias.is_view || alias.end < spelling.lexical().len())
 }

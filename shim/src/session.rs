@@ -71,8 +71,18 @@ pub(crate) fn image() -> Result<&'static Image<'static>, Errno> {
     if SHARED.phase.load(Ordering::Acquire) != READY {
         start(None)?;
     }
+    innermost().ok_or(Errno::EACCES)
+}
+
+/// As [`image`], if it has been called. Needs little stack.
+#[cfg(target_os = "linux")]
+pub(crate) fn known_image() -> Option<&'static Image<'static>> {
+    if SHARED.phase.load(Ordering::Acquire) == READY { innermost() } else { None }
+}
+
+fn innermost() -> Option<&'static Image<'static>> {
     let innermost = SHARED.count.load(Ordering::Relaxed).saturating_sub(1);
-    SHARED.levels.get(innermost).map(written).ok_or(Errno::EACCES)
+    SHARED.levels.get(innermost).map(written)
 }
 
 /// The image of a level that has been written.

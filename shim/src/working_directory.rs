@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use jp_confine_engine::decide;
 use jp_confine_engine::image::Image;
+use jp_confine_engine::views;
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
@@ -36,14 +37,16 @@ fn forget() {
 /// The stamp of the generation in which nothing at or below the directory was hidden.
 static SHOWS_EVERYTHING_AT: AtomicU64 = AtomicU64::new(0);
 
-/// Whether nothing is hidden at or below the working directory.
+/// Whether nothing is hidden at or below the working directory, and no view is there.
 pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
     let Some(now) = path_cache::now() else { return false };
     if SHOWS_EVERYTHING_AT.load(Ordering::Acquire) == now {
         return true;
     }
     let mut here = PathBuffer::new();
-    let shows = read(&mut here).is_ok() && decide::shows_everything(image, here.as_bytes());
+    let shows = read(&mut here).is_ok()
+        && decide::shows_everything(image, here.as_bytes())
+        && views::to_place(image, here.as_bytes()).is_none();
     if shows && path_cache::owns_memory() {
         SHOWS_EVERYTHING_AT.store(now, Ordering::Release);
     }
@@ -71,6 +74,6 @@ pub(crate) fn read(to: &mut PathBuffer) -> Result<(), Errno> {
 /// # Errors
 /// As [`read`].
 pub(crate) fn ask<const N: usize>(to: &mut Buffer<N>) -> Result<(), Errno> {
-    to.fill(sys::getcwd)?;
+    to.fill(sys::getcwd_or_former)?;
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }
 }

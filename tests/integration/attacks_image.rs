@@ -37,6 +37,7 @@ fn image() -> Vec<u8> {
         workspace: Path::new("/"),
         volumes: &[],
         aliases: &[],
+        views: &[],
         session: 1,
         shim_path: nowhere,
         events_path: nowhere,

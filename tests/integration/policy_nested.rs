@@ -253,6 +253,7 @@ fn made_up(scratch: &Scratch) -> Vec<u8> {
         workspace: Path::new("/"),
         volumes: &[],
         aliases: &[],
+        views: &[],
         session: 0,
         shim_path: &scratch.ws().join("other.so"),
         events_path: &record,

@@ -1,7 +1,7 @@
-//! execve(2): judges the program, interpreter and loader as the kernel will find them. Then the caller makes the call
-//! itself, because nobody else can make it. A caller that changes the path or the arguments meanwhile is still limited
-//! to programs that Landlock allows. A prompt leaves much time for that. So after a yes, everything is looked up and
-//! judged again.
+//! execve(2): judges the program, interpreter and loader as the kernel will find them, without views. Then the caller
+//! makes the call itself, because nobody else can make it. A caller that changes the path or the arguments meanwhile is
+//! still limited to programs that Landlock allows. A prompt leaves much time for that. So after a yes, everything is
+//! looked up and judged again.
 
 use std::ffi::{CString, OsStr};
 use std::os::fd::AsFd as _;
@@ -23,6 +23,7 @@ use crate::prompt::during_run::subject::Subject;
 use crate::record::denial::Reason;
 use crate::record::usage::UseKind;
 use crate::supervisor::arguments;
+use crate::supervisor::caller::Caller;
 use crate::supervisor::resolve::Argument;
 use crate::supervisor::resolve::object::{Object, ResolvedObject};
 use crate::supervisor::task::Task;
@@ -97,7 +98,7 @@ fn start(
         judge_place(task, &object)?;
         return admit(task, object, given);
     }
-    let argument = Argument::of_text(task.caller, dirfd, text)?;
+    let argument = Argument::of_text(task.caller.without_views(), dirfd, text)?;
     let _acting = task.begin()?;
     let object = find(task, &argument, flags & libc::AT_SYMLINK_NOFOLLOW != 0, judge)?;
     judge_words(task, &object, words)?;
@@ -170,7 +171,7 @@ fn admit(task: &Task<'_>, program: Object, given: Given) -> Result<Object, Errno
         let (kind, next) = inspect(task, &program)?;
         match kind {
             ExecutableKind::Script => {
-                let argument = named(task, next)?;
+                let argument = named(task.caller.without_views(), next)?;
                 program = find(task, &argument, false, &may_execute)?;
             }
             ExecutableKind::Dynamic => return admit_loader(task, next).map(|()| program),
@@ -206,19 +207,19 @@ fn inspect(task: &Task<'_>, program: &Object) -> Result<(ExecutableKind, Vec<u8>
     executable::inspect(file)
 }
 
-/// The interpreter or loader that a program names. An empty path means the working directory, as in the kernel.
-pub(super) fn named<'a>(task: &Task<'a>, path: Vec<u8>) -> Result<Argument<'a>, Errno> {
+/// A program that another program names. An empty path means the working directory, as in the kernel.
+pub(super) fn named(caller: Caller<'_>, path: Vec<u8>) -> Result<Argument<'_>, Errno> {
     let path = if path.is_empty() { b".".to_vec() } else { path };
     let path = CString::new(path).map_err(|_| Errno::NOEXEC)?;
-    let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
-    task.caller.confirm()?;
+    let argument = Argument::of_text(caller, libc::AT_FDCWD, path)?;
+    caller.confirm()?;
     Ok(argument)
 }
 
 /// Judges the loader that the program names as a program, nothing more. With a supervisor, programs without the library
 /// are confined as well.
 fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<(), Errno> {
-    let argument = named(task, path)?;
+    let argument = named(task.caller.without_views(), path)?;
     let found = argument.find(false)?;
     let ResolvedObject::Object(loader) = found else {
         return Err(Errno::NOENT);

@@ -42,7 +42,7 @@ pub(super) fn judge(
         Start::Nothing => Ok(()),
         Start::Program(_) | Start::Unknown if prints(task, libc, given)? => Ok(()),
         Start::Program(path) => {
-            let argument = named(task, path.to_vec())?;
+            let argument = named(task.caller, path.to_vec())?;
             find(task, &argument, false, &may_execute).map(drop)
         }
         Start::Unknown => Err(unknown()),

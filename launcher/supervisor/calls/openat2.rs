@@ -97,14 +97,13 @@ fn open_resolved(
     resolution: &HowToResolve<'_>,
     how: OpenArguments,
 ) -> Result<CallResult, Errno> {
-    let text = argument.text().to_bytes();
     let opened = if how.has(libc::O_CREAT) {
         resolution
-            .entry(text, how.stops_at_link())
+            .entry(how.stops_at_link())
             .and_then(|reached| open_or_make(task, argument, reached, how))
     } else {
         resolution
-            .object(text, how.stops_at_link())
+            .object(how.stops_at_link())
             .and_then(|found| open_found(task, argument, found, how))
     };
     opened.inspect_err(|errno| learn_absent(task, argument, how, *errno))

@@ -21,6 +21,7 @@ use super::resolve::descriptor_path::Through;
 use super::resolve::location::ObjectLocation;
 use super::resolve::object::{Object, PinnedEntry, ResolvedObject};
 use super::resolve::walk::{Walk, require_owner};
+use super::views::Way;
 
 pub(super) const HELD: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 const HELD_DIRECTORY: OFlags = HELD.union(OFlags::DIRECTORY);
@@ -107,31 +108,20 @@ impl<'a> Argument<'a> {
         split(self.text.to_bytes()).name
     }
 
-    /// The path as written, made absolute. Used if it leads nowhere, or there are several ways.
+    /// The path as written, made absolute, and led through the views. Used if it leads nowhere, or there are several
+    /// ways.
     ///
     /// # Errors
     /// Fails if its start is unknown.
     pub(crate) fn lexical(&self) -> Result<Vec<u8>, Errno> {
-        let mut path = Vec::new();
+        let mut start = Vec::new();
         if !self.text.to_bytes().starts_with(b"/")
-            && let ObjectLocation::Named(start) =
+            && let ObjectLocation::Named(path) =
                 location::of(&self.caller, self.start.as_fd(), &fstat(&self.start)?)?
         {
-            path = start;
+            start = path;
         }
-        for component in self.text.to_bytes().split(|&byte| byte == b'/') {
-            match component {
-                b"" | b"." => {}
-                b".." => path.truncate(path.iter().rposition(|&byte| byte == b'/').unwrap_or(0)),
-                name => {
-                    if !path.ends_with(b"/") {
-                        path.push(b'/');
-                    }
-                    path.extend_from_slice(name);
-                }
-            }
-        }
-        Ok(if path.is_empty() { b"/".to_vec() } else { path })
+        Ok(self.caller.spelled(&start, self.text.to_bytes()))
     }
 
     /// The place that a path which leads nowhere would have. Follows its links as far as they exist, or would be
@@ -207,6 +197,7 @@ impl<'a> Argument<'a> {
                 ResolvedObject::Missing(_) => return Err(Errno::NOENT),
             },
         };
+        let directory = self.directory_of(directory, name)?;
         let entry = PinnedEntry::new(&self.caller, directory, name, slash)?;
         let route = self.lexical().unwrap_or_else(|_| entry.path.clone());
         Ok(Some(entry.by_route(route)))
@@ -238,17 +229,29 @@ impl<'a> Argument<'a> {
         let parent = if parent.is_empty() { &b"."[..] } else { parent };
         let text = CString::new(parent).ok()?;
         let directory = self.without_links(&text, HELD_DIRECTORY).ok()?;
+        let directory = self.directory_of(directory, name).ok()?;
         let entry = PinnedEntry::new(&self.caller, directory, name, slash).ok()?;
         let found = openat(&entry.directory, name, HELD_ENTRY, Mode::empty());
         (found.err() == Some(Errno::NOENT)).then_some(entry)
     }
 
+    /// The directory in which the caller sees the entry `name` of this one. They differ where a view begins or ends.
+    fn directory_of(&self, directory: OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
+        let way = self.caller.way(&directory, |views, path| views.entry(path, name));
+        let Way::To(path) = way else { return Ok(directory) };
+        match as_it_stands(&self.caller, split(&path).parent, HELD_DIRECTORY) {
+            // A link on that way led here.
+            Err(Errno::LOOP) => Ok(directory),
+            found => found,
+        }
+    }
+
     fn without_links(&self, path: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let relative = path.to_bytes().iter().position(|&byte| byte != b'/');
-        let relative = relative.and_then(|at| path.to_bytes_with_nul().get(at..));
-        let relative = relative.and_then(|bytes| CStr::from_bytes_with_nul(bytes).ok());
-        let path = relative.unwrap_or(c".");
-        openat2(&self.start, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+        match self.caller.way(&self.start, |views, start| views.way(start, path.to_bytes())) {
+            Way::Plain => below(&self.start, path, flags),
+            Way::To(path) => as_it_stands(&self.caller, &path, flags),
+            Way::Along(_) => Err(Errno::LOOP),
+        }
     }
 
     fn walk(&self, path: &[u8], stops: bool) -> Result<ResolvedObject, Errno> {
@@ -262,6 +265,22 @@ impl<'a> Argument<'a> {
         }
         walk.finish(stops)
     }
+}
+
+/// Pins what is at a path that no view shows and no link is on.
+fn as_it_stands(caller: &Caller<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    let root = caller.root()?;
+    caller.confirm()?;
+    below(&root, &CString::new(path).map_err(|_| Errno::ACCESS)?, flags)
+}
+
+/// Pins what a path without links leads to, from a directory even if the path begins with a slash.
+fn below(start: &OwnedFd, path: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let relative = path.to_bytes().iter().position(|&byte| byte != b'/');
+    let relative = relative.and_then(|at| path.to_bytes_with_nul().get(at..));
+    let relative = relative.and_then(|bytes| CStr::from_bytes_with_nul(bytes).ok());
+    let path = relative.unwrap_or(c".");
+    openat2(start, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
 /// A path with the rest appended to it.

@@ -10,10 +10,9 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::walk::{LINK_BUDGET, check_planted, first, is_end, look_up, stands_for_object, text_of};
-use super::{Argument, HELD, HELD_ENTRY, Split, split};
+use super::{Argument, HELD, HELD_DIRECTORY, HELD_ENTRY, Split, as_it_stands, split};
 use crate::supervisor::caller::Caller;
-
-const HELD_DIRECTORY: OFlags = HELD.union(OFlags::DIRECTORY);
+use crate::supervisor::views::Way;
 
 /// The flags that keep the path below its start.
 const SCOPED: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::IN_ROOT);
@@ -22,6 +21,7 @@ const SCOPED: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::IN_ROOT);
 pub(crate) struct HowToResolve<'r> {
     caller: &'r Caller<'r>,
     start: OwnedFd,
+    path: Vec<u8>,
     flags: ResolveFlags,
 }
 
@@ -49,20 +49,27 @@ impl<'r> HowToResolve<'r> {
         flags: ResolveFlags,
     ) -> Result<Self, Errno> {
         let caller = argument.caller();
-        let is_absolute = argument.text().to_bytes().starts_with(b"/");
-        let start = if is_absolute && flags.contains(ResolveFlags::IN_ROOT) {
+        let path = argument.text().to_bytes();
+        let start = if path.starts_with(b"/") && flags.contains(ResolveFlags::IN_ROOT) {
             caller.object_at(dirfd)?
         } else {
             argument.start().try_clone_to_owned().map_err(|_| Errno::MFILE)?
         };
-        Ok(Self { caller, start, flags })
+        let (start, path) = if flags.intersects(SCOPED) {
+            (in_view(caller, start)?, path.to_vec())
+        } else {
+            let path = through_views(caller, &start, path.to_vec())?;
+            (start, path)
+        };
+        Ok(Self { caller, start, path, flags })
     }
 
     /// Pins the target of the path. With `stops`, does not follow a link at the end.
     ///
     /// # Errors
     /// Those of openat2(2).
-    pub(crate) fn object(&self, path: &[u8], stops: bool) -> Result<OwnedFd, Errno> {
+    pub(crate) fn object(&self, stops: bool) -> Result<OwnedFd, Errno> {
+        let path = &self.path;
         let flags = if stops { HELD_ENTRY } else { HELD };
         match self.hold(path, flags) {
             Err(Errno::LOOP) => self.hold(&self.without_links(path, stops)?, flags),
@@ -75,7 +82,8 @@ impl<'r> HowToResolve<'r> {
     ///
     /// # Errors
     /// Those of openat2(2).
-    pub(crate) fn entry(&self, path: &[u8], stops: bool) -> Result<Reached, Errno> {
+    pub(crate) fn entry(&self, stops: bool) -> Result<Reached, Errno> {
+        let path = &self.path;
         // If a slash follows, only links to directories are followed, and nothing is created.
         let stops = stops || path.ends_with(b"/");
         let path = self.without_links(path, stops)?;
@@ -146,7 +154,10 @@ impl<'r> HowToResolve<'r> {
         if target.starts_with(b"/") {
             self.check_jump(parent, &directory)?;
         }
-        Ok(target)
+        if target.starts_with(b"//") || self.flags.intersects(SCOPED) {
+            return Ok(target);
+        }
+        through_views(self.caller, &directory, target)
     }
 
     /// Whether a link's target is not the path in its text.
@@ -178,6 +189,25 @@ impl<'r> HowToResolve<'r> {
     fn has_met_root(&self, way: &[u8]) -> bool {
         let goes_up = || way.split(|&byte| byte == b'/').any(|component| component == b"..");
         self.flags.intersects(SCOPED) || way.starts_with(b"/") || goes_up()
+    }
+}
+
+/// The path that one leads to from a directory, through the views. It stays if a link could be on the way to `..`.
+fn through_views(caller: &Caller<'_>, start: &OwnedFd, path: Vec<u8>) -> Result<Vec<u8>, Errno> {
+    let Way::To(path) = caller.way(start, |views, start| views.way(start, &path)) else {
+        return Ok(path);
+    };
+    // The root must be the caller's.
+    caller.root()?;
+    caller.confirm()?;
+    Ok(path)
+}
+
+/// The directory that the caller sees at the place of this one.
+fn in_view(caller: &Caller<'_>, directory: OwnedFd) -> Result<OwnedFd, Errno> {
+    match caller.way(&directory, |views, path| views.way(path, b".")) {
+        Way::To(path) => as_it_stands(caller, &path, HELD_DIRECTORY),
+        Way::Plain | Way::Along(_) => Ok(directory),
     }
 }
 

@@ -10,8 +10,9 @@ use rustix::io::Errno;
 
 use super::location::{self, ObjectLocation};
 use super::object::{Object, PinnedEntry, ResolvedObject};
-use super::{HELD, HELD_ENTRY};
+use super::{HELD, HELD_DIRECTORY, HELD_ENTRY, Split, as_it_stands, split};
 use crate::supervisor::caller::Caller;
+use crate::supervisor::views::Way;
 use crate::sys::identity::look_into;
 use crate::sys::proc::link_protection::Directory;
 
@@ -28,6 +29,8 @@ pub(crate) struct Walk<'w, 'a> {
     rest: Vec<u8>,
     links: u32,
     own: bool,
+    /// No view shows names from here on, because a link's text began with two slashes.
+    real: bool,
     /// The directory that contains `current`, or `None` after a link that stands for an object.
     directory: Option<Directory>,
 }
@@ -43,7 +46,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     /// A walk for `caller` along `path`, from the directory `current`.
     pub(crate) fn new(caller: &'w Caller<'a>, current: OwnedFd, path: &[u8]) -> Self {
         let rest = path.to_vec();
-        Self { caller, current, rest, links: LINK_BUDGET, own: false, directory: None }
+        Self { caller, current, rest, links: LINK_BUDGET, own: false, real: false, directory: None }
     }
 
     /// The target of the path. With `stops`, does not follow a link at the end.
@@ -54,6 +57,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         while let Some((name, rest)) = self.next_component() {
             let last = is_end(&rest);
             let slash = !rest.is_empty();
+            let Some(name) = self.turn(name, &rest)? else { continue };
             match self.step(&name)? {
                 Step::Missing if last => {
                     return PinnedEntry::new(self.caller, self.current, &name, slash)
@@ -83,6 +87,43 @@ impl<'w, 'a> Walk<'w, 'a> {
         first(&self.rest).map(|(name, rest)| (name.to_vec(), rest.to_vec()))
     }
 
+    /// Goes to the directory in which the caller sees the next component, if a view begins or ends here. Returns the
+    /// component's name there. `None` if the walk goes another way now.
+    fn turn(&mut self, name: Vec<u8>, rest: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
+        if self.real && name != b".." {
+            return Ok(Some(name));
+        }
+        match self.caller.way(&self.current, |views, path| views.step(path, &name)) {
+            Way::Plain => Ok(Some(name)),
+            Way::To(path) => {
+                let Split { parent, name, .. } = split(&path);
+                self.current = as_it_stands(self.caller, parent, HELD_DIRECTORY)?;
+                Ok(Some(name.to_vec()))
+            }
+            Way::Along(path) => {
+                self.count_link()?;
+                self.begin([&path, rest].concat())?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Goes on from the root.
+    fn begin(&mut self, path: Vec<u8>) -> Result<(), Errno> {
+        self.current = self.caller.root()?;
+        self.caller.confirm()?;
+        self.own = false;
+        self.real = false;
+        self.rest = path;
+        Ok(())
+    }
+
+    /// Counts a link, so that every walk ends.
+    fn count_link(&mut self) -> Result<(), Errno> {
+        self.links = self.links.checked_sub(1).ok_or(Errno::LOOP)?;
+        Ok(())
+    }
+
     fn step(&self, name: &[u8]) -> Result<Step, Errno> {
         if !is_directory(&fstat(&self.current)?) {
             return Err(Errno::NOTDIR);
@@ -105,7 +146,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn follow(&mut self, link: &OwnedFd, name: &[u8], rest: Vec<u8>) -> Result<(), Errno> {
-        self.links = self.links.checked_sub(1).ok_or(Errno::LOOP)?;
+        self.count_link()?;
         if is_end(&rest) {
             check_planted(self.caller, link, &self.current)?;
         }
@@ -113,16 +154,16 @@ impl<'w, 'a> Walk<'w, 'a> {
             return self.pass_through(name, rest);
         }
         let text = text_of(self.caller, link, name)?;
+        let is_real = text.starts_with(b"//");
+        let path = [&text[..], &rest].concat();
         match text.first() {
             None => return Err(Errno::NOENT),
             Some(b'/') => {
-                self.current = self.caller.root()?;
-                self.caller.confirm()?;
-                self.own = false;
+                self.begin(path)?;
+                self.real = is_real;
             }
-            Some(_) => {}
+            Some(_) => self.rest = path,
         }
-        self.rest = [text, rest].concat();
         Ok(())
     }
 
@@ -146,6 +187,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             return Err(Errno::NOTDIR);
         }
         self.own = own;
+        self.real = false;
         self.directory = None;
         self.current = object;
         self.rest = rest;

@@ -9,6 +9,7 @@ mod resolve;
 mod sockets;
 mod speed;
 mod strangers;
+mod views;
 mod waits;
 
 use std::ffi::CString;
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jp_confine_engine::Capabilities;
-use jp_confine_engine::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_engine::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, View, build};
 use jp_confine_engine::tiers::Tiers;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Pid;
@@ -39,6 +40,7 @@ const ALL: Capabilities = Capabilities::ALL;
 struct Ground {
     dir: tempfile::TempDir,
     grants: Vec<Grant>,
+    views: Vec<View>,
 }
 
 /// Answers on threads of this process.
@@ -52,7 +54,7 @@ impl Ground {
     fn new(rules: &[(&str, Capabilities)]) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("set");
-        let mut ground = Self { dir, grants: Vec::new() };
+        let mut ground = Self { dir, grants: Vec::new(), views: Vec::new() };
         ground.plant();
         ground.grant(Path::new("/"), READ);
         ground.grant(Path::new("/dev"), READ.union(Capabilities::UPDATE));
@@ -105,6 +107,7 @@ impl Ground {
             workspace: &self.path(""),
             volumes: &[],
             aliases: &[],
+            views: &self.views,
             session: 1,
             shim_path: Path::new(""),
             events_path: Path::new(""),

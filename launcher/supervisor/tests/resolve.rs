@@ -5,6 +5,8 @@ use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
+use jp_confine_engine::build::View;
+
 use super::answers::described;
 use super::caller::{become_stranger, is_root};
 use super::{Ground, HERE, address, agree, c, call, said};
@@ -67,19 +69,26 @@ fn open_to_all(path: &Path) {
 
 #[test]
 fn paths_lead_where_the_kernel_goes() {
-    assert_kernels_way(|| {});
+    assert_kernels_way(&[], || {});
+}
+
+/// A view elsewhere changes how paths are followed, and nothing else.
+#[test]
+fn paths_lead_the_same_way_beside_a_view() {
+    let view = View { place: "/jp-confine-place".into(), backing: "/jp-confine-backing".into() };
+    assert_kernels_way(&[view], || {});
 }
 
 /// Only the process itself can still see its entries in `/proc`.
 #[test]
 fn paths_lead_a_caller_that_became_another_the_same_way() {
     if is_root() {
-        assert_kernels_way(become_stranger);
+        assert_kernels_way(&[], become_stranger);
     }
 }
 
 /// The paths must lead to the same objects as bare, after the caller ran `first`.
-fn assert_kernels_way(first: impl Fn()) {
+fn assert_kernels_way(views: &[View], first: impl Fn()) {
     let flags: [i32; 4] = [
         libc::O_RDONLY | libc::O_NONBLOCK,
         libc::O_RDONLY | libc::O_NOFOLLOW,
@@ -117,7 +126,8 @@ fn assert_kernels_way(first: impl Fn()) {
                 text
             }
         };
-        let (bare, trapped) = (Ground::new(&[]), Ground::new(&[]));
+        let (bare, mut trapped) = (Ground::new(&[]), Ground::new(&[]));
+        trapped.views = views.to_vec();
         let expected = bare.bare(walk(&bare));
         let (answers, denials) = trapped.trapped(walk(&trapped));
         // Nothing may be written above the tree.

@@ -5,6 +5,7 @@ mod bytes;
 mod folds;
 mod reach;
 mod trie;
+mod views;
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use zerocopy::{FromBytes as _, IntoBytes as _};
 pub use self::beyond::Beyond;
 use self::folds::Ground;
 use self::trie::{Prefix, Trie};
+pub use self::views::View;
 use crate::autorun::list::Place;
 use crate::build::bytes::{intern, size};
 pub use crate::build_error::BuildError;
@@ -49,6 +51,8 @@ pub struct ImageSpec<'a> {
     pub volumes: &'a [Volume],
     /// Symlinks known when the policy was compiled: absolute spelling, canonical absolute target.
     pub aliases: &'a [(PathBuf, PathBuf)],
+    /// The views. The grants say what a run may do below their backings, and should deny everything at their places.
+    pub views: &'a [View],
     /// A random number for this run.
     pub session: u64,
     /// Absolute path of the preload library.
@@ -76,6 +80,7 @@ impl<'a> ImageSpec<'a> {
             workspace,
             volumes: &[],
             aliases: &[],
+            views: &[],
             session: 0,
             shim_path: nowhere,
             events_path: nowhere,
@@ -103,6 +108,7 @@ fn image(
     ground: Option<&Ground<'_>>,
 ) -> Result<Vec<u8>, BuildError> {
     let table = spec.tiers.map(Tiers::table).transpose()?;
+    let ways = views::ways(spec.views, spec.grants);
     let mut tables = Tables {
         trie: Trie::new(ground.is_some()),
         rules: vec![],
@@ -125,9 +131,11 @@ fn image(
         tables.mask(id, control)?;
     }
     for (spelled, target) in spec.aliases {
-        let text = intern(&mut tables.bytes, target.as_os_str().as_bytes())?;
-        let at = tables.trie.place(spelled)?.at;
-        tables.trie.prefixes[at].node.alias = text;
+        tables.lead(spelled, target)?;
+    }
+    for (place, backing) in &ways {
+        let at = tables.lead(place, backing)?;
+        tables.trie.prefixes[at].node.view = 1;
     }
     tables.trie.summarise(&tables.rules);
     tables.write(spec, form)
@@ -213,6 +221,14 @@ impl<'a> Tables<'a> {
         tiers.is_autorun(&grant.anchor) || spelled.is_some_and(|path| tiers.is_autorun(&path))
     }
 
+    /// Leads names from one canonical path to another. Returns the index of the first.
+    fn lead(&mut self, from: &'a Path, to: &Path) -> Result<usize, BuildError> {
+        let text = intern(&mut self.bytes, to.as_os_str().as_bytes())?;
+        let at = self.trie.place(from)?.at;
+        self.trie.prefixes[at].node.alias = text;
+        Ok(at)
+    }
+
     /// Gives the control entry `id` the grants of its place, except every way to change it.
     fn mask(&mut self, id: usize, control: &'a Grant) -> Result<(), BuildError> {
         let at = self.trie.place(&control.anchor)?.at;
@@ -240,6 +256,7 @@ impl<'a> Tables<'a> {
             intern(&mut self.bytes, spec.workspace.as_os_str().as_bytes())?;
 
         let bases = self.bases(spec.workspace)?;
+        let views = views::of_image(spec.views, &mut self.bytes)?;
         let volumes = self.ground.map(|ground| ground.volumes(&mut self.bytes)).transpose()?;
         let volumes = volumes.unwrap_or_default();
         let mut image = vec![0; size_of::<Header>()];
@@ -257,6 +274,7 @@ impl<'a> Tables<'a> {
         let edges = append(self.table.edges.as_bytes(), self.table.edges.len())?;
         let starts = append(self.table.starts.as_bytes(), self.table.starts.len())?;
         let autorun = append(bases.as_bytes(), bases.len())?;
+        let views = append(views.as_bytes(), views.len())?;
         let variables = append(beyond.variables.as_bytes(), beyond.variables.len())?;
         let commands = append(beyond.commands.as_bytes(), beyond.commands.len())?;
         let lines = append(beyond.lines.as_bytes(), beyond.lines.len())?;
@@ -289,6 +307,7 @@ impl<'a> Tables<'a> {
             edges,
             starts,
             autorun,
+            views,
             variables,
             environment: beyond.environment,
             flags: (beyond.flags | if is_tied { TIED } else { 0 }).into(),

@@ -29,7 +29,7 @@ use crate::pin::Pin;
 use crate::tier::Reach;
 use crate::tier::Restraint;
 use crate::tiers::Tiers;
-use crate::verdict;
+use crate::{verdict, views};
 
 /// A workspace under a policy.
 #[derive(Debug, Clone, Copy)]
@@ -216,7 +216,7 @@ impl<'a> Context<'a> {
         if lexical::demands_directory(input) {
             self.root.resolve(&spelled.join(""), Op::Content)?;
         }
-        let resolved = self.root.resolve(&spelled, op)?;
+        let resolved = views::lead(image, self.root.resolve(&spelled, op)?, op)?;
         result.target = self.target(&resolved.path, &spelled);
         result.resolved = Some(resolved.path.clone());
         self.within_boundary(&resolved, &spelled).inspect_err(|reason| {

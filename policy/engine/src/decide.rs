@@ -16,6 +16,7 @@ use crate::capability::Capabilities;
 #[cfg(feature = "std")]
 pub use crate::exclusions::behind as exclusion_behind;
 use crate::image::Image;
+pub use crate::image::walk::Alias;
 use crate::image::walk::{self, Walk};
 pub use crate::lookup::{excludes_below, narrowed as lookup};
 pub use crate::request::{Lookup, Request};
@@ -252,10 +253,10 @@ pub fn loader(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     }
 }
 
-/// The symlink that was at a prefix of `path` when the policy was compiled: the length of that prefix and its target.
+/// What a prefix of the absolute `path` stands for: a symlink that was known when the policy was compiled, or a view.
 /// The caller replaces the prefix with the target.
 #[must_use]
-pub fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
+pub fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<Alias<'a>> {
     walk::alias(image, path)
 }
 

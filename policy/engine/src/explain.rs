@@ -1,6 +1,8 @@
 //! Explains why a path is treated as it is: the data behind `jp-confine explain` (spec §18).
 
+use std::ffi::OsStr;
 use std::format;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::string::{String, ToString as _};
 use std::vec::Vec;
@@ -13,11 +15,12 @@ use crate::capability::{Capabilities, Capability};
 use crate::check::{self, CheckVerdict, Context};
 use crate::decide::{self, Request};
 use crate::grant::{Grant, GrantKind};
+use crate::image::Image;
 use crate::layout::RuleId;
 use crate::lexical::{self, bytes};
 use crate::pattern::Pattern;
 use crate::tiers::{List, Tiers};
-use crate::verdict;
+use crate::{verdict, views};
 
 /// Everything to say about one path, judged as a system call would be. Bytes of paths that are not UTF-8 are written
 /// `\xNN`.
@@ -27,6 +30,8 @@ pub struct Explanation {
     pub path: String,
     /// Where the path leads, absolute and canonical. `None` if it cannot be resolved.
     pub resolved: Option<String>,
+    /// The name by which programs of the run know that path, if a view shows it.
+    pub place: Option<String>,
     /// Whether something exists there.
     pub exists: bool,
     /// Why the path cannot be resolved.
@@ -119,8 +124,13 @@ pub struct Candidate {
 /// with `tiers`.
 #[must_use]
 pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -> Explanation {
-    let followed_to = canonical::resolve(base, path, Op::Content).map(as_own_process);
-    let entry = canonical::resolve(base, path, Op::Entry).map(as_own_process);
+    let resolve = |op| {
+        let found = canonical::resolve(base, path, op)?;
+        let found =
+            context.image().map_or(Ok(found.clone()), |image| views::lead(image, found, op));
+        found.map(as_own_process)
+    };
+    let (followed_to, entry) = (resolve(Op::Content), resolve(Op::Entry));
     // Without `..`, as for `check` and for system calls of programs.
     let route = lexical::normalise_absolute(&base.join(path));
     let found = followed_to.as_ref().ok();
@@ -135,6 +145,7 @@ pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -
     Explanation {
         path: readable(path),
         resolved: found.map(|resolved| readable(&resolved.path)),
+        place: found.zip(context.image()).and_then(|(found, image)| place(image, &found.path)),
         exists: found.is_some_and(|resolved| resolved.exists),
         error: followed_to.as_ref().err().map(ResolveError::to_string),
         steps: found.map(followed).unwrap_or_default(),
@@ -152,6 +163,12 @@ pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -
             .and_then(|entry| kept_by(context, tiers, &entry.path, &route))
             .unwrap_or_default(),
     }
+}
+
+/// The name that a view gives to the canonical `path`.
+fn place(image: &Image<'_>, path: &Path) -> Option<String> {
+    let name = views::to_place(image, bytes(path))?.apply(bytes(path));
+    Some(readable(Path::new(OsStr::from_bytes(&name))))
 }
 
 /// A name that hardly any pattern is about specifically.

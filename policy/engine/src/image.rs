@@ -26,8 +26,8 @@ pub(crate) use self::tiers::TierLayer;
 use crate::components::leads_to;
 use crate::image::walk::WalkHead;
 use crate::layout::{
-    Base, Command, Header, Line, MAGIC, Node, Rule, Slot, Span, TIED, VERSION, Variable, part,
-    table,
+    Base, Command, Header, ImageView, Line, MAGIC, Node, Rule, Slot, Span, TIED, VERSION, Variable,
+    part, table,
 };
 pub use crate::layout::{ImageError, RuleId, Text};
 use crate::volume::Folds;
@@ -59,6 +59,7 @@ pub struct Image<'a> {
     autorun: &'a [Base],
     /// How many of these, from the start, can concern paths in the workspace.
     near: usize,
+    views: &'a [ImageView],
     variables: &'a [Variable],
     commands: &'a [Command],
     lines: &'a [Line],
@@ -102,6 +103,7 @@ impl<'a> Image<'a> {
             tiers: TierLayer::of(whole, header, folds)?,
             autorun: table(whole, header.autorun)?,
             near: 0,
+            views: table(whole, header.views)?,
             variables: table(whole, header.variables)?,
             commands: table(whole, header.commands)?,
             lines: table(whole, header.lines)?,
@@ -264,6 +266,11 @@ impl<'a> Image<'a> {
             self.folds.is_some() || leads_to(base, workspace) || leads_to(workspace, base)
         };
         self.autorun.iter().rposition(is_near).map_or(0, |last| last.wrapping_add(1))
+    }
+
+    /// The views of the run.
+    pub(crate) const fn views(&self) -> &'a [ImageView] {
+        self.views
     }
 
     /// The path to the workspace.

@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
 
 /// Increased whenever the layout changes: the preload library and the launcher must be of one build.
-pub(crate) const VERSION: u32 = 8;
+pub(crate) const VERSION: u32 = 9;
 
 /// The index that stands for "none".
 pub(crate) const NONE: u32 = u32::MAX;
@@ -48,6 +48,8 @@ pub(crate) struct Header {
     pub(crate) starts: Span,
     /// The places where patterns of the built-in list of auto-run files begin, each a [`Base`].
     pub(crate) autorun: Span,
+    /// The views of the run, each a [`ImageView`].
+    pub(crate) views: Span,
     /// Rules about environment variables, in lists.
     pub(crate) variables: Span,
     /// The list of them for every program: a span of `variables`.
@@ -87,8 +89,11 @@ pub(crate) const TIED: u32 = 2;
 pub(crate) struct Node {
     /// The rule whose anchor this is, or [`NONE`].
     pub(crate) rule: U32,
-    /// The target of a symlink that was here at compile time: a span of `bytes`, empty if none.
+    /// The path that names from here on lead to: a span of `bytes`, empty if none. It is the target of a symlink that
+    /// was here at compile time, or the backing of a view.
     pub(crate) alias: Span,
+    /// Not zero if the alias belongs to a view.
+    pub(crate) view: u8,
     /// Capabilities that every rule strictly below grants.
     pub(crate) below_all: u8,
     /// Capabilities that some rule strictly below grants.
@@ -103,7 +108,7 @@ pub(crate) struct Node {
 /// The node, or one below it, is an alias.
 pub(crate) const ALIAS_BELOW: u8 = 1;
 
-/// The rule of the node, or one below it, hides the paths that it covers.
+/// The rule of the node, or one below it, hides the paths that it covers, or a view shows others there.
 pub(crate) const HIDDEN_BELOW: u8 = 2;
 
 /// One edge of the trie. `child` is zero in a free slot, because the root is no child.
@@ -144,6 +149,16 @@ pub(crate) struct Base {
     pub(crate) place: u8,
     /// Its canonical path: a span of `bytes`.
     pub(crate) path: Span,
+}
+
+/// A directory that a run sees in another's place.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct ImageView {
+    /// The canonical path that programs name: a span of `bytes`.
+    pub(crate) place: Span,
+    /// The canonical path of the directory that they get: a span of `bytes`.
+    pub(crate) backing: Span,
 }
 
 /// Texts that the preload library needs besides the rules.

@@ -6,7 +6,7 @@
 //!
 //! One half is always available. It is `no_std` and never allocates, because the preload library is built on it:
 //! [`capability`], [`image`], [`decide`], [`executable`], [`existing`], [`moves`], [`script`], [`set_id`],
-//! [`variables`], [`invocation`]. The rest needs the feature `std`. It compiles policies to images and answers questions about them.
+//! [`variables`], [`invocation`], [`views`]. The rest needs the feature `std`. It compiles policies to images and answers questions about them.
 //! Pins, and the functions that return them, are for Linux alone.
 
 #![no_std]
@@ -44,6 +44,7 @@ pub mod tier;
 mod tier_layer;
 pub mod variables;
 mod verdict;
+pub mod views;
 mod volume;
 
 #[cfg(all(feature = "std", target_os = "linux"))]

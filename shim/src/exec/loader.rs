@@ -48,7 +48,7 @@ pub(super) fn admit(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), E
         return Ok(());
     }
     let mut place = MmapBox::<PathBuffer>::blank()?;
-    resolve::pin(&spelling, 0, &mut place)?;
+    resolve::pin(image, &mut spelling, 0, &mut place)?;
     let mut route = Route::default();
     let request = Request::by_route(place.as_bytes(), route.to(image, &spelling)?);
     let behind = image.holds_other_programs();
@@ -70,12 +70,12 @@ fn is_systems(image: &Image<'_>, spelling: &mut Spelling) -> Result<bool, Errno>
         if !spelling.is_lexical() || judged() != Verdict::Allow {
             return Ok(false);
         }
-        let Some((consumed, target)) = decide::alias(image, spelling.lexical()) else {
+        let Some(alias) = decide::alias(image, spelling.lexical()) else {
             let (root, path) = spelling.rooted();
             let flags = libc::O_PATH | libc::O_CLOEXEC;
             return Ok(sys::openat2(root, path, flags, 0, sys::NO_SYMLINKS).is_ok());
         };
-        spelling.rewrite(consumed, target)?;
+        spelling.rewrite(alias.end, alias.target)?;
     }
     Ok(false)
 }

@@ -33,6 +33,8 @@ use crate::path::Spelling;
 use crate::report::{self, Reason, Subject};
 use crate::sys::process::{self, Strings};
 use crate::sys::{self, Object};
+#[cfg(target_os = "linux")]
+use crate::views;
 use crate::{memory, resolve, session};
 use environment::Withheld;
 use program::{Executable, Interpreter};
@@ -108,7 +110,7 @@ fn judge_and_run(
 ) -> Errno {
     let mut text = Buffer::<SHORT>::new();
     match memory::copy_path(program.path, &mut text) {
-        Ok(()) => run_if_judged(image, call, text.c_str(0), program, envp, run),
+        Ok(()) => run_where_it_leads(image, call, text.c_str(0), program, envp, run),
         Err(Errno::ENAMETOOLONG) => judge_and_run_long(image, call, program, envp, run),
         Err(errno) => errno,
     }
@@ -127,9 +129,30 @@ fn judge_and_run_long(
         Err(errno) => return errno,
     };
     match memory::copy_path(program.path, &mut text) {
-        Ok(()) => run_if_judged(image, call, text.c_str(0), program, envp, run),
+        Ok(()) => run_where_it_leads(image, call, text.c_str(0), program, envp, run),
         Err(errno) => errno,
     }
+}
+
+/// Like [`run_if_judged`]. If a view is on the way, the kernel gets the path that the name leads to, because it knows no
+/// views.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it would need stack of its own")]
+fn run_where_it_leads(
+    image: &Image<'_>,
+    call: &CStr,
+    path: &CStr,
+    program: Program,
+    envp: Strings,
+    run: impl FnOnce(&CStr, Strings, Strings, Sight) -> Errno,
+) -> Errno {
+    #[cfg(target_os = "linux")]
+    let led = views::led(image, program.dirfd, path, program.flags);
+    #[cfg(target_os = "macos")]
+    let led: Option<MmapBox<Spelling>> = None;
+    let Some(led) = led else { return run_if_judged(image, call, path, program, envp, run) };
+    let program = Program { dirfd: libc::AT_FDCWD, ..program };
+    run_if_judged(image, call, led.text().c_str(0), program, envp, run)
 }
 
 /// Like [`with_judged`]. `path` is a copy of the program's path. The kernel gets it as spelled, because scripts and the
@@ -248,7 +271,10 @@ fn is_absent(image: &Image<'_>, spelling: &Spelling) -> bool {
 #[inline(never)]
 fn leads_nowhere(spelling: &Spelling, flags: c_int) -> bool {
     let Ok(mut path) = MmapBox::<PathBuffer>::blank() else { return false };
-    matches!(resolve::pin(spelling, flags, &mut path), Err(Errno::ENOENT | Errno::ENOTDIR))
+    matches!(
+        resolve::pin_as_spelled(spelling, flags, &mut path),
+        Err(Errno::ENOENT | Errno::ENOTDIR)
+    )
 }
 
 /// Judges a file without a name. Its holder wrote it, so no rule covers it. If the file was removed while a prompt was

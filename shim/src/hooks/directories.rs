@@ -54,8 +54,9 @@ pub(super) extern "C" fn scandir(
 }
 
 fn change(path: *const c_char) -> Result<(), Errno> {
-    metadata::visible(libc::AT_FDCWD, path)?;
-    working_directory::change(|| process::change_directory(path))
+    metadata::look(libc::AT_FDCWD, path, false, |_, path| {
+        working_directory::change(|| process::change_directory(path))
+    })
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]

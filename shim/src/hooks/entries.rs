@@ -275,7 +275,7 @@ fn hold(
 ) -> Result<sys::Object, Errno> {
     let mut from = Spelling::new();
     from.read(old.dirfd, old.path)?;
-    resolve::pin(&from, flags, path).or_else(|errno| {
+    resolve::pin(image, &mut from, flags, path).or_else(|errno| {
         resolve::apply_verdict_where_absent(image, call, &mut from, decide::metadata)?;
         Err(errno)
     })

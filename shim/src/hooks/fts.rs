@@ -15,6 +15,8 @@ use crate::report::{self, Subject};
 use crate::resolve::Route;
 use crate::sys::next::Original;
 use crate::sys::process::Strings;
+#[cfg(target_os = "linux")]
+use crate::views;
 use crate::{memory, path_cache, resolve, session, sys};
 
 /// Options (fts.h): follow symlinks that the caller names, follow all symlinks, keep the working directory.
@@ -45,6 +47,8 @@ pub(super) fn open(
             break;
         }
         judge(image, path, options)?;
+        #[cfg(target_os = "linux")]
+        refuse_view(image, path)?;
     }
     if options & (STAY | LOGICAL) == 0 {
         // The walk changes the directory from call to call, and nothing shows when it ends.
@@ -55,6 +59,14 @@ pub(super) fn open(
     Ok(original(paths, options, compare))
 }
 
+/// Denies a walk through a view, because libc would walk in the real place.
+#[cfg(target_os = "linux")]
+fn refuse_view(image: &Image<'_>, path: *const c_char) -> Result<(), Errno> {
+    let mut spelling = MmapBox::<Spelling>::blank()?;
+    spelling.read(libc::AT_FDCWD, path)?;
+    if views::concern(image, &spelling) { Err(Errno::EACCES) } else { Ok(()) }
+}
+
 /// Whether a walk may start at `path`.
 fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), Errno> {
     const CALL: &CStr = c"fts_open";
@@ -62,7 +74,7 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
     spelling.read(libc::AT_FDCWD, path)?;
     let mut place = MmapBox::<PathBuffer>::blank()?;
     let follow = if options & (NAMED | LOGICAL) == 0 { libc::O_NOFOLLOW } else { 0 };
-    let start = match resolve::pin(&spelling, follow, &mut place) {
+    let start = match resolve::pin(image, &mut spelling, follow, &mut place) {
         Ok(start) => start,
         // The walk reports that it does not exist.
         Err(Errno::ENOENT) => return Ok(()),

@@ -8,33 +8,112 @@ use jp_confine_engine::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
+#[cfg(target_os = "linux")]
+use crate::hooks::linux::told_paths;
 use crate::memory::Text;
+#[cfg(target_os = "linux")]
+use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::sys::next::Original;
+#[cfg(target_os = "linux")]
+use crate::views;
 use crate::{memory, session, sys, working_directory};
 
-/// Denies a name in a hidden area. If the name cannot be read, the kernel reports why.
+/// Calls `act` with the name, unless it is in a hidden area. If a view shows the name, `act` gets its own path. Symlinks
+/// are followed, except at the end if the call `stops` there. If the name cannot be read, the kernel reports why.
 ///
 /// # Errors
-/// `ENOENT` for a hidden name; `EACCES` without a policy.
-pub(crate) fn visible(dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
+/// `ENOENT` for a hidden name; `EACCES` without a policy; those of `act`.
+pub(crate) fn look<T>(
+    dirfd: c_int,
+    path: *const c_char,
+    stops: bool,
+    act: impl Fn(c_int, *const c_char) -> Result<T, Errno>,
+) -> Result<T, Errno> {
     let image = session::image()?;
-    let Ok(path) = Text::at(path) else { return Ok(()) };
-    if dirfd == libc::AT_FDCWD && stays_below(path) && working_directory::shows_everything(image) {
-        return Ok(());
+    let Ok(text) = Text::at(path) else { return act(dirfd, path) };
+    let is_shown =
+        dirfd == libc::AT_FDCWD && stays_below(text) && working_directory::shows_everything(image);
+    if !is_shown {
+        match require_visible(image, dirfd, text)? {
+            Sight::AsNamed => {}
+            #[cfg(target_os = "linux")]
+            Sight::ThroughView => return look_through_view(image, dirfd, text, stops, act),
+        }
     }
+    let found = act(dirfd, path);
+    #[cfg(target_os = "linux")]
+    if let Err(errno) = &found
+        && views::may_hide(image, *errno)
+        && views::may_lead(dirfd, path, stops)
+    {
+        return look_through_view(image, dirfd, text, stops, act);
+    }
+    found
+}
+
+/// How the kernel gets a name.
+enum Sight {
+    /// As the program wrote it.
+    AsNamed,
+    /// By the path that it leads to, because a view is on the way.
+    #[cfg(target_os = "linux")]
+    ThroughView,
+}
+
+/// Denies a name in a hidden area.
+///
+/// # Errors
+/// `ENOENT`.
+#[inline(never)] // keeps its stack use from adding up with that of the call
+fn require_visible(image: &Image<'_>, dirfd: c_int, path: Text) -> Result<Sight, Errno> {
     let mut spelling = Spelling::new();
     if spelling.read_text(dirfd, path).is_err() {
-        return Ok(());
+        return Ok(Sight::AsNamed);
+    }
+    #[cfg(target_os = "linux")]
+    if views::concern(image, &spelling) {
+        return Ok(Sight::ThroughView);
     }
     if !spelling.is_lexical() {
         spelling.collapse();
     }
     match decide::metadata(image, &spelling.request()) {
-        Verdict::Allow => Ok(()),
+        Verdict::Allow => Ok(Sight::AsNamed),
         Verdict::Deny(denial) => Err(absent(image, denial, &spelling)),
     }
+}
+
+/// Calls `act` with the path that the name leads to.
+#[cfg(target_os = "linux")]
+#[cold]
+#[inline(never)]
+fn look_through_view<T>(
+    image: &Image<'_>,
+    dirfd: c_int,
+    path: Text,
+    stops: bool,
+    act: impl Fn(c_int, *const c_char) -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    let mut spelling = MmapBox::<Spelling>::blank()?;
+    if spelling.read_text(dirfd, path).is_err() {
+        return act(dirfd, path.as_ptr());
+    }
+    views::follow(image, &mut spelling, stops)?;
+    match decide::metadata(image, &spelling.request()) {
+        Verdict::Allow => act(libc::AT_FDCWD, spelling.text().c_str(0).as_ptr()),
+        Verdict::Deny(denial) => Err(absent(image, denial, &spelling)),
+    }
+}
+
+/// Denies a name in a hidden area. If the name cannot be read, the kernel reports why.
+///
+/// # Errors
+/// `ENOENT` for a hidden name; `EACCES` without a policy.
+#[cfg(target_os = "macos")]
+pub(crate) fn visible(dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
+    look(dirfd, path, false, |_, _| Ok(()))
 }
 
 /// The error for a hidden name. If an object exists there, this records the denial.
@@ -61,8 +140,8 @@ pub(super) fn status(
     buffer: *mut c_void,
     flags: c_int,
 ) -> Result<(), Errno> {
-    visible(dirfd, path)?;
-    sys::fstatat(dirfd, path, buffer, flags)
+    let stops = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
+    look(dirfd, path, stops, |dirfd, path| sys::fstatat(dirfd, path, buffer, flags))
 }
 
 macro_rules! stat_family {
@@ -97,8 +176,8 @@ pub(super) fn may(
     mode: c_int,
     flags: c_int,
 ) -> Result<(), Errno> {
-    visible(dirfd, path)?;
-    sys::faccessat(dirfd, path, mode, flags)
+    let stops = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
+    look(dirfd, path, stops, |dirfd, path| sys::faccessat(dirfd, path, mode, flags))
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
@@ -122,8 +201,10 @@ fn link_text(
     buffer: *mut c_char,
     room: usize,
 ) -> Result<usize, Errno> {
-    visible(dirfd, path)?;
-    sys::read_link(dirfd, path, buffer, room)
+    let length = look(dirfd, path, true, |dirfd, path| sys::read_link(dirfd, path, buffer, room))?;
+    #[cfg(target_os = "linux")]
+    let length = told_paths::shown_link(dirfd, path, (buffer, room), length)?;
+    Ok(length)
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
@@ -150,10 +231,14 @@ fn real_path(path: *const c_char, resolved: *mut c_char) -> Result<*mut c_char, 
         return Err(Errno::EINVAL);
     }
     memory::first_byte(path)?;
-    visible(libc::AT_FDCWD, path)?;
+    #[cfg(target_os = "linux")]
+    if let Some(shown) = told_paths::real_path(path, resolved) {
+        return shown;
+    }
     let original = REALPATH.address().ok_or(Errno::EACCES)?;
     // SAFETY: the address is that of libc's function of this name and type.
     let original = unsafe { core::mem::transmute::<usize, RealPath>(original) };
+    look(libc::AT_FDCWD, path, false, |_, _| Ok(()))?;
     Ok(original(path, resolved))
 }
 

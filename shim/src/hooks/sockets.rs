@@ -6,6 +6,8 @@ use core::mem::offset_of;
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::changes::{self, may_create};
 use jp_confine_engine::decide;
+#[cfg(target_os = "linux")]
+use jp_confine_engine::views;
 
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
@@ -161,6 +163,12 @@ fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
             }
         };
         changes::settle_socket(&Enforcing { image, call: c"bind" }, &entry.request())?;
+        // The kernel knows no views. The supervisor does.
+        #[cfg(target_os = "linux")]
+        if views::exist(image) && !image.levels().any(|image| image.behind().supervisor) {
+            let address = sys::entry_address(entry.path(), entry.dirfd(), entry.name())?;
+            return sys::bind(fd, (&raw const address).cast(), SUBSTITUTE_LEN);
+        }
         return bind();
     }
     sys::bind(fd, address.at.cast(), address.len)

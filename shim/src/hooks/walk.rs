@@ -131,8 +131,9 @@ fn look_at(
     flags: c_int,
     to: &mut libc::stat,
 ) -> Result<(), Errno> {
-    metadata::visible(dirfd, name)?;
-    sys::fstatat(dirfd, name, (&raw mut *to).cast(), flags)
+    let to = &raw mut *to;
+    let stops = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
+    metadata::look(dirfd, name, stops, |dirfd, name| sys::fstatat(dirfd, name, to.cast(), flags))
 }
 
 #[inline(never)]
@@ -310,8 +311,9 @@ impl Walk {
         if base == 0 {
             return Ok(());
         }
-        metadata::visible(libc::AT_FDCWD, parent.c_str(0).as_ptr())?;
-        working_directory::change(|| process::change_directory(parent.c_str(0).as_ptr()))
+        metadata::look(libc::AT_FDCWD, parent.c_str(0).as_ptr(), false, |_, parent| {
+            working_directory::change(|| process::change_directory(parent))
+        })
     }
 }
 

@@ -188,9 +188,10 @@ pub(super) fn read_attribute(
 ) -> Result<usize, Errno> {
     let name_at = name.expose_provenance();
     let Some(need) = need_to_read(name)? else {
-        metadata::visible(at.dirfd, at.path)?;
         let number = if at.flags == 0 { libc::SYS_getxattr } else { libc::SYS_lgetxattr };
-        return sys::judged(number, [at.path.expose_provenance(), name_at, value, size, 0]);
+        return metadata::look(at.dirfd, at.path, at.flags != 0, |_, path| {
+            sys::judged(number, [path.expose_provenance(), name_at, value, size, 0])
+        });
     };
     at.act(call, need, |link| sys::judged(libc::SYS_getxattr, [link, name_at, value, size, 0]))
 }
@@ -218,9 +219,10 @@ extern "C" fn lgetxattr(
 }
 
 pub(super) fn list_attributes(at: At, list: *mut c_char, size: usize) -> Result<usize, Errno> {
-    metadata::visible(at.dirfd, at.path)?;
     let number = if at.flags == 0 { libc::SYS_listxattr } else { libc::SYS_llistxattr };
-    sys::call(number, [at.path.expose_provenance(), list.expose_provenance(), size, 0, 0, 0])
+    metadata::look(at.dirfd, at.path, at.flags != 0, |_, path| {
+        sys::call(number, [path.expose_provenance(), list.expose_provenance(), size, 0, 0, 0])
+    })
 }
 
 #[unsafe(no_mangle)]

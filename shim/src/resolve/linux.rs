@@ -4,6 +4,7 @@ use core::ffi::{CStr, c_int};
 
 use jp_confine_engine::decide::{self, Request, Verdict};
 use jp_confine_engine::image::Image;
+use jp_confine_engine::views::{exist as shows, to_backing};
 
 use super::{LINK_BUDGET, entry};
 use crate::buffer::{Buffer, PathBuffer};
@@ -13,6 +14,7 @@ use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::report::{self, Reason, Subject};
 use crate::sys::{self, Fd, Object};
+use crate::views;
 
 /// A spelling is canonical if no symlink is on the way and its starting directory's path is known.
 pub(super) const TRUSTS_SPELLING: bool = true;
@@ -25,11 +27,44 @@ pub(crate) fn is_anonymous(text: &[u8]) -> bool {
 }
 
 /// Pins the object that `spelling` leads to; with `O_NOFOLLOW` in `flags`, a symlink at the end itself. Stores its
-/// canonical path in `path`, or text such as `pipe:[…]` for an object without one.
+/// canonical path in `path`, or text such as `pipe:[…]` for an object without one. If a view is on the way, respells
+/// `spelling`.
 ///
 /// # Errors
 /// The kernel's for a path that leads nowhere; `EACCES` if the place is unknown.
 pub(crate) fn pin(
+    image: &Image<'_>,
+    spelling: &mut Spelling,
+    flags: c_int,
+    path: &mut PathBuffer,
+) -> Result<Object, Errno> {
+    if !shows(image) {
+        return pin_as_spelled(spelling, flags, path);
+    }
+    if !views::concern(image, spelling) {
+        let pinned = pin_as_spelled(spelling, flags, path);
+        if !may_pass_view(image, &pinned, path) {
+            return pinned;
+        }
+    }
+    views::follow(image, spelling, flags & libc::O_NOFOLLOW != 0)?;
+    pin_as_spelled(spelling, flags, path)
+}
+
+/// Whether a name that the kernel followed, with this result, may lead through a view. It then leads nowhere, or to the
+/// real place of the view.
+fn may_pass_view<T>(image: &Image<'_>, reached: &Result<T, Errno>, path: &PathBuffer) -> bool {
+    match reached {
+        Ok(_) => to_backing(image, path.as_bytes()).is_some(),
+        Err(errno) => *errno == Errno::ELOOP || views::may_hide(image, *errno),
+    }
+}
+
+/// Like [`pin`], without regard to views.
+///
+/// # Errors
+/// As [`pin`].
+pub(crate) fn pin_as_spelled(
     spelling: &Spelling,
     flags: c_int,
     path: &mut PathBuffer,
@@ -234,13 +269,24 @@ const DIRECTORY: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
 /// # Errors
 /// The kernel's, and those of `before`; `EACCES` if the place is unknown.
 pub(super) fn hold_directory(
+    image: &Image<'_>,
     spelling: &mut Spelling,
     name_at: usize,
     before: impl FnOnce(&Spelling) -> Result<(), Errno>,
 ) -> Result<Fd, Errno> {
     pin_parent(spelling, name_at).or_else(|_| {
         before(spelling)?;
-        pin_parent_through_links(spelling, name_at)
+        if !shows(image) {
+            return pin_parent_through_links(spelling, name_at);
+        }
+        if !views::concern(image, spelling) {
+            let pinned = pin_parent_through_links(spelling, name_at);
+            if !may_pass_view(image, &pinned, spelling.text()) {
+                return pinned;
+            }
+        }
+        views::follow(image, spelling, true)?;
+        pin_parent_through_links(spelling, spelling.split().name_at)
     })
 }
 

@@ -76,6 +76,19 @@ pub(crate) const fn require_own(
 /// # Errors
 /// The kernel's for a path that leads nowhere; `EACCES` if the place is unknown.
 pub(crate) fn pin(
+    _image: &Image<'_>,
+    spelling: &Spelling,
+    flags: c_int,
+    path: &mut PathBuffer,
+) -> Result<Object, Errno> {
+    pin_as_spelled(spelling, flags, path)
+}
+
+/// As [`pin`].
+///
+/// # Errors
+/// As [`pin`].
+pub(crate) fn pin_as_spelled(
     spelling: &Spelling,
     flags: c_int,
     path: &mut PathBuffer,
@@ -89,7 +102,7 @@ pub(crate) fn pin(
             return pin_directory(&way, path);
         }
         let slash = way.wants_directory();
-        let directory = hold_directory(&mut way, split.name_at, |_| Ok(()))?;
+        let directory = hold(&mut way, split.name_at, |_| Ok(()))?;
         let name_at = way.split().name_at;
         let mut name = Buffer::<NAME>::new();
         name.push(way.lexical().get(name_at..).unwrap_or(&[]))?;
@@ -136,6 +149,15 @@ fn pin_directory(way: &Spelling, path: &mut PathBuffer) -> Result<Object, Errno>
 /// # Errors
 /// The kernel's, and those of `before`; `EACCES` if the place is unknown.
 pub(super) fn hold_directory(
+    _image: &Image<'_>,
+    spelling: &mut Spelling,
+    name_at: usize,
+    before: impl FnOnce(&Spelling) -> Result<(), Errno>,
+) -> Result<Fd, Errno> {
+    hold(spelling, name_at, before)
+}
+
+fn hold(
     spelling: &mut Spelling,
     name_at: usize,
     before: impl FnOnce(&Spelling) -> Result<(), Errno>,

@@ -169,8 +169,9 @@ impl Action {
             Self::Duplicate { from, to } => process::duplicate(from, to),
             Self::Open { fd, path, flags, mode } => open_as(call, fd, path, flags, mode),
             Self::ChangeDirectory(path) => {
-                metadata::visible(libc::AT_FDCWD, path)?;
-                process::change_directory(path)
+                metadata::look(libc::AT_FDCWD, path, false, |_, path| {
+                    process::change_directory(path)
+                })
             }
             Self::ChangeDirectoryTo(fd) => process::change_directory_to(fd),
             Self::CloseFrom(first) => process::close_from(first),

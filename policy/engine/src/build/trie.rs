@@ -34,6 +34,7 @@ impl<'a> Prefix<'a> {
         let node = Node {
             rule: NONE.into(),
             alias: Span::default(),
+            view: 0,
             below_all: Capabilities::ALL.bits(),
             below_any: Capabilities::NONE.bits(),
             interior: 0,
@@ -137,7 +138,7 @@ impl<'a> Trie<'a> {
             if node.alias.count.get() > 0 {
                 node.flags |= ALIAS_BELOW;
             }
-            if rule.is_some_and(|rule| rule.hidden != 0) {
+            if node.view != 0 || rule.is_some_and(|rule| rule.hidden != 0) {
                 node.flags |= HIDDEN_BELOW;
             }
             let (parent, node) = (*parent, *node);

@@ -92,16 +92,36 @@ impl<'a> WalkHead<'a> {
     }
 }
 
-/// The symlink that was at a prefix of `path` when the policy was compiled: the length of that prefix and its target.
-pub(crate) fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
+/// A prefix of a path, and what names behind it lead to instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alias<'a> {
+    /// The length of the prefix.
+    pub end: usize,
+    /// The canonical path that replaces it.
+    pub target: &'a [u8],
+    /// The prefix is the place of a view. Otherwise it was a symlink when the policy was compiled.
+    pub is_view: bool,
+}
+
+/// What a prefix of `path` stands for: the first symlink that was known when the policy was compiled, or the view that
+/// shows the path. A view does not show paths that a rule below its place is about, nor the way to them.
+pub(crate) fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<Alias<'a>> {
     let (mut walk, names) = Walk::begin(image, path);
+    let mut view = None;
     for component in names {
-        walk.reached.filter(|node| node.flags & ALIAS_BELOW != 0)?;
-        let (at, node) = image.child(walk.at, component.name)?;
-        if node.alias.count.get() > 0 {
-            return Some((component.end, image.string(node.alias)));
+        if view.is_none() && walk.reached.is_none_or(|node| node.flags & ALIAS_BELOW == 0) {
+            return None;
+        }
+        let Some((at, node)) = image.child(walk.at, component.name) else { return view };
+        let alias =
+            Alias { end: component.end, target: image.string(node.alias), is_view: node.view != 0 };
+        match (alias.target, alias.is_view) {
+            ([], _) => view = view.filter(|_| node.rule.get() == NONE),
+            (_, true) => view = Some(alias),
+            (_, false) => return Some(alias),
         }
         walk.arrive(Some((at, node)), component.end);
     }
-    None
+    let is_way = |node: &Node, view: &Alias<'_>| view.end < path.len() && node.below_any != 0;
+    view.filter(|view| !walk.reached.is_some_and(|node| is_way(node, view)))
 }

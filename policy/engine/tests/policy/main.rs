@@ -27,4 +27,5 @@ mod patterns;
 mod pin;
 mod place;
 mod tiers;
+mod views;
 mod workspace;

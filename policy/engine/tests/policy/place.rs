@@ -121,6 +121,7 @@ pub(crate) fn try_image_with(
         workspace,
         volumes: &[],
         aliases: &[],
+        views: &[],
         session: 0,
         shim_path: Path::new(""),
         events_path: Path::new(""),

@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::metadata::{
-    fstatat, lstat, may, readlink, readlinkat, realpath, stat, status, visible,
+    fstatat, look, lstat, may, readlink, readlinkat, realpath, stat, status,
 };
 use crate::sys::{self, word};
 
@@ -77,18 +77,13 @@ pub(crate) extern "C" fn statx(
     mask: c_uint,
     buffer: *mut c_void,
 ) -> c_int {
-    if let Err(errno) = visible(dirfd, path) {
-        return Err::<c_int, _>(errno).reply();
-    }
-    let args = [
-        word(dirfd),
-        path.expose_provenance(),
-        word(flags),
-        mask as usize,
-        buffer.expose_provenance(),
-        0,
-    ];
-    sys::call(libc::SYS_statx, args).map(|_| ()).reply()
+    let stops = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
+    look(dirfd, path, stops, |dirfd, path| {
+        let (path, buffer) = (path.expose_provenance(), buffer.expose_provenance());
+        let args = [word(dirfd), path, word(flags), mask as usize, buffer, 0];
+        sys::call(libc::SYS_statx, args).map(|_| ())
+    })
+    .reply()
 }
 
 /// The number of `file_getattr(2)`, which libc has no function for.
@@ -104,9 +99,11 @@ pub(crate) fn file_flags(
     [flags_at, size]: [usize; 2],
     flags: c_int,
 ) -> Result<(), Errno> {
-    visible(dirfd, path)?;
-    let args = [word(dirfd), path.expose_provenance(), flags_at, size, word(flags), 0];
-    sys::call(FILE_GETATTR, args).map(|_| ())
+    let stops = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
+    look(dirfd, path, stops, |dirfd, path| {
+        let args = [word(dirfd), path.expose_provenance(), flags_at, size, word(flags), 0];
+        sys::call(FILE_GETATTR, args).map(|_| ())
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -10,4 +10,5 @@ mod open_names;
 pub(crate) mod sockets;
 pub(crate) mod streams;
 mod temporary;
+pub(super) mod told_paths;
 mod walk;

@@ -113,7 +113,7 @@ fn judge_open(path: *const c_char, how: How, place: &mut PathBuffer) -> Result<(
     let image = session::image()?;
     let mut spelling = Spelling::new();
     spelling.read(libc::AT_FDCWD, path)?;
-    match resolve::pin(&spelling, how.flags & libc::O_NOFOLLOW, place) {
+    match resolve::pin(image, &spelling, how.flags & libc::O_NOFOLLOW, place) {
         Ok(_) => {}
         Err(Errno::ENOENT) => {
             let entry = resolve::entry(image, &mut spelling)?.ok_or(Errno::EISDIR)?;

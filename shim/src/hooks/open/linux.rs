@@ -253,7 +253,7 @@ fn open_existing(
     let follow = if how.stops_at_link() { libc::O_NOFOLLOW } else { 0 };
     let flags = follow | how.flags & libc::O_DIRECTORY;
     let mut path = PathBuffer::new();
-    let held = resolve::pin(spelling, flags, &mut path).map_err(Failure::Nowhere)?;
+    let held = resolve::pin(image, spelling, flags, &mut path).map_err(Failure::Nowhere)?;
     let makes = how.has(libc::O_CREAT);
     judge_held(image, call, spelling, &held, &path, how)
         .and_then(|()| if makes { planted::check(image, spelling, &held) } else { Ok(()) })
@@ -339,11 +339,12 @@ const UNNAMED: &[u8] = b"#";
 fn open_unnamed(
     image: &Image<'_>,
     call: &CStr,
-    spelling: &Spelling,
+    spelling: &mut Spelling,
     how: How,
 ) -> Result<c_int, Errno> {
+    resolve::expand_alias(image, spelling, true)?;
     let mut path = PathBuffer::new();
-    let directory = resolve::pin(spelling, libc::O_DIRECTORY, &mut path)?;
+    let directory = resolve::pin(image, spelling, libc::O_DIRECTORY, &mut path)?;
     path.push_separator()?;
     // The kernel shows such files as `#INODE`. The verdict is the same for any name below the directory.
     path.push(UNNAMED)?;

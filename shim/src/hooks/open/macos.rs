@@ -102,7 +102,7 @@ fn open_directory(
     how: How,
 ) -> Result<c_int, Failure> {
     let mut path = PathBuffer::new();
-    let held = resolve::pin(spelling, 0, &mut path).map_err(Failure::Nowhere)?;
+    let held = resolve::pin(image, spelling, 0, &mut path).map_err(Failure::Nowhere)?;
     let subject = Subject::new(call, path.as_bytes());
     let existing = how.without(libc::O_CREAT);
     existing.apply_verdict(image, &subject.request(), subject).map_err(Failure::Settled)?;

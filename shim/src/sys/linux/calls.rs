@@ -34,8 +34,17 @@ impl OpenHow {
         path: &CStr,
         call: impl FnOnce(libc::c_long, [usize; 5]) -> Result<usize, Errno>,
     ) -> Result<Fd, Errno> {
+        self.open_at(dirfd, address(path), call)
+    }
+
+    fn open_at(
+        &self,
+        dirfd: c_int,
+        path: usize,
+        call: impl FnOnce(libc::c_long, [usize; 5]) -> Result<usize, Errno>,
+    ) -> Result<Fd, Errno> {
         let how = core::ptr::from_ref(self).expose_provenance();
-        let args = [word(dirfd), address(path), how, size_of::<Self>(), 0];
+        let args = [word(dirfd), path, how, size_of::<Self>(), 0];
         call(libc::SYS_openat2, args).map(|fd| Fd::adopt(int(fd)))
     }
 }
@@ -204,6 +213,23 @@ pub(crate) fn seek_to_end(fd: &Fd) -> Result<(), Errno> {
     call(libc::SYS_lseek, [word(fd.raw()), 0, word(libc::SEEK_END), 0, 0, 0]).map(|_| ())
 }
 
+/// Looks for the object that the program's path leads to without symlinks; with `stops`, even a symlink at the end.
+///
+/// # Errors
+/// `ELOOP` if a symlink is on the way, or the kernel cannot tell; otherwise those of openat2(2).
+pub(crate) fn pin_spelled_without_links(
+    dirfd: c_int,
+    path: *const c_char,
+    stops: bool,
+) -> Result<(), Errno> {
+    let stop = if stops { libc::O_NOFOLLOW } else { 0 };
+    let how = OpenHow::new(libc::O_PATH | libc::O_CLOEXEC | stop, 0, NO_SYMLINKS);
+    match how.open_at(dirfd, path.expose_provenance(), only_judged) {
+        Err(Errno::ENOSYS | Errno::EPERM) => Err(Errno::ELOOP),
+        found => found.map(drop),
+    }
+}
+
 /// close(2). Nothing can be done about an error.
 pub(crate) fn close(fd: c_int) {
     let _ = call(libc::SYS_close, [word(fd), 0, 0, 0, 0, 0]);
@@ -221,16 +247,20 @@ pub(crate) fn readlinkat(
     unsafe { call_out(libc::SYS_readlinkat, args) }
 }
 
-/// Stores the path of the working directory in `buffer` (getcwd(2)). Returns its length. For a removed directory, which
-/// still has `.` and `..`, it is the former path with the kernel's mark.
+/// Stores the path of the working directory in `buffer` (getcwd(2)). Returns its length.
 pub(crate) fn getcwd(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
     let args = [buffer.expose_provenance(), capacity, 0, 0, 0, 0];
     // SAFETY: as for `readlinkat`.
-    match unsafe { call_out(libc::SYS_getcwd, args) } {
-        Ok(with_nul) => Ok(with_nul.saturating_sub(1)),
+    let with_nul = unsafe { call_out(libc::SYS_getcwd, args) };
+    with_nul.map(|length| length.saturating_sub(1))
+}
+
+/// As [`getcwd`]. For a removed directory, which still has `.` and `..`, it is the former path with the kernel's mark.
+pub(crate) fn getcwd_or_former(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
+    match getcwd(buffer, capacity) {
         Err(Errno::ERANGE) => Err(Errno::ENAMETOOLONG),
         Err(Errno::ENOENT) => readlinkat(libc::AT_FDCWD, c"/proc/self/cwd", buffer, capacity),
-        Err(errno) => Err(errno),
+        told => told,
     }
 }
 

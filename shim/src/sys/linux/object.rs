@@ -353,15 +353,32 @@ pub(crate) fn sendmmsg(
 }
 
 /// An address for a pinned Unix socket, which leads through its descriptor.
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere the name may be too long")]
 pub(crate) fn socket_address(object: &Object) -> Result<libc::sockaddr_un, Errno> {
+    unix_address(DescriptorLink::new(object.raw()).as_c_str().to_bytes().iter())
+}
+
+/// An address for an entry of a pinned directory: its path, or a shorter name that leads through the directory.
+///
+/// # Errors
+/// `ENAMETOOLONG`.
+pub(crate) fn entry_address(
+    path: &[u8],
+    dirfd: c_int,
+    name: &CStr,
+) -> Result<libc::sockaddr_un, Errno> {
+    let directory = DescriptorLink::new(dirfd);
+    let short = directory.as_c_str().to_bytes().iter().chain(b"/").chain(name.to_bytes());
+    unix_address(path.iter()).or_else(|_| unix_address(short))
+}
+
+fn unix_address<'p>(path: impl Iterator<Item = &'p u8>) -> Result<libc::sockaddr_un, Errno> {
     let mut address = libc::sockaddr_un {
         sun_family: u16::try_from(libc::AF_UNIX).unwrap_or(0),
         sun_path: [0; 108],
     };
-    let link = DescriptorLink::new(object.raw());
-    for (to, &from) in address.sun_path.iter_mut().zip(link.as_c_str().to_bytes()) {
-        *to = c_char::from_ne_bytes([from]);
+    let mut room = address.sun_path.iter_mut();
+    for &byte in path {
+        *room.next().ok_or(Errno::ENAMETOOLONG)? = c_char::from_ne_bytes([byte]);
     }
     Ok(address)
 }
