@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::build::Grant;
 use jp_confine_engine::commands::CommandRule;
+use jp_confine_engine::image::Image;
 use jp_confine_engine::net::Net;
 use jp_confine_engine::tier::Tier;
 use jp_confine_engine::tiers::Tiers;
@@ -92,6 +93,8 @@ pub(crate) struct Written {
 pub(crate) struct Advisor<'a> {
     /// The policy of the run, in the order that rule numbers count.
     pub(crate) grants: &'a [Grant],
+    /// The image of that policy, whose views give names to paths.
+    pub(crate) image: Option<&'a Image<'a>>,
     /// The canonical workspace.
     pub(crate) workspace: &'a Path,
     /// The directory of the person who reads the suggestions.

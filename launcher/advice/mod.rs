@@ -33,6 +33,7 @@ mod tiers;
 mod trial;
 mod ungrantable;
 pub(crate) mod user_additions;
+mod views;
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,7 @@ use std::path::{Path, PathBuf};
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::build::{self, Grant, GrantKind};
 use jp_confine_engine::canonical::{self, Op};
+use jp_confine_engine::image::Image;
 use jp_confine_engine::pattern::Pattern;
 use jp_confine_engine::tier::Tier;
 
@@ -67,9 +69,10 @@ const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets the
 
 impl<'a> Advisor<'a> {
     /// An advisor for denials of a run whose policy had nobody to prompt.
-    pub(crate) fn of(context: &'a Context, prepared: &'a Prepared) -> Self {
+    pub(crate) fn of(context: &'a Context, prepared: &'a Prepared, image: &'a Image<'a>) -> Self {
         Self {
             grants: &prepared.grants,
+            image: Some(image),
             workspace: prepared.root.as_path(),
             here: &prepared.here,
             tiers: &prepared.tiers,
@@ -158,7 +161,7 @@ impl<'a> Advisor<'a> {
             return never(system_permissions::DENIED);
         }
         // A protected path stays denied even if a pattern that also withholds it is removed.
-        if let Some(reason) = self.kept(denial) {
+        if let Some(reason) = self.behind_view(denial).or_else(|| self.kept(denial)) {
             return never(&reason);
         }
         if let Some(advice) = self.moved_to_write(denial, asked) {

@@ -1,6 +1,7 @@
 //! Tests suggestions for each kind of request: the least that satisfies the evaluator.
 
 mod new_entries;
+mod views;
 mod withheld;
 
 use std::sync::LazyLock;
@@ -50,6 +51,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
     static LISTS: LazyLock<OwnLists> = LazyLock::new(OwnLists::of_nobody);
     Advisor {
         grants,
+        image: None,
         workspace: Path::new("/w"),
         here: &HERE,
         tiers,

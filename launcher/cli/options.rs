@@ -9,6 +9,7 @@ use super::profile_names::ProfileNames;
 use crate::cli::host::HostOptions;
 use crate::cli::mount::{MountOption, Unmount};
 use crate::config::environment::EnvOption;
+use crate::config::written_view::WrittenView;
 
 /// How far enforcement must reach (spec §18).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -59,6 +60,10 @@ pub(crate) struct Options {
     #[arg(default_missing_value = Unmount::ALL)]
     #[arg(value_parser = OsStringValueParser::new().try_map(|word| Unmount::parse(&word)))]
     pub(crate) no_mounts: Vec<Unmount>,
+    /// Show the directory TO to programs that name FROM, and grant it
+    #[arg(long = "view", value_name = "FROM=TO[:ro|rw]")]
+    #[arg(value_parser = OsStringValueParser::new().try_map(|word| WrittenView::parse(&word)))]
+    pub(crate) views: Vec<WrittenView>,
     /// Use this profile instead of those chosen by the program's name; `none` for no profile
     #[arg(long = "profile", value_name = "NAME")]
     #[arg(value_parser = ProfileNames, hide_possible_values = true)]
@@ -141,6 +146,7 @@ impl Options {
         self.allow_autorun.extend(later.allow_autorun);
         self.mounts.extend(later.mounts);
         self.no_mounts.extend(later.no_mounts);
+        self.views.extend(later.views);
         self.profiles.extend(later.profiles);
         self.env.extend(later.env);
         Self {

@@ -18,11 +18,12 @@ use jp_confine_engine::canonical::{self, Op};
 use jp_confine_engine::check::{self, CheckVerdict};
 use jp_confine_engine::explain::{self, Candidate, Explanation, Judgement, Matched};
 use jp_confine_engine::lexical::LexicalError;
+use jp_confine_engine::views;
 use serde::Serialize;
 
 use crate::cli::Options;
 use crate::commands::query::common::{lines, plan, prepared, status, word};
-use crate::compile::{self, Stage};
+use crate::compile::{self, Stage, image};
 use crate::error::Failure;
 use crate::host::context::Context;
 use crate::launch::run_resources::RunResources;
@@ -120,7 +121,9 @@ pub(crate) fn explain(
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
     let explanation = explain::explain(&policy, &prepared.tiers, &context.cwd, Path::new(path));
     let plan = plan(context, options, &prepared)?;
-    let file = canonical::resolve(&context.cwd, Path::new(path), Op::Content);
+    let image = image::parse_image(&prepared.image)?;
+    let file = canonical::resolve(&context.cwd, Path::new(path), Op::Content)
+        .and_then(|found| views::lead(&image, found, Op::Content));
     let command_refused_by =
         file.ok().and_then(|file| resources::refused_alone(&prepared, path, &file.path));
     let explained = Explained { explanation, command_refused_by, held_by: &plan.holders };
@@ -149,7 +152,10 @@ fn words(explained: &Explained<'_>) -> String {
     }
     if let Some(resolved) = &explanation.resolved {
         let missing = if explanation.exists { "" } else { " (does not exist)" };
-        let _ = writeln!(text, "  resolved {}{missing}", quote::path(resolved));
+        let place = explanation.place.as_ref();
+        let place = place.map(|place| format!("{}, seen from ", quote::path(place)));
+        let place = place.unwrap_or_default();
+        let _ = writeln!(text, "  resolved {place}{}{missing}", quote::path(resolved));
     }
     if let Some(error) = &explanation.error {
         let _ = writeln!(text, "  cannot be resolved: {error}");

@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::time::SystemTime;
 
+use jp_confine_engine::build::View;
+
 use crate::advice::advisor::Advisor;
 use crate::advice::nested_launchers::Inner;
 use crate::advice::path_search;
@@ -30,6 +32,7 @@ use crate::record::lost_records::LostRecords;
 use crate::report::exposed_files::Exposed;
 use crate::report::why::Ended;
 use crate::sys::exit_status::End;
+use crate::text::quote;
 
 /// At most this many warnings are shown at the start. The rest are counted.
 const WARNINGS: usize = 16;
@@ -65,17 +68,18 @@ pub(crate) fn run(
     let started =
         start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()));
 
+    let image = image::parse_image(&prepared.image)?;
     let unsupervised = start.unsupervised();
     // There are no prompts if no tier asks.
     let person = if prepared.tiers.is_empty() {
         Person::Absent
     } else {
-        let supervises = image::parse_image(&prepared.image)?.behind().supervisor;
+        let supervises = image.behind().supervisor;
         let turns = PromptQueue::of_run(context, options);
         Person::present(&turns, options.non_interactive, (!supervises).then_some(unsupervised))
     };
-    let advisor =
-        Advisor { person, unsupervised, began: Some(began), ..Advisor::of(context, &prepared) };
+    let advisor = Advisor::of(context, &prepared, &image);
+    let advisor = Advisor { person, unsupervised, began: Some(began), ..advisor };
     let mut denials = Denials::default();
     let mut inner = Inner::of(context);
     let mut take = |denial: Denial| {
@@ -145,7 +149,6 @@ pub(crate) fn run(
     let missed = prepared.environment.missed(&context.environment, status);
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
     if let Some(exposed) = exposed {
-        let image = image::parse_image(&prepared.image)?;
         exposed.warning(&image).iter().for_each(|warning| output::warning(warning));
     }
     aftermath.tell(&ended, true);
@@ -185,6 +188,10 @@ fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&Lo
         output::note(&format!("profiles: {profiles}"));
         let files = if prepared.declared { "by access.fs" } else { "everything inside" };
         output::note(&format!("workspace access: {files}"));
+        for View { place, backing } in &prepared.views {
+            let [place, backing] = [place, backing].map(|path| quote::place(path));
+            output::note(&format!("view: {place} shows {backing}"));
+        }
         for holder in &plan.holders {
             output::note(&format!("{} is held by: {}", holder.capability, holder.layers()));
         }

@@ -37,7 +37,7 @@ impl Aftermath<'_> {
         if options.quiet && started {
             return;
         }
-        summary::print(Circumstances {
+        summary::print(&Circumstances {
             denials: ended.denials,
             program: ended.name,
             missed: ended.missed,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use jp_confine_engine::Capability;
-use jp_confine_engine::build::{Grant, GrantKind};
+use jp_confine_engine::build::{Grant, GrantKind, View};
 use jp_confine_engine::commands::Commands;
 use jp_confine_engine::env::EnvRule;
 use jp_confine_engine::model::CompiledRule;
@@ -27,6 +27,7 @@ impl Prepared {
             fields.insert("workspace".to_owned(), lossy(self.root.as_path()));
             fields.insert("profiles".to_owned(), json!(self.profiles));
             fields.insert("grants".to_owned(), Value::Array(grants));
+            fields.insert("views".to_owned(), self.views.iter().map(view_json).collect());
         }
         value
     }
@@ -80,6 +81,10 @@ fn grant_json(grant: &Grant) -> Value {
         fields.extend(kind);
     }
     value
+}
+
+fn view_json(view: &View) -> Value {
+    json!({ "from": lossy(&view.place), "to": lossy(&view.backing) })
 }
 
 fn lossy(path: &Path) -> Value {

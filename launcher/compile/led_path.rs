@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use jp_confine_engine::build::Grant;
 use jp_confine_engine::canonical::{self, Op};
 
+use crate::config::written_view::WrittenView;
+
 /// A grant whose anchor is not the path that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Led {
@@ -12,6 +14,8 @@ pub(crate) struct Led {
     pub(crate) grant: Grant,
     /// The absolute path as written.
     pub(crate) spelled: PathBuf,
+    /// The view that it is for, with canonical paths.
+    pub(crate) view: Option<WrittenView>,
 }
 
 impl Led {

@@ -17,10 +17,11 @@ pub(crate) mod programs;
 mod purpose;
 pub(crate) mod second_mounts;
 pub(crate) mod tiers;
+pub(crate) mod views;
 
 use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jp_confine_engine::build::{Beyond, Grant, ImageSpec, Volume};
 use jp_confine_engine::canonical::Root;
@@ -38,8 +39,10 @@ use crate::compile::grants::{Flags, Parts};
 use crate::compile::image::{build_image, parse_image};
 use crate::compile::json::WireForm;
 use crate::compile::prepared::Prepared;
+use crate::compile::profiles::Resolved;
 use crate::compile::second_mounts::{Ground, SecondMounts};
 use crate::compile::tiers::{TierGrants, TierLayer};
+use crate::compile::views::Views;
 use crate::config::edit::rule_places::RulePlaces;
 use crate::config::environment::Environment;
 use crate::config::layers::Layers;
@@ -88,17 +91,17 @@ pub(crate) fn prepare(
 
     let begins = matches!(stage, Stage::Run(_)) && !options.service;
     let ready_made = ReadyMade::pick(context, options, &layers, program, begins, stage.ground())?;
-    let ReadyMade { tables, profiles, mut anchors, folders } =
+    let ReadyMade { mut tables, profiles, mut anchors, folders } =
         ready_made.reaching(network.without().is_none());
-    let flags = Flags::resolve(context, options)?;
+    let mut flags = Flags::resolve(context, options)?;
+    let views = views(context, &root, options, &mut tables, &mut flags)?;
 
     let granted = TierGrants::of(outcome.declared, outcome.only_mounts, flags.grant(), &tables);
     let TierLayer { mut tiers, exposed, warnings: of_tiers } =
         TierLayer::of(&asked, &layers, granted, stage.purpose())?;
     let table = MountTable::read();
     let mounts = table.mounts();
-    let mut control = control_paths::control(context, &root, &layers.policy_files);
-    control.extend(workspace.kept().into_iter().chain(stage.control()));
+    let mut control = control(context, &root, &layers, workspace, stage);
     let mounted = SecondMounts::of(&mounts, &mut control, &mut tiers);
     let (mut grants, mut left_out) = Parts {
         context,
@@ -106,6 +109,7 @@ pub(crate) fn prepare(
         options,
         tables: &tables,
         flags: &flags,
+        views: &views,
         tiers: &tiers,
         rules,
         temp: run.and_then(|run| run.scratch.temp()),
@@ -124,15 +128,16 @@ pub(crate) fn prepare(
         volumes: &volumes,
         beyond: held.beyond(),
         aliases: &grants::aliases(workspace, &tables, &mut anchors),
+        views: &views.of_image(),
         session: RandomState::new().build_hasher().finish(),
         json: WireForm::of(&wire, &written, &held.environment).text()?.as_bytes(),
         ..of_run(run, root.as_path())
     })?;
 
+    views.make_backings(stage)?;
     begins.then(|| make_folders(context, &root, &parse_image(&image)?, &folders)).transpose()?;
 
     let of_grants = of_grants(&grants, &tiers, root.as_path());
-    let lent = || layers.lent(options.tool.as_deref(), &context.variable_names());
     Ok(Prepared {
         root,
         here: workspace.here.clone(),
@@ -141,6 +146,7 @@ pub(crate) fn prepare(
         mounts: outcome.idle,
         declared: outcome.declared,
         image,
+        views: views.of_image(),
         tiers,
         rule_places,
         set_aside,
@@ -157,19 +163,45 @@ pub(crate) fn prepare(
         warnings: outcome
             .warnings
             .into_iter()
-            .chain(resource_warnings.iter().map(ToString::to_string))
-            .chain(held.warnings)
+            .chain(resource_warnings.iter().map(ToString::to_string).chain(held.warnings))
             .chain(uncounted(&layers, options, outcome.declared || is_learning))
             .chain(warnings.into_iter().chain(of_grants).map(|it| told(&it, &workspace.here)))
-            .chain(flags.warnings)
-            .chain(left_out)
+            .chain(flags.warnings.into_iter().chain(left_out))
             .chain(of_tiers.into_iter().chain(ignored_case(&volumes)))
-            .chain(matches!(stage, Stage::Service { .. }).then(lent).unwrap_or_default())
+            .chain(lent(&layers, options, context, stage))
             .collect(),
         profiles,
         made: outcome.made,
         unusual,
     })
+}
+
+/// The views of profiles and options, with their effect on the grants of both.
+fn views(
+    context: &Context,
+    root: &Root,
+    options: &Options,
+    tables: &mut Vec<Resolved>,
+    flags: &mut Flags,
+) -> Result<Views, Failure> {
+    let is_granted = |place: &Path| flags.grant_at(|path| path == place);
+    let views = Views::resolve(context, root.as_path(), options, tables, is_granted)?;
+    views.apply(tables);
+    flags.add_views(&views);
+    Ok(views)
+}
+
+/// The launcher's own files and directories, each with its purpose.
+fn control(
+    context: &Context,
+    root: &Root,
+    layers: &Layers,
+    workspace: &Workspace,
+    stage: Stage<'_>,
+) -> Vec<(PathBuf, String)> {
+    let mut control = control_paths::control(context, root, &layers.policy_files);
+    control.extend(workspace.kept().into_iter().chain(stage.control()));
+    control
 }
 
 /// The rules that count for a tool that is `served` without any: those that let it read.
@@ -180,6 +212,14 @@ fn counting(compiled: Compiled, served: bool) -> Compiled {
 /// A warning about rules for tools that do not count, unless some rules are `counted`.
 fn uncounted(layers: &Layers, options: &Options, counted: bool) -> Option<String> {
     if counted { None } else { layers.uncounted(options.tool.as_deref(), options.service) }
+}
+
+/// Warnings about variables that the file service passes on to its tools.
+fn lent(layers: &Layers, options: &Options, context: &Context, stage: Stage<'_>) -> Vec<String> {
+    match stage {
+        Stage::Service { .. } => layers.lent(options.tool.as_deref(), &context.variable_names()),
+        _ => Vec::new(),
+    }
 }
 
 /// Creates directories that must exist before the program starts: the launcher's own, and `builds` in the workspace.

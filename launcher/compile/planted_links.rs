@@ -92,7 +92,7 @@ pub(crate) fn distrust(
 impl Planted<'_> {
     /// Describes the problem.
     pub(crate) fn told(&self) -> String {
-        let Led { grant, spelled } = self.led;
+        let Led { grant, spelled, .. } = self.led;
         let who = match &grant.origin {
             Origin::Flag { text } => quote::path(text),
             Origin::Profile { name, entry, .. } => {
@@ -106,6 +106,10 @@ impl Planted<'_> {
 
     /// The option to type if the target is meant.
     pub(crate) fn way_out(&self) -> String {
+        if let Some(view) = &self.led.view {
+            let word = quote::quoted(view.word().as_bytes());
+            return format!("if its target is meant: --view {word}");
+        }
         let Grant { anchor, caps, .. } = &self.led.grant;
         let flag = match caps {
             caps if caps.contains(Capabilities::CREATE) => "-w",

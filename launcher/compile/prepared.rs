@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use jp_confine_engine::build::Grant;
+use jp_confine_engine::build::{Grant, View};
 use jp_confine_engine::canonical::Root;
 use jp_confine_engine::commands::Listed;
 use jp_confine_engine::model::CompiledRule;
@@ -35,6 +35,8 @@ pub(crate) struct Prepared {
     /// Whether `access.fs` is declared.
     pub(crate) declared: bool,
     pub(crate) image: Vec<u8>,
+    /// The views of the image.
+    pub(crate) views: Vec<View>,
     pub(crate) tiers: Tiers,
     /// The places for new rules.
     pub(crate) rule_places: RulePlaces,

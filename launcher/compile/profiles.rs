@@ -13,6 +13,7 @@ use crate::cli::Options;
 use crate::compile::anchors::Anchors;
 use crate::compile::led_path::Led;
 use crate::config::profile::Profile;
+use crate::config::written_view::WrittenView;
 use crate::host::context::Context;
 
 impl Profile {
@@ -55,12 +56,25 @@ impl Profile {
             let except = self.except.iter().filter(|(path, _)| path == entry);
             grant.carve_outs = except.flat_map(|(_, patterns)| patterns.iter().cloned()).collect();
             if is_led && !caps.is_empty() {
-                resolved.led.push(Led { grant: grant.clone(), spelled: path });
+                resolved.led.push(Led { grant: grant.clone(), spelled: path, view: None });
             }
             resolved.grants.push(grant);
         }
         resolved.links.retain(|(spelled, canonical)| spelled != canonical);
+        resolved.views =
+            self.views.iter().filter_map(|view| self.view(context, view, named)).collect();
         resolved
+    }
+
+    /// The view with absolute paths. `None` if one depends on an unknown variable or directory.
+    fn view(
+        &self,
+        context: &Context,
+        view: &WrittenView,
+        named: bool,
+    ) -> Option<(WrittenView, Origin)> {
+        let expanded = view.with(|path| expand(context, path.to_str().ok_or(())?).ok_or(()));
+        Some((expanded.ok()?, self.origin(&format!("view {view}"), named)))
     }
 
     fn origin(&self, entry: &str, named: bool) -> Origin {
@@ -84,6 +98,8 @@ pub(crate) struct Resolved {
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
     /// The grants among them whose anchor is not the path that was written.
     pub(crate) led: Vec<Led>,
+    /// Its views with absolute paths, and their sources.
+    pub(crate) views: Vec<(WrittenView, Origin)>,
 }
 
 impl Resolved {

@@ -1,16 +1,20 @@
 //! Decodes profiles and the baseline: tables of ready-made grants.
 
+use std::ops::Range;
 use std::path::Path;
 
 use toml::Spanned;
 
 use super::decode::{Decoded, Decoder};
-use super::document::Node;
+use super::document::{Node, TableEntry};
 use crate::config::profile::Profile;
 use crate::config::profile_keys::KEYS;
+use crate::config::written_view::WrittenView;
 
-const PROFILE_KEYS: [&str; 10] =
-    ["read", "exec", "update", "write", "deny", "except", "make", "builds", "programs", "includes"];
+const PROFILE_KEYS: [&str; 11] = [
+    "read", "exec", "update", "write", "deny", "except", "make", "builds", "programs", "includes",
+    "view",
+];
 
 impl Decoder<'_> {
     /// Decodes a table of ready-made grants (see [`Profile`]).
@@ -39,6 +43,11 @@ impl Decoder<'_> {
                         profile.except.push((inner.name().to_owned(), patterns));
                     }
                 }
+                "view" => {
+                    for inner in self.table(entry.value)? {
+                        profile.views.push(self.view(inner)?);
+                    }
+                }
                 _ => return self.unknown(entry, &PROFILE_KEYS),
             }
         }
@@ -61,19 +70,33 @@ impl Decoder<'_> {
     /// Decodes a list of profile entries, each absolute or beginning with `~` or `${`.
     fn paths(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
         let paths: Vec<Spanned<String>> = self.read(node)?;
-        for item in &paths {
-            let path = item.get_ref();
-            let home = path == "~" || path.starts_with("~/");
-            let variable = path.strip_prefix("${").is_some_and(|rest| rest.contains('}'));
-            let dotted = Path::new(path).components().any(|part| part.as_os_str() == "..");
-            if !(path.starts_with('/') || home || variable) || dotted {
-                return Err(Box::new(
-                    self.at(item.span(), "not a path that a profile can grant")
-                        .label("relative, or with `..`")
-                        .help("begin it with `/`, `~/` or `${NAME:-DEFAULT}`, without `..`"),
-                ));
-            }
-        }
+        paths.iter().try_for_each(|item| self.check_path(item.get_ref(), item.span()))?;
         Ok(paths.into_iter().map(Spanned::into_inner).collect())
+    }
+
+    /// Decodes one view. Its paths are written like entries, and the second may end in a mode.
+    fn view(&self, entry: TableEntry<'_, '_>) -> Decoded<WrittenView> {
+        let (from, to): (_, String) = (entry.name(), self.read(entry.value)?);
+        let view = WrittenView::of(from.as_bytes(), to.as_bytes()).map_err(|error| {
+            let error = self.at(entry.key.span(), error.to_string()).label("a view");
+            Box::new(error.help("write it as \"FROM\" = \"TO\""))
+        })?;
+        self.check_path(from, entry.key.span())?;
+        self.check_path(&to, entry.value.span())?;
+        Ok(view)
+    }
+
+    fn check_path(&self, path: &str, span: Range<usize>) -> Decoded<()> {
+        let home = path == "~" || path.starts_with("~/");
+        let variable = path.strip_prefix("${").is_some_and(|rest| rest.contains('}'));
+        let dotted = Path::new(path).components().any(|part| part.as_os_str() == "..");
+        if (path.starts_with('/') || home || variable) && !dotted {
+            return Ok(());
+        }
+        Err(Box::new(
+            self.at(span, "not a path that a profile can grant")
+                .label("relative, or with `..`")
+                .help("begin it with `/`, `~/` or `${NAME:-DEFAULT}`, without `..`"),
+        ))
     }
 }

@@ -21,6 +21,7 @@ pub(crate) mod scope;
 pub(crate) mod tiers;
 mod typed;
 mod uncounted;
+pub(crate) mod written_view;
 
 #[cfg(test)]
 mod tests;

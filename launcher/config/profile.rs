@@ -12,6 +12,7 @@
 //! | `except` | `"PATH" = ["PATTERN"]`: exceptions from the grant on PATH (`*` within a name) |
 //! | `make` | directories that a run creates before it begins, if the program is one of `programs` |
 //! | `builds` | such directories in the workspace, by name, if the run may create them and nothing beside them |
+//! | `view` | `"FROM" = "TO"`: programs that name FROM get the directory TO, read and execute if it ends in `:ro` |
 //! | `programs` | names of programs that select this profile |
 //! | `includes` | further profiles that it includes |
 //!
@@ -23,6 +24,8 @@
 //! - It lies below an entry of the same table that grants creation: then it removes that grant there.
 
 use jp_confine_engine::Capabilities;
+
+use crate::config::written_view::WrittenView;
 
 /// One table of ready-made grants, as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +44,8 @@ pub(crate) struct Profile {
     pub(crate) make: Vec<String>,
     /// Names of directories to create in the workspace.
     pub(crate) builds: Vec<String>,
+    /// Views, in the order of the table.
+    pub(crate) views: Vec<WrittenView>,
 }
 
 impl Profile {

@@ -61,6 +61,13 @@ impl Context {
         self.cwd.join(path)
     }
 
+    /// Replaces `~` and `~/…` with the home directory. Any other leading `~` is part of a name.
+    pub(crate) fn with_home(&self, typed: &Path) -> Result<PathBuf, String> {
+        let Ok(rest) = typed.strip_prefix("~") else { return Ok(typed.to_owned()) };
+        let home = self.homes.user.as_ref().ok_or("`~` means nothing: HOME is not set")?;
+        Ok(home.join(rest))
+    }
+
     /// Sets the variables of `--env NAME=VALUE`, for the programs that are started.
     pub(crate) fn set_variables<'v>(&mut self, set: impl Iterator<Item = (&'v str, &'v OsStr)>) {
         for (name, value) in set {

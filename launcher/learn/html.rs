@@ -10,6 +10,7 @@ use jp_confine_engine::Capability;
 use super::replay::ReplayStage;
 use super::{policy_file, usage_counts};
 use crate::advice::advisor::Advisor;
+use crate::compile::image;
 use crate::learn::learned::Learned;
 use crate::learn::text::{short, shown};
 use crate::record::denial::Denial;
@@ -119,10 +120,11 @@ fn pick<'t>(
 /// The denials, each with its suggestion.
 fn table_of_denials(text: &mut String, learned: &Learned<'_>) {
     let denials = &learned.ran.denials;
-    let advisor = Advisor::of(learned.context, &learned.ran.prepared);
     if denials.total() + denials.total_hidden() == 0 {
         return;
     }
+    let Ok(image) = image::parse_image(&learned.ran.prepared.image) else { return };
+    let advisor = Advisor::of(learned.context, &learned.ran.prepared, &image);
     text.push_str(
         "<h2>Denied</h2>\n<table>\n<tr><th>what</th><th>path</th><th>program</th><th>rule</th>\
          <th>what allows it</th></tr>\n",
@@ -134,7 +136,7 @@ fn table_of_denials(text: &mut String, learned: &Learned<'_>) {
 }
 
 fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
-    let path = escaped(&quote::printable(&denial.path));
+    let path = escaped(&quote::printable(&advisor.named(&denial.path)));
     let program = escaped(&short(&denial.program));
     let asked = escaped(&summary::asked(denial));
     let mut explained = ExplainedDenial::of(denial, times, advisor.advise(denial), &advisor);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::tier::Tier;
-use jp_confine_engine::{Capabilities, Capability, canonical, decide};
+use jp_confine_engine::{Capabilities, Capability, canonical, decide, views};
 use landlock::{ABI, AccessFs};
 use rustix::thread::CapabilitySet;
 
@@ -258,7 +258,8 @@ impl Draft {
             reads: inexact.intersects(Capabilities::READ),
             listings: self.unlisted,
             contents: false,
-            writes: self.inexact.intersects(Capabilities::WRITE),
+            // Only the supervisor leads a name through a view for a program without the library.
+            writes: self.inexact.intersects(Capabilities::WRITE) || views::exist(order.image),
             executes: self.inexact.intersects(Capabilities::EXECUTE),
             loaders: order.keeps_from_executing(),
             processes: self.bounds.is_none(),

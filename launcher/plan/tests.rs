@@ -16,7 +16,11 @@ use tempfile::TempDir;
 
 use super::holder::LandlockPart;
 use super::*;
+use crate::cli::Options;
 use crate::compile::image;
+use crate::compile::views::Views;
+use crate::config::written_view::WrittenView;
+use crate::host::context::Context;
 use crate::sys::landlock as kernel;
 
 const READ: Capabilities = Capabilities::READ;
@@ -238,6 +242,43 @@ fn where_landlock_is_exact_it_answers_as_the_policy_does() {
             assert!(agree, "listing of {path} of {:?}", scene.grants);
         }
     }
+}
+
+/// A scene with a view of `to` at `home/tool`, and its grants.
+fn scene_with_view() -> Scene {
+    let mut scene = Scene::new(&["home/tool/x", "home/a/x", "to/x"]);
+    let root = scene.root();
+    let view = WrittenView { from: root.join("home/tool"), to: root.join("to"), writable: true };
+    let options = Options { views: vec![view], ..Options::default() };
+    let workspace = root.join("ws");
+    let views = Views::resolve(&Context::bare(&root), &workspace, &options, &[], |_| false);
+    let views = views.expect("a view that works");
+    scene.grants.extend(views.typed().map(|(grant, ..)| grant.clone()).chain(views.denials()));
+    scene
+}
+
+/// The kernel denies whatever meets the real files at the place of a view.
+#[test]
+fn the_place_of_a_view_has_no_rule() {
+    let scene = scene_with_view();
+    let plan = scene.plan();
+    let place = scene.root().join("home/tool");
+    let rules = plan.bounds.iter().flat_map(|bounds| &bounds.rules);
+    let around: Vec<_> = rules.filter(|rule| place.starts_with(&rule.path)).collect();
+    assert!(around.is_empty(), "{around:?}");
+    assert!(scene.rights(&plan, "to").is_some_and(|rights| rights.contains(AccessFs::MakeReg)));
+    if kernel::version() > 0 {
+        let answers = scene.answers(&plan, &["home/tool/x", "to/x"]);
+        assert_eq!(answers, [(false, false), (true, true)]);
+    }
+}
+
+/// As for any denial below a grant of changes, Landlock cannot hold it, and the supervisor does.
+#[test]
+fn the_place_of_a_view_below_a_grant_is_trapped() {
+    let plan = scene_with_view().grant("home", Capabilities::ALL, &[]).plan();
+    assert!(traps(&plan).writes, "{plan:?}");
+    assert!(plan.holders.iter().all(|holder| holder.supervisor), "{plan:?}");
 }
 
 #[test]

@@ -25,16 +25,17 @@ impl Log {
         missing.extend(denial.reason.is_network().then_some("net"));
         let errno = errno::errno(denial);
         let arguments = CommandLine::arguments_of(denial);
+        let [path, route] = [&denial.path, &denial.route].map(|path| advisor.named(path));
         self.write(&json!({
             "event": if is_consent { "prompt" } else { "denial" },
             "pid": denial.pid,
             "program": text(&denial.program),
             "call": text(&denial.call),
             "capability": missing,
-            "path": text(&denial.path),
-            "route": text(if arguments.is_some() { &denial.path } else { &denial.route }),
+            "path": text(&path),
+            "route": text(if arguments.is_some() { &path } else { &route }),
             "arguments": arguments,
-            "other_path": (!denial.other.is_empty()).then(|| text(&denial.other)),
+            "other_path": (!denial.other.is_empty()).then(|| text(&advisor.named(&denial.other))),
             "second_path": denial.second,
             "verdict": if is_consent { "allow" } else { "deny" },
             "consent": consent,

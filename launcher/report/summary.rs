@@ -70,12 +70,12 @@ pub(crate) struct Circumstances<'a> {
 }
 
 /// Prints the block after a run.
-pub(crate) fn print(about: Circumstances<'_>) {
+pub(crate) fn print(about: &Circumstances<'_>) {
     output::told(&block(about, Style::of_stderr()));
 }
 
 /// The block for the end of a run: at most 20 lines. Empty if there were no denials.
-pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
+pub(crate) fn block(about: &Circumstances<'_>, style: Style) -> String {
     let mut text = String::new();
     let denials = about.denials;
     let mut told = told(about);
@@ -126,7 +126,7 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
 }
 
 /// The variables that were withheld, with the options that grant them, as many as fit into one line.
-fn missed(about: Circumstances<'_>) -> String {
+fn missed(about: &Circumstances<'_>) -> String {
     let count = about.missed.len();
     let noun = if count == 1 { "variable" } else { "variables" };
     let program = called(about.program.as_bytes());
@@ -148,7 +148,7 @@ fn missed(about: Circumstances<'_>) -> String {
 /// without jp-confine, and harmless ones if the program succeeded. Harmless is looking for something that does not
 /// exist, and deleting a directory that is not empty. A program that was told to copy instead of moving did so if it
 /// succeeded.
-fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
+fn told<'a>(about: &Circumstances<'a>) -> Vec<&'a (Denial, u64)> {
     let is_idle = |denial: &Denial| {
         let advisor = about.advisor;
         let is_nothing = || denial.is_of_nothing() || denial.is_copied() || is_full(denial);
@@ -160,7 +160,7 @@ fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
 
 /// The denials that made existing entries look absent, if the program failed: that may be the cause. They come last,
 /// since programs look into a home for much that they do not need.
-fn absent(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
+fn absent<'a>(about: &Circumstances<'a>) -> Vec<&'a (Denial, u64)> {
     let advisor = about.advisor;
     let is_there = |denial: &Denial| {
         !about.succeeded && !denial.is_of_nothing() && !advisor.is_denied_by_system(denial)
@@ -172,7 +172,7 @@ fn absent(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
 /// shown.
 fn entries(
     text: &mut String,
-    about: Circumstances<'_>,
+    about: &Circumstances<'_>,
     told: &[&(Denial, u64)],
     style: Style,
 ) -> usize {
@@ -277,7 +277,7 @@ fn describe(
 ) -> Vec<String> {
     let program = called(&denial.program);
     let times = times(&denial.path, count);
-    let path = shown(&denial.path, advisor.workspace);
+    let path = shown(&advisor.named(&denial.path), advisor.workspace);
     let path =
         if denial.reason == Reason::Command { CommandLine::of(denial).shown(&path) } else { path };
     let what = style.bad(&format!("denied {}", asked(denial)));
@@ -320,11 +320,12 @@ fn describe(
 
 /// The spelling that the program used, if it differs: rules on links and patterns may be about it.
 fn via(denial: &Denial, advisor: Advisor<'_>) -> String {
-    let is_spelled = denial.reason.is_policy() && denial.route != denial.path;
+    let [path, route] = [&denial.path, &denial.route].map(|path| advisor.named(path));
+    let is_spelled = denial.reason.is_policy() && route != path;
     if !is_spelled {
         return String::new();
     }
-    format!(" via {}", shown(&denial.route, advisor.workspace))
+    format!(" via {}", shown(&route, advisor.workspace))
 }
 
 /// The rights also denied at the other end of a move.
@@ -333,7 +334,7 @@ fn beside(denial: &Denial, advisor: Advisor<'_>) -> String {
     if missing.is_empty() {
         return String::new();
     }
-    format!(" and {missing} {}", shown(&denial.other, advisor.workspace))
+    format!(" and {missing} {}", shown(&advisor.named(&denial.other), advisor.workspace))
 }
 
 /// The program at `path`, for people.
@@ -344,7 +345,8 @@ fn called(path: &[u8]) -> String {
 
 /// The other denials in a directory, and their programs: as many names as are easily read.
 fn others(gathered: &Gathered, all: &[&Denial], advisor: Advisor<'_>, style: Style) -> Vec<String> {
-    let directory = shown(gathered.directory.as_os_str().as_bytes(), advisor.workspace);
+    let directory = advisor.named(gathered.directory.as_os_str().as_bytes());
+    let directory = shown(&directory, advisor.workspace);
     let mut programs: Vec<String> = Vec::new();
     for place in &gathered.members {
         let program = called(&all[*place].program);

@@ -15,7 +15,7 @@ use serde_json::json;
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::cli::{Enforce, Options};
-use crate::compile::programs;
+use crate::compile::{programs, views};
 use crate::config::tiers::from_here;
 use crate::error::Failure;
 use crate::external::mounts;
@@ -201,6 +201,14 @@ pub(super) fn wrapper(
     for (option, paths) in lists {
         let path = |path: &PathBuf| [option.into(), context.absolute(path).into()];
         words.extend(paths.iter().flat_map(path));
+    }
+    for view in &options.views {
+        let view = views::from_anywhere(context, view)?;
+        if view.from.as_os_str().as_bytes().contains(&b'=') {
+            let message = format!("--view {view}: FROM contains `=`, where `vfs` would end it");
+            return Err(Failure::advised(message, "move the directory to a path without `=`"));
+        }
+        words.extend(["--view".into(), view.word()]);
     }
     for glob in &options.allow_autorun {
         words.extend(["--allow-autorun".into(), from_here(glob, &context.cwd)?.into()]);

@@ -11,6 +11,7 @@ use jp_confine_engine::{Capabilities, decide, slips};
 use super::{Ceilings, Parts};
 use crate::cli::Options;
 use crate::compile::led_path::Led;
+use crate::compile::views::Views;
 use crate::error::Failure;
 use crate::host::context::Context;
 use crate::text::quote;
@@ -86,10 +87,18 @@ impl Flags {
         if let Some(caps) = caps.filter(|_| !resolved.steps.is_empty()) {
             let origin = Origin::Flag { text: text.clone() };
             let grant = Grant::new(resolved.path.clone(), caps, GrantKind::Plain, origin);
-            self.led.push(Led { grant, spelled: context.cwd.join(path) });
+            self.led.push(Led { grant, spelled: context.cwd.join(path), view: None });
         }
         self.add(resolved.path, caps, &text);
         Ok(())
+    }
+
+    /// Adds the rights that typed views have at their backings.
+    pub(crate) fn add_views(&mut self, views: &Views) {
+        for (grant, led, text) in views.typed() {
+            self.led.extend(led.cloned());
+            self.add(grant.anchor.clone(), Some(grant.caps), text);
+        }
     }
 
     /// Whether a flag grants something.
@@ -98,7 +107,7 @@ impl Flags {
     }
 
     /// Whether a flag grants something at a path that `is_meant`.
-    pub(super) fn grant_at(&self, is_meant: impl Fn(&Path) -> bool) -> bool {
+    pub(crate) fn grant_at(&self, is_meant: impl Fn(&Path) -> bool) -> bool {
         self.paths.iter().any(|(anchor, flag)| !flag.caps.is_empty() && is_meant(anchor))
     }
 

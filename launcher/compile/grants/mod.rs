@@ -26,6 +26,7 @@ use crate::compile::image::{self, image_over};
 use crate::compile::led_path::Led;
 use crate::compile::planted_links;
 use crate::compile::profiles::Resolved;
+use crate::compile::views::Views;
 use crate::error::Failure;
 use crate::host::context::Context;
 use crate::host::workspace::Workspace;
@@ -40,6 +41,7 @@ pub(crate) struct Parts<'a> {
     /// The baseline, unless it is left out, and the picked profiles.
     pub(crate) tables: &'a [Resolved],
     pub(crate) flags: &'a Flags,
+    pub(crate) views: &'a Views,
     pub(crate) tiers: &'a Tiers,
     /// The grants of `access.fs` and of the workspace itself.
     pub(crate) rules: Vec<Grant>,
@@ -104,6 +106,7 @@ impl Parts<'_> {
         grants.extend(self.home(&grants, &ceilings));
         grants.extend(self.rules.iter().cloned().filter_map(|rule| ceilings.narrow(rule)));
         grants.extend(self.denied_inside().filter_map(|denial| ceilings.narrow(denial)));
+        grants.extend(self.views.denials());
         self.add_flags(&mut grants, left_out, &ceilings)?;
         grants.extend(self.shim.map(|shim| {
             let origin = Origin::Product { why: "the preload library".to_owned() };

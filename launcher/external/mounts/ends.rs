@@ -1,6 +1,6 @@
 //! Checks the two ends of a mount: its name in the workspace, and its target outside (spec §8.3).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use camino::Utf8PathBuf;
 use jp_confine_engine::canonical::{self, Op, Root};
@@ -64,7 +64,7 @@ impl LookupBase<'_> {
     /// The target of `typed`, relative to the working directory and perhaps below `~`. The result is canonical,
     /// existing, and outside the workspace.
     pub(crate) fn target(&self, typed: &Path) -> Result<Utf8PathBuf, String> {
-        let typed = self.expanded(typed)?;
+        let typed = self.context.with_home(typed)?;
         let resolved = canonical::resolve(&self.context.cwd, &typed, Op::Content)
             .map_err(|error| error.to_string())?;
         if !resolved.exists {
@@ -76,13 +76,6 @@ impl LookupBase<'_> {
         Utf8PathBuf::from_path_buf(resolved.path)
             .map_err(|path| format!("{} is not UTF-8, as rules are", quote::place(&path)))
     }
-
-    /// Replaces `~` and `~/…` with the home directory. Any other leading `~` is part of a name.
-    fn expanded(&self, typed: &Path) -> Result<PathBuf, String> {
-        let Ok(rest) = typed.strip_prefix("~") else { return Ok(typed.to_owned()) };
-        let home = self.context.homes.user.as_ref().ok_or("`~` means nothing: HOME is not set")?;
-        Ok(home.join(rest))
-    }
 }
 
 #[cfg(test)]
@@ -90,6 +83,7 @@ mod tests {
     use std::fs;
     use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
 
     use super::*;
 

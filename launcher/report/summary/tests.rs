@@ -52,7 +52,7 @@ fn rendered(denials: &[Denial], declared: bool, missed: &[String]) -> String {
     let (grants, lists) = (grants(), OwnLists::of_nobody());
     let about = circumstances(&counted, &grants, &lists);
     let advisor = Advisor { declared, ..about.advisor };
-    block(Circumstances { missed, advisor, ..about }, PLAIN)
+    block(&Circumstances { missed, advisor, ..about }, PLAIN)
 }
 
 fn circumstances<'a>(
@@ -68,6 +68,7 @@ fn circumstances<'a>(
         missed: &[],
         advisor: Advisor {
             grants,
+            image: None,
             workspace: Path::new("/w"),
             here: &HERE,
             tiers: &FREE.1,
@@ -124,7 +125,7 @@ fn denials_without_room_on_record_are_told_of() {
     denials.add(denial(b"/etc/shadow", Capabilities::READ, Some(0)));
     denials.gap = Some(LostRecords::Counted(70));
     let (grants, lists) = (grants(), OwnLists::of_nobody());
-    let text = block(circumstances(&denials, &grants, &lists), PLAIN);
+    let text = block(&circumstances(&denials, &grants, &lists), PLAIN);
     assert!(text.starts_with("jp-confine: 1 denial\n"), "{text}");
     let last = "jp-confine: 70 more denials were not recorded: the record is full";
     assert_eq!(text.lines().last(), Some(last), "{text}");
@@ -141,7 +142,7 @@ fn looking_for_what_is_not_there_is_worth_no_word_where_all_went_well() {
         denials.add(denial.clone());
         let (grants, lists) = (grants(), OwnLists::of_nobody());
         let about = circumstances(&denials, &grants, &lists);
-        !block(Circumstances { verbose, succeeded, ..about }, PLAIN).is_empty()
+        !block(&Circumstances { verbose, succeeded, ..about }, PLAIN).is_empty()
     };
     assert!(!told(&absent, true, false));
     assert!(told(&absent, false, false) && told(&absent, true, true));
@@ -165,7 +166,7 @@ fn what_looked_absent_is_told_where_the_program_failed() {
     denials.add(denial(b"/etc/passwd", Capabilities::READ, Some(0)));
     let (grants, lists) = (grants(), OwnLists::of_nobody());
     let about = Circumstances { verbose: false, ..circumstances(&denials, &grants, &lists) };
-    let text = block(about, PLAIN);
+    let text = block(&about, PLAIN);
     let told: Vec<&str> = text.lines().filter(|line| line.contains("denied ")).collect();
     let ends = ["/etc/passwd by cat", "/a by cat", "/b by cat"];
     assert!(
@@ -176,7 +177,7 @@ fn what_looked_absent_is_told_where_the_program_failed() {
         text.starts_with("jp-confine: 4 denials\n") && text.contains("  and 1 more; "),
         "{text}"
     );
-    let text = block(Circumstances { succeeded: true, ..about }, PLAIN);
+    let text = block(&Circumstances { succeeded: true, ..about }, PLAIN);
     assert!(text.starts_with("jp-confine: 1 denial\n") && !text.contains("/a by"), "{text}");
 }
 

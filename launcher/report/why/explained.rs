@@ -41,14 +41,16 @@ impl ExplainedDenial {
     /// The denial, which occurred so many times, with its suggestion.
     pub(crate) fn of(denial: &Denial, times: u64, advice: Advice, advisor: &Advisor<'_>) -> Self {
         let arguments = CommandLine::arguments_of(denial);
-        let route = if arguments.is_some() { &denial.path } else { &denial.route };
+        let [path, route] = [&denial.path, &denial.route].map(|path| advisor.named(path));
+        let route = if arguments.is_some() { &path } else { &route };
         let network = denial.reason.is_network().then(|| "net".to_owned());
         let denied = Self {
             denied: summary::asked(denial),
             capability: denial.missing.iter().map(|one| one.to_string()).chain(network).collect(),
-            path: quote::printable(&denial.path),
+            path: quote::printable(&path),
             route: quote::printable(route),
-            other: (!denial.other.is_empty()).then(|| quote::printable(&denial.other)),
+            other: (!denial.other.is_empty())
+                .then(|| quote::printable(&advisor.named(&denial.other))),
             other_capability: advisor.beside(denial).iter().map(|it| it.to_string()).collect(),
             arguments,
             program: quote::printable(&denial.program),

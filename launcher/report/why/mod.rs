@@ -81,7 +81,7 @@ impl Ended<'_> {
     fn together(&self) -> Vec<Together> {
         let all: Vec<&Denial> = self.denials.open().iter().map(|(denial, _)| denial).collect();
         let one = |one: Gathered| Together {
-            directory: quote::printable(one.directory.as_os_str().as_bytes()),
+            directory: quote::printable(&self.advisor.named(one.directory.as_os_str().as_bytes())),
             paths: one.members.len(),
             options: quote::words(&one.options),
             rules: Rules::of_written(&one.written, &self.advisor),

@@ -1,0 +1,249 @@
+//! Turns `--view` and the views of profiles into views of the image, with the grants they need (spec §12.2).
+
+use std::fs::DirBuilder;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Grant, GrantKind, Origin, View};
+use jp_confine_engine::canonical::{self, Op};
+
+use crate::cli::Options;
+use crate::compile::led_path::Led;
+use crate::compile::profiles::Resolved;
+use crate::compile::purpose::Stage;
+use crate::config::written_view::WrittenView;
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::text::quote;
+
+/// Directories of the kernel, which nothing else can stand for.
+const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// The one of them that contains ordinary files.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// The views of a run, on canonical paths. No two have the same place.
+#[derive(Debug, Default)]
+pub(crate) struct Views(Vec<ResolvedView>);
+
+/// A view on canonical paths.
+#[derive(Clone, Debug)]
+struct ResolvedView {
+    view: View,
+    /// The grant at the backing.
+    grant: Grant,
+    /// The same with the path as written, if a symlink leads from there.
+    led: Option<Led>,
+    /// A person wrote it, on the command line or in a profile.
+    is_persons: bool,
+}
+
+impl Views {
+    /// Resolves the views of `tables` and then those of the command line, for the workspace at `root`. A later view of a
+    /// place replaces an earlier one. So does an option that grants the place, which `is_granted` knows.
+    ///
+    /// # Errors
+    /// Fails if a view cannot work, and names another way.
+    pub(crate) fn resolve(
+        context: &Context,
+        root: &Path,
+        options: &Options,
+        tables: &[Resolved],
+        is_granted: impl Fn(&Path) -> bool,
+    ) -> Result<Self, Failure> {
+        let mut views = Self::default();
+        for table in tables {
+            for (written, origin) in &table.views {
+                let view = ResolvedView::of(written, origin.clone(), table.own)?;
+                if !is_granted(&view.view.place) {
+                    views.add(view);
+                }
+            }
+        }
+        for typed in &options.views {
+            let origin = Origin::Flag { text: format!("--view {typed}") };
+            let view = ResolvedView::of(&from_anywhere(context, typed)?, origin, true)?;
+            if is_granted(&view.view.place) {
+                let problem = "another option grants FROM itself, which the view replaces";
+                return Err(view.refuse(problem, "leave out one of them, or grant TO instead"));
+            }
+            views.add(view);
+        }
+        views.0.iter().try_for_each(|view| view.check(root).and_then(|()| views.check(view)))?;
+        Ok(views)
+    }
+
+    fn add(&mut self, view: ResolvedView) {
+        self.0.retain(|known| known.view.place != view.view.place);
+        self.0.push(view);
+    }
+
+    /// Refuses a view whose backing is the place of another, because a name is led only once.
+    fn check(&self, view: &ResolvedView) -> Result<(), Failure> {
+        let is_shown = |other: &ResolvedView| other.view.place == view.view.backing;
+        match self.0.iter().find(|other| is_shown(other)) {
+            Some(other) => Err(view.refuse(
+                &format!("{} shows another directory in place of TO", other.text()),
+                &format!("name that one: {}", quote::place(&other.view.backing)),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the built-in grants at and below the places of a person's views out of `tables`: they are about the real
+    /// files. Adds the grants of the views that profiles have.
+    pub(crate) fn apply(&self, tables: &mut Vec<Resolved>) {
+        let persons: Vec<&Path> =
+            self.0.iter().filter(|view| view.is_persons).map(ResolvedView::place).collect();
+        let is_left =
+            |path: &Path| persons.iter().all(|place| canonical::below(place, path).is_none());
+        for table in tables.iter_mut().filter(|table| !table.own) {
+            table.grants.retain(|grant| is_left(&grant.anchor));
+            table.led.retain(|led| is_left(&led.grant.anchor));
+            table.links.retain(|(spelled, target)| is_left(spelled) && is_left(target));
+        }
+        let of_profiles =
+            self.0.iter().filter(|view| !matches!(view.grant.origin, Origin::Flag { .. }));
+        tables.extend(of_profiles.map(|view| Resolved {
+            grants: vec![view.grant.clone()],
+            own: view.is_persons,
+            led: view.led.clone().into_iter().collect(),
+            ..Resolved::default()
+        }));
+    }
+
+    /// The grants at the backings of typed views, each with the symlinks that lead there, and their texts.
+    pub(crate) fn typed(&self) -> impl Iterator<Item = (&Grant, Option<&Led>, &str)> {
+        self.0.iter().filter_map(|view| match &view.grant.origin {
+            Origin::Flag { text } => Some((&view.grant, view.led.as_ref(), text.as_str())),
+            _ => None,
+        })
+    }
+
+    /// The denials at the places: nothing that a run writes lands there.
+    pub(crate) fn denials(&self) -> impl Iterator<Item = Grant> {
+        self.0.iter().map(|view| {
+            let why = format!("{} shows another directory here", view.grant.origin);
+            let place = view.view.place.clone();
+            Grant::new(place, Capabilities::NONE, GrantKind::Plain, Origin::Product { why })
+        })
+    }
+
+    /// Creates the backings that do not exist, for the user alone, if a program is about to run.
+    pub(crate) fn make_backings(&self, stage: Stage<'_>) -> Result<(), Failure> {
+        if !matches!(stage, Stage::Run(_)) {
+            return Ok(());
+        }
+        self.0.iter().try_for_each(|view| {
+            let backing = &view.view.backing;
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(backing);
+            made.map_err(|error| {
+                let path = quote::place(backing);
+                Failure::own(format!("{}: {path} cannot be created: {error}", view.text()))
+            })
+        })
+    }
+
+    /// The views as the image has them.
+    pub(crate) fn of_image(&self) -> Vec<View> {
+        self.0.iter().map(|view| view.view.clone()).collect()
+    }
+}
+
+impl ResolvedView {
+    /// Resolves a view with absolute paths. Looks at the disk.
+    fn of(written: &WrittenView, origin: Origin, is_persons: bool) -> Result<Self, Failure> {
+        let resolve = |path: &Path| {
+            let found = canonical::resolve(Path::new("/"), path, Op::Content);
+            found.map_err(|error| Failure::own(format!("{}: {error}", text(&origin))))
+        };
+        let (place, backing) = (resolve(&written.from)?, resolve(&written.to)?);
+        let read = Capabilities::READ.union(Capabilities::EXECUTE);
+        let caps = if written.writable { Capabilities::ALL } else { read };
+        let view = View { place: place.path, backing: backing.path };
+        let grant = Grant::new(view.backing.clone(), caps, GrantKind::Plain, origin);
+        let (from, to) = (view.place.clone(), view.backing.clone());
+        let led = (!backing.steps.is_empty()).then(|| Led {
+            grant: grant.clone(),
+            spelled: written.to.clone(),
+            view: Some(WrittenView { from, to, writable: written.writable }),
+        });
+        Ok(Self { view, grant, led, is_persons })
+    }
+
+    fn place(&self) -> &Path {
+        &self.view.place
+    }
+
+    /// Refuses a view that cannot work by itself.
+    fn check(&self, root: &Path) -> Result<(), Failure> {
+        let View { place, backing } = &self.view;
+        let is_file = |path: &Path| path.metadata().is_ok_and(|found| !found.is_dir());
+        for (name, path) in [("FROM", place), ("TO", backing)] {
+            if is_systems(path) {
+                let problem = format!("{name} is the system's own {}", quote::place(path));
+                return Err(self.refuse(&problem, "name a directory of files, such as /srv/data"));
+            }
+            if is_file(path) {
+                let problem = format!("{name} is not a directory");
+                return Err(self.refuse(&problem, "a view shows a directory: name the one around"));
+            }
+        }
+        if place == root {
+            let advice = format!("to run there: -C {}", quote::quoted(bytes(backing)));
+            return Err(self.refuse("FROM is the workspace", &advice));
+        }
+        if canonical::below(backing, place).is_some() {
+            let problem = "FROM lies in TO, so TO would show itself";
+            return Err(self.refuse(problem, "choose a TO that does not contain FROM"));
+        }
+        if canonical::below(backing, root).is_some() {
+            let problem = "TO contains the workspace, which would have two names";
+            return Err(self.refuse(problem, "choose a TO that does not contain it"));
+        }
+        if canonical::below(root, backing).is_some() {
+            let problem = "TO lies in the workspace, where its own rules count";
+            return Err(self.refuse(problem, "choose a TO outside"));
+        }
+        Ok(())
+    }
+
+    fn text(&self) -> String {
+        text(&self.grant.origin)
+    }
+
+    fn refuse(&self, problem: &str, advice: &str) -> Failure {
+        Failure::advised(format!("{}: {problem}", self.text()), advice)
+    }
+}
+
+/// The view with absolute paths: `~` and relative ones count from the home and the working directory.
+pub(crate) fn from_anywhere(
+    context: &Context,
+    typed: &WrittenView,
+) -> Result<WrittenView, Failure> {
+    let absolute = |path: &Path| Ok(context.absolute(&context.with_home(path)?));
+    let failed = |error: String| Failure::own(format!("--view {typed}: {error}"));
+    typed.with(absolute).map_err(failed)
+}
+
+/// The source of a view, for people.
+fn text(origin: &Origin) -> String {
+    match origin {
+        Origin::Flag { text } => quote::path(text),
+        origin => quote::path(&origin.to_string()),
+    }
+}
+
+/// Whether a view can neither show something there nor show this elsewhere: the kernel itself looks up programs and
+/// their loaders below `/` and `/usr`.
+fn is_systems(path: &Path) -> bool {
+    let is_kernels = || KERNEL.iter().any(|dir| path.starts_with(dir));
+    ["/", "/usr"].map(Path::new).contains(&path) || is_kernels() && !path.starts_with(SHARED_MEMORY)
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}

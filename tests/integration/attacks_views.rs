@@ -1,0 +1,189 @@
+//! Nothing that a run does to the place of a view lands there, whatever it calls and however it is linked.
+
+use macro_rules_attribute::apply;
+
+use crate::attack::{answers, arena, set_up};
+use crate::layers::{Holder, row};
+use crate::run::Run;
+use crate::scratch::Scratch;
+
+/// The backing has the names of the place.
+const SETUP: &str = "mkdir -p $HOME/backing/dir $HOME/backing/empty; \
+    for f in secret target dir/inner; do echo shown >$HOME/backing/$f; done; \
+    ln -s / root; ln -s $OUT way; ln -s $OUT/target link";
+
+/// Calls by name, through symlinks, by system call and by instruction.
+const CALLS: &[&str] = &[
+    "append $OUT/target",
+    "bind_from $OUT /proc/self/fd/N/new",
+    "bind_from $OUT /proc/thread-self/cwd/new",
+    "chdir $OUT open secret",
+    "chmod $OUT/target",
+    "chown $OUT/target",
+    "creat $OUT/%ff%fe",
+    "creat $OUT/new",
+    "creat $OUT/target",
+    "deep open $OUT/secret",
+    "deep symlink $OUT/new l , creat l",
+    "deep symlink $OUT/secret l , open l",
+    "dlopen $OUT/lib.so",
+    "fchdir $OUT open secret",
+    "fchmodat $OUT/target",
+    "fchownat $OUT/target",
+    "fchownat_held $OUT/target",
+    "fdopendir $OUT",
+    "fopen $OUT/secret",
+    "fopen64 $OUT/secret",
+    "fopen_w $OUT/new",
+    "fopen_w $OUT/target",
+    "freopen $OUT/secret",
+    "freopen_w $OUT/target",
+    "fts $OUT",
+    "getxattr $OUT/target user.k",
+    "glob $OUT/*",
+    "i_after_chdir $OUT secret",
+    "i_by_descriptor $OUT/secret",
+    "i_chmod $OUT/target",
+    "i_chown $OUT/target",
+    "i_connect $OUT/socket",
+    "i_creat $OUT/new",
+    "i_exec $OUT/program",
+    "i_getxattr $OUT/target",
+    "i_link $OUT/secret got",
+    "i_link file $OUT/got",
+    "i_marked , i_chmod $OUT/target",
+    "i_marked , i_chown $OUT/target",
+    "i_marked , i_open $OUT/secret",
+    "i_marked , i_setxattr $OUT/target",
+    "i_marked , i_unlink $OUT/target",
+    "i_marked , i_utimes $OUT/target",
+    "i_marked , i_watch $OUT/target",
+    "i_mkdir $OUT/new",
+    "i_mkfifo $OUT/new",
+    "i_open $OUT/secret",
+    "i_open /proc/self/root$OUT/secret",
+    "i_openat2 $OUT/secret",
+    "i_opendir $OUT",
+    "i_rename $OUT/secret got",
+    "i_rename file $OUT/got",
+    "i_rmdir $OUT/empty",
+    "i_setxattr $OUT/target",
+    "i_symlink x $OUT/got",
+    "i_tmpfile $OUT",
+    "i_truncate $OUT/target",
+    "i_unlink $OUT/target",
+    "i_utimes $OUT/target",
+    "i_watch $OUT/target",
+    "i_write $OUT/target",
+    "inotify $OUT",
+    "lchown $OUT/target",
+    "link $OUT/secret got , open got",
+    "link $OUT/target got , write got",
+    "link file $OUT/new",
+    "link_fd $OUT/secret got , open got",
+    "lsetxattr $OUT/target user.k",
+    "mkdir $OUT/new",
+    "mkdirat $OUT/new",
+    "mkdtemp $OUT/XXXXXX",
+    "mkfifo $OUT/new",
+    "mknod $OUT/new",
+    "mkostemp $OUT/XXXXXX",
+    "mkstemp $OUT/XXXXXX",
+    "mkstemps $OUT/XXXXXX.c",
+    "nftw $OUT",
+    "old_glob $OUT/*",
+    "old_glob_by_name $OUT/*",
+    "old_spawn $OUT/secret",
+    "open $OUT/%ff",
+    "open $OUT/secret",
+    "open /../..$OUT/secret",
+    "open //$OUT//./dir/..//secret",
+    "open /proc/self/root$OUT/secret",
+    "open /proc/thread-self/root$OUT/secret",
+    "open root$OUT/secret",
+    "open64 $OUT/secret",
+    "open_dir $OUT/dir/",
+    "openat $OUT/secret",
+    "opendir $OUT",
+    "path_openat $OUT secret",
+    "path_reopen $OUT/secret",
+    "raw_inotify $OUT",
+    "raw_open_wide $OUT/secret",
+    "rdwr $OUT/target",
+    "read_creat $OUT/new",
+    "read_trunc $OUT/target",
+    "remove $OUT/target",
+    "removexattr $OUT/target user.k",
+    "removexattrat $OUT/target user.k",
+    "rename $OUT/dir got",
+    "rename $OUT/secret got",
+    "rename $OUT/target $OUT/new",
+    "rename file $OUT/new",
+    "rename file $OUT/target",
+    "rename_noreplace $OUT/secret got",
+    "renameat $OUT/secret got",
+    "rmdir $OUT/empty",
+    "scandir $OUT",
+    "setxattr $OUT/target user.k",
+    "symlink $OUT parent , open parent/secret",
+    "symlink $OUT/secret link , open link",
+    "symlink $WS/file $OUT/new",
+    "symlinkat $WS/file $OUT/new",
+    "sys_creat $OUT/target",
+    "sys_open $OUT/secret",
+    "sys_openat $OUT/secret",
+    "sys_openat2 $OUT/secret",
+    "sys_rename $OUT/secret got",
+    "sys_renameat2 $OUT/secret got",
+    "sys_unlink $OUT/target",
+    "sys_unlinkat $OUT/target",
+    "tmpfile_in $OUT",
+    "tmpfile_link $OUT $OUT/new",
+    "tmpfile_link . $OUT/new",
+    "truncate $OUT/target",
+    "unlink $OUT/target",
+    "unlinkat $OUT/target",
+    "utime $OUT/target",
+    "utimensat $OUT/target",
+    "utimensat_held $OUT/target",
+    "utimes $OUT/target",
+    "write $OUT/target",
+    "write_creat $OUT/new",
+    "write_creat known , i_open $OUT/secret",
+    "write_excl $OUT/new",
+    "write_trunc $OUT/target",
+    "creat way/new2",
+    "write link",
+    "unlink way/target",
+    "rename way/dir way/moved",
+    "mkdir way/../out/new3",
+    "i_creat way/new4",
+    "i_unlink way/secret",
+    "i_rename way/empty way/full",
+    "bind $OUT/socket",
+    "bind way/socket2",
+];
+
+#[apply(row!)]
+fn nothing_lands_in_the_real_place() {
+    let scratch = arena(Scratch::new());
+    set_up(&scratch, SETUP);
+    let before = scratch.forbidden();
+    let view = scratch.expand("$OUT=$HOME/backing");
+    // The library alone sees no call by instruction.
+    let is_seen = |line: &&&str| {
+        Holder::under_test() != Holder::Library
+            || !line.split(' ').any(|verb| verb.starts_with("i_"))
+    };
+    let calls: Vec<String> =
+        CALLS.iter().filter(is_seen).map(|line| scratch.expand(line)).collect();
+    let (answers, outcome) = answers(calls.iter().map(String::as_str), |script| {
+        Run::sh(&scratch, script).flags(&["--view", &view]).run()
+    });
+    outcome.assert_no_secret();
+    before.assert_same(&scratch.forbidden());
+    scratch.assert_nothing_leaked();
+    let done = answers.iter().filter(|answer| answer.starts_with("ok")).count();
+    let expected = if Holder::under_test() == Holder::Supervisor { 30 } else { 60 };
+    assert!(done >= expected, "only {done} of {} succeed: {answers:?} {outcome}", CALLS.len());
+}
