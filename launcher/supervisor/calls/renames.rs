@@ -41,21 +41,9 @@ pub(crate) fn rename(
     let _acting = task.begin()?;
     let source = old.entry().map_err(|errno| task.nowhere(&old, decide::remove, errno))?;
     let target = new.entry().map_err(|errno| task.nowhere(&new, may_create, errno))?;
-    let (source, target) = match (source, target) {
-        (Some(source), Some(target)) => (source, target),
-        (Some(source), None) => {
-            changes::settle_other_end(task, &source.request(), decide::remove)?;
-            let is_new = flags.contains(RenameFlags::NOREPLACE);
-            let said = if is_new { Errno::EXIST } else { Errno::BUSY };
-            return Err(no_entry(task, &new, said));
-        }
-        (None, target) => {
-            if let Some(target) = target {
-                changes::settle_other_end(task, &target.request(), may_create)?;
-            }
-            return Err(no_entry(task, &old, Errno::BUSY));
-        }
-    };
+    let source = source.ok_or_else(|| no_entry(task, &old, Errno::BUSY))?;
+    let said = if flags.contains(RenameFlags::NOREPLACE) { Errno::EXIST } else { Errno::BUSY };
+    let target = target.ok_or_else(|| no_entry(task, &new, said))?;
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let ends = PinnedEnds { source: &source, target: &target };
     let shown = match vetting::rename(task, &asked, &ends, (&source, &target))? {

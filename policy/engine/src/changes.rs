@@ -182,22 +182,6 @@ pub fn settle_link<E: Enforcer>(
     layer.settle_pair(denial, (&object, &request), Capabilities::NONE)
 }
 
-/// Settles a move that cannot happen, because one end is `.`, `..` or the root. `other` is the end that is an entry. If
-/// it is hidden, the answer is that of `judge`, as if its directory were missing.
-///
-/// # Errors
-/// Those of [`Enforcer::settle`].
-pub fn settle_other_end<E: Enforcer>(
-    layer: &E,
-    other: &Request<'_>,
-    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
-) -> Result<(), E::Error> {
-    if existing::shows(layer.image(), other) {
-        return Ok(());
-    }
-    layer.settle_verdict(judge(layer.image(), other), other)
-}
-
 /// The allowed part of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Going {

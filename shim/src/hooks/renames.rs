@@ -48,18 +48,15 @@ fn move_by(
     to.read(new.dirfd, new.path)?;
     let source = match resolve::entry(image, &mut from) {
         Ok(Some(entry)) => entry,
-        Ok(None) => return move_dots(image, call, &from, &mut to, again),
+        Ok(None) => return Err(no_entry(image, call, &from, Errno::EBUSY)),
         Err(errno) => return judge_missing(image, call, &mut from, decide::remove, errno, again),
     };
-    let layer = Enforcing { image, call };
     let target = match resolve::entry_beside(image, &source, &mut to) {
         Ok(Some(entry)) => entry,
-        Ok(None) => {
-            changes::settle_other_end(&layer, &source.request(), decide::remove)?;
-            let is_new = flags & sys::RENAME_NOREPLACE != 0;
-            let errno_for_dots = if is_new { Errno::EEXIST } else { Errno::EBUSY };
-            return Err(no_entry(image, call, &to, errno_for_dots));
+        Ok(None) if flags & sys::RENAME_NOREPLACE != 0 => {
+            return Err(no_entry(image, call, &to, Errno::EEXIST));
         }
+        Ok(None) => return Err(no_entry(image, call, &to, Errno::EBUSY)),
         Err(errno) => return judge_missing(image, call, &mut to, may_create, errno, again),
     };
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
@@ -73,6 +70,7 @@ fn move_by(
     if is_supervised && moves::puts_git_config(image, &asked) {
         return by_supervisor();
     }
+    let layer = Enforcing { image, call };
     let going = changes::settle_move(&layer, &asked, &ends)?;
     let flags = flags | going.if_exists.map_or(0, |_| sys::RENAME_NOREPLACE);
     let outcome = match going.alone {
@@ -95,27 +93,6 @@ fn move_by(
         (Err(Errno::EEXIST), Some(denial)) => Err(changes::refuse_move(&layer, denial, &asked)),
         (outcome, _) => outcome,
     }
-}
-
-/// The error for moving `.`, `..` or the root.
-#[cold]
-#[inline(never)]
-fn move_dots(
-    image: &Image<'_>,
-    call: &CStr,
-    from: &Spelling,
-    to: &mut Spelling,
-    again: impl FnOnce() -> Result<(), Errno>,
-) -> Result<(), Errno> {
-    match resolve::entry(image, to) {
-        Ok(Some(target)) => {
-            let layer = Enforcing { image, call };
-            changes::settle_other_end(&layer, &target.request(), may_create)?;
-        }
-        Ok(None) => {}
-        Err(errno) => return judge_missing(image, call, to, may_create, errno, again),
-    }
-    Err(no_entry(image, call, from, Errno::EBUSY))
 }
 
 const fn kind(flags: c_uint) -> Kind {
