@@ -91,6 +91,8 @@ fn built_wrong() -> Option<PathBuf> {
     cargo.args(["rustc", "--quiet", "--locked", "--package", "jp-confine-shim"]);
     cargo.args(["--crate-type", "cdylib"]);
     cargo.args(["--config", "shim/profile.toml", "--profile", "shim", "--features", "unpinned"]);
+    // It must have room in the place of the right one.
+    cargo.args(["--config", "profile.shim.opt-level='s'"]);
     cargo.arg("--target").arg(target);
     cargo.arg("--target-dir").arg(&folder).current_dir(env!("CARGO_MANIFEST_DIR"));
     cargo.env("CARGO_ENCODED_RUSTFLAGS", env!("JP_CONFINE_SHIM_FLAGS")).env_remove("RUSTFLAGS");
