@@ -1,9 +1,10 @@
 //! The processes of a run, and what happens when one is killed, stopped, or asked to end.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use rustix::process::{
 
 use crate::attack::arena;
 use crate::layers::Holder;
-use crate::run::{Mode, PRODUCT, Run, given, have, skip, wait};
+use crate::run::{Mode, PRODUCT, Run, ends, given, have, skip, wait};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
@@ -29,7 +30,8 @@ const FAMILY: &str =
 /// A run and its processes.
 struct Family {
     front: Child,
-    errors: thread::JoinHandle<String>,
+    /// The lines of standard error.
+    errors: Receiver<String>,
     supervisor: Pid,
     members: Vec<Pid>,
 }
@@ -45,8 +47,7 @@ impl Family {
         let mut command = run.command();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut front = command.spawn().expect("started");
-        let errors = front.stderr.take().expect("piped");
-        let errors = thread::spawn(move || std::io::read_to_string(errors).unwrap_or_default());
+        let errors = lines(front.stderr.take().expect("piped"));
         let mut line = String::new();
         let mut output = BufReader::new(front.stdout.take().expect("piped"));
         output.read_line(&mut line).expect("a line");
@@ -66,16 +67,28 @@ impl Family {
         kill_process(front, signal).expect("sent");
     }
 
-    /// Waits for the end, and checks that no process is left. Returns the exit status and standard error.
+    /// Waits until standard error has a line with this text.
+    fn await_line(&self, text: &str) {
+        while !self.errors.recv_timeout(LIMIT).expect(text).contains(text) {}
+    }
+
+    /// Waits for the end, and checks that no process is left. Returns the exit status and the rest of standard error.
     fn end(mut self) -> (i32, String) {
         let status = wait(&mut self.front, LIMIT, "the run");
-        let end = Instant::now() + LIMIT;
-        while self.members.iter().any(|&pid| is_running(pid)) {
-            assert!(Instant::now() < end, "processes of the run are left: {:?}", self.members);
-            thread::sleep(Duration::from_millis(10));
-        }
-        (status.code().unwrap_or(-1), self.errors.join().expect("read"))
+        let is_left = |pid: &&Pid| !ends(**pid, LIMIT);
+        assert_eq!(self.members.iter().find(is_left), None, "a process of the run is left");
+        (status.code().unwrap_or(-1), self.errors.iter().collect())
     }
+}
+
+/// Reads lines in another thread.
+fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
+    let (to, lines) = channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(from).lines().map_while(Result::ok);
+        lines.for_each(|line| drop(to.send(line + "\n")));
+    });
+    lines
 }
 
 fn number(pid: u32) -> Option<Pid> {
@@ -222,12 +235,10 @@ fn waiting_for_what_is_left_can_be_ended() {
         let scratch = Scratch::new();
         let script = "setsid sleep 300 & (setsid sleep 300 &); echo up; exit 3";
         let Some(family) = Family::start(&scratch, script, 2) else { return };
-        thread::sleep(Duration::from_millis(1500));
+        family.await_line("waiting for what the program left running: ");
         assert!(family.members.iter().copied().any(is_running), "nobody is waited for");
         family.signal(signal);
-        let (status, said) = family.end();
-        assert_eq!(status, 3, "{said}");
-        assert!(said.contains("waiting for what the program left running: "), "{said}");
+        assert_eq!(family.end().0, 3);
     }
 }
 
@@ -320,16 +331,13 @@ fn next_going_on(child: Pid) -> WaitStatus {
 }
 
 fn next(child: Pid, change: WaitOptions) -> WaitStatus {
-    let end = Instant::now() + Duration::from_secs(10);
-    while Instant::now() < end {
-        let options = WaitOptions::NOHANG | change;
-        if let Some((_, status)) = waitpid(Some(child), options).expect("a child") {
-            return status;
-        }
-        thread::sleep(Duration::from_millis(2));
-    }
-    let _ = kill_process_group(child, Signal::KILL);
-    panic!("the run hangs");
+    let (to, answers) = channel();
+    thread::spawn(move || to.send(waitpid(Some(child), change)));
+    let changed = answers.recv_timeout(LIMIT).unwrap_or_else(|_| {
+        let _ = kill_process_group(child, Signal::KILL);
+        panic!("the run hangs");
+    });
+    changed.expect("a child").expect("a change").1
 }
 
 /// If all of a job was stopped, a shell that fetches it finds it going on.
@@ -478,11 +486,7 @@ fn a_stopped_run_ends_with_its_shell() {
         let mut terminal = stopped_job(&scratch, script);
         terminal.keys("kill -KILL $$\n");
         let program = scratch.read("ws/pid").trim().parse().ok().and_then(number).expect("a pid");
-        let end = Instant::now() + LIMIT;
-        while is_running(program) {
-            assert!(Instant::now() < end, "the stopped program is left: {script}");
-            thread::sleep(Duration::from_millis(10));
-        }
+        assert!(ends(program, LIMIT), "the stopped program is left: {script}");
     }
 }
 

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::retry_on_intr;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::layers::Holder;
@@ -181,15 +181,22 @@ impl<'a> Run<'a> {
 
 /// Waits for `child`. If that takes longer than `limit`, ends it and fails the test.
 pub(crate) fn wait(child: &mut Child, limit: Duration, what: &str) -> ExitStatus {
-    let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).expect("a child");
-    let limit: Timespec = limit.try_into().expect("a time");
-    let mut ends = [PollFd::new(&process, PollFlags::IN)];
-    let ended = retry_on_intr(|| poll(&mut ends, Some(&limit))).expect("an end to wait for");
-    if ended == 0 {
+    if !ends(Pid::from_child(child), limit) {
         let _ = child.kill();
         panic!("still running after {limit:?}: {what}");
     }
     child.wait().expect("a child to wait for")
+}
+
+/// Waits until the process has ended, whoever collects it. Returns whether it has, in time.
+pub(crate) fn ends(process: Pid, limit: Duration) -> bool {
+    let process = match pidfd_open(process, PidfdFlags::empty()) {
+        Err(Errno::SRCH) => return true,
+        opened => opened.expect("a descriptor of the process"),
+    };
+    let limit: Timespec = limit.try_into().expect("a time");
+    let mut ends = [PollFd::new(&process, PollFlags::IN)];
+    retry_on_intr(|| poll(&mut ends, Some(&limit))).expect("an end to wait for") > 0
 }
 
 fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
