@@ -28,6 +28,9 @@ pub(crate) struct Spelling {
     /// The program wrote a slash (or `/.`) at the end, so the object must be a directory.
     slash: bool,
     last: Last,
+    /// It goes up from a directory that a view shows, so the kernel would go up elsewhere.
+    #[cfg(target_os = "linux")]
+    from_view: bool,
 }
 
 impl Spelling {
@@ -41,6 +44,8 @@ impl Spelling {
             physical: false,
             slash: false,
             last: Last::Name,
+            #[cfg(target_os = "linux")]
+            from_view: false,
         }
     }
 
@@ -98,6 +103,12 @@ impl Spelling {
 
     pub(crate) const fn wants_directory(&self) -> bool {
         self.slash
+    }
+
+    /// Whether it goes up from a directory that a view shows.
+    #[cfg(target_os = "linux")]
+    pub(crate) const fn is_from_view(&self) -> bool {
+        self.from_view
     }
 
     /// Whether the last component is `.` or `..`.
@@ -203,6 +214,10 @@ impl Spelling {
         self.physical = other.physical;
         self.slash = other.slash;
         self.last = other.last;
+        #[cfg(target_os = "linux")]
+        {
+            self.from_view = other.from_view;
+        }
         Ok(())
     }
 
@@ -265,6 +280,10 @@ impl Spelling {
     /// # Errors
     /// `ENAMETOOLONG`.
     fn normalise_argument(&mut self) -> Result<(), Errno> {
+        #[cfg(target_os = "linux")]
+        {
+            self.from_view = false;
+        }
         let form = self.form();
         self.slash = form.slash;
         self.last = form.last;
@@ -274,7 +293,9 @@ impl Spelling {
             Shape::Climbs => {
                 // The directory that it is relative to is canonical, so going up from there lexically is exact.
                 #[cfg(target_os = "linux")]
-                views::show_start(&mut self.text, self.tail)?;
+                {
+                    self.from_view = views::show_start(&mut self.text, self.tail)?;
+                }
                 self.tail = 0;
                 self.normalise(0, true);
             }

@@ -11,7 +11,7 @@ use crate::errno::Errno;
 use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::resolve::{self, LINK_BUDGET};
-use crate::{session, sys};
+use crate::{memory, session, sys};
 
 /// The path of a name on its way.
 struct Way<'i, 's> {
@@ -37,21 +37,28 @@ enum Step {
 /// Whether a view may lie on the way of the spelling, or on the way back up from where it begins.
 pub(crate) fn concern(image: &Image<'_>, spelling: &Spelling) -> bool {
     let path = spelling.text().as_bytes();
-    views::to_place(image, path).is_some() || views::to_backing(image, path).is_some()
+    spelling.is_from_view()
+        || views::to_place(image, path).is_some()
+        || views::to_backing(image, path).is_some()
+}
+
+/// Whether the program's name begins with `..`, and so may leave a directory that a view shows.
+pub(crate) fn may_go_up(image: &Image<'_>, name: *const c_char) -> bool {
+    let is_dot =
+        |at: usize| memory::first_byte(name.wrapping_add(at)).is_ok_and(|byte| byte == b'.');
+    views::exist(image) && is_dot(0) && is_dot(1)
 }
 
 /// Replaces the path up to `end`, where a relative name starts, by the name that programs know it by. The name may go up
-/// from there.
+/// from there. Returns whether a view shows that directory.
 ///
 /// # Errors
 /// `ENAMETOOLONG`.
-pub(crate) fn show_start(text: &mut PathBuffer, end: usize) -> Result<(), Errno> {
-    let Some(image) = session::known_image() else { return Ok(()) };
+pub(crate) fn show_start(text: &mut PathBuffer, end: usize) -> Result<bool, Errno> {
+    let Some(image) = session::known_image() else { return Ok(false) };
     let start = text.as_bytes().get(..end).unwrap_or(&[]);
-    match views::to_place(image, start) {
-        Some(seen) => text.replace_start(seen.end, seen.target),
-        None => Ok(()),
-    }
+    let Some(seen) = views::to_place(image, start) else { return Ok(false) };
+    text.replace_start(seen.end, seen.target).map(|()| true)
 }
 
 /// Whether the kernel may give this error for a name because it knows no views.
@@ -97,6 +104,9 @@ pub(crate) fn follow(image: &Image<'_>, spelling: &mut Spelling, stops: bool) ->
             Step::Link => links = links.checked_sub(1).ok_or(Errno::ELOOP)?,
             Step::Unknown => break,
         }
+    }
+    if way.text.len() == 0 {
+        way.text.push(b"/")?;
     }
     let plain = way.plain;
     let led = views::to_backing(image, spelling.text().as_bytes()).filter(|_| !plain);

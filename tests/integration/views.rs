@@ -88,6 +88,21 @@ fn shells_see_an_ordinary_directory() {
     }
 }
 
+/// The place is at the top of the tree, and nothing is there.
+#[apply(row!)]
+fn the_root_is_above_a_place_at_the_top() {
+    let scratch = Scratch::new();
+    let view = format!("/no-such-place={}", scratch.path("home/backing").display());
+    let script = "cd /no-such-place; mkdir d; ls -a . d/../../no-such-place; stat -c %n /no-such-place/..; \
+        ls -d ../usr /no-such-place/../usr; cd d/../..; pwd -P; cd /no-such-place/..; pwd -P";
+    let run = Run::sh(&scratch, script).flags(&["--view", &view]).run();
+    let lines: Vec<&str> = run.stdout.lines().filter(|line| !line.is_empty()).collect();
+    let list = [".", "..", "d"];
+    let named = [&[".:"][..], &list, &["d/../../no-such-place:"], &list].concat();
+    let others = ["/no-such-place/..", "../usr", "/no-such-place/../usr", "/", "/"];
+    assert_eq!(lines, [&named[..], &others].concat(), "{run}");
+}
+
 #[apply(row!)]
 fn python_sees_an_ordinary_directory() {
     let modules = "import os, sys, socket, tempfile, shutil, glob, subprocess; P = os.environ['P']";

@@ -108,6 +108,7 @@ pub struct Alias<'a> {
 pub(crate) fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<Alias<'a>> {
     let (mut walk, names) = Walk::begin(image, path);
     let mut view = None;
+    let mut end = 0;
     for component in names {
         if view.is_none() && walk.reached.is_none_or(|node| node.flags & ALIAS_BELOW == 0) {
             return None;
@@ -120,8 +121,9 @@ pub(crate) fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<Alias<'a>> {
             (_, true) => view = Some(alias),
             (_, false) => return Some(alias),
         }
-        walk.arrive(Some((at, node)), component.end);
+        end = component.end;
+        walk.arrive(Some((at, node)), end);
     }
-    let is_way = |node: &Node, view: &Alias<'_>| view.end < path.len() && node.below_any != 0;
+    let is_way = |node: &Node, view: &Alias<'_>| view.end < end && node.below_any != 0;
     view.filter(|view| !walk.reached.is_some_and(|node| is_way(node, view)))
 }

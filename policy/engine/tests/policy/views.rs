@@ -45,6 +45,7 @@ fn names_lead_to_the_backing_of_the_deepest_view() {
     let image = Image::parse(&bytes).expect("an image");
     for (name, expected) in [
         ("/tmp", "/tmp/jp/run"),
+        ("/tmp/", "/tmp/jp/run/"),
         ("/tmp/x", "/tmp/jp/run/x"),
         ("/tmp/x/y", "/tmp/jp/run/x/y"),
         ("/tmpx", "/tmpx"),
@@ -57,6 +58,7 @@ fn names_lead_to_the_backing_of_the_deepest_view() {
         ("/tmp/work/ws/x", "/tmp/work/ws/x"),
         ("/tmp/work/ws", "/tmp/work/ws"),
         ("/tmp/work", "/tmp/work"),
+        ("/tmp/work/", "/tmp/work/"),
         ("/tmp/work/other", "/tmp/jp/run/work/other"),
         ("/tmp/in/pad/x", "/tmp/in/pad/x"),
         ("/tmp/jp/run/work/ws/x", "/tmp/work/ws/x"),

@@ -15,7 +15,7 @@ use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::resolve::Route;
-use crate::{fd_paths, links, path_cache, resolve, sys};
+use crate::{fd_paths, links, path_cache, resolve, sys, views};
 
 #[path = "planted.rs"]
 mod planted;
@@ -82,7 +82,11 @@ pub(super) fn open_as_held(
     how: How,
     judged: impl FnOnce() -> Result<c_int, Errno>,
 ) -> Result<c_int, Errno> {
-    let holds = || image.holds_reads() && (!how.has(libc::O_DIRECTORY) || image.holds_listings());
+    let holds = || {
+        image.holds_reads()
+            && (!how.has(libc::O_DIRECTORY) || image.holds_listings())
+            && !views::may_go_up(image, path)
+    };
     if !how.only_reads() || !holds() {
         return judged();
     }
