@@ -74,6 +74,6 @@ pub(crate) fn read(to: &mut PathBuffer) -> Result<(), Errno> {
 /// # Errors
 /// As [`read`].
 pub(crate) fn ask<const N: usize>(to: &mut Buffer<N>) -> Result<(), Errno> {
-    to.fill(sys::getcwd_or_former)?;
+    to.fill(sys::getcwd)?;
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }
 }

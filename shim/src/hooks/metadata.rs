@@ -31,6 +31,8 @@ pub(crate) fn look<T>(
     stops: bool,
     act: impl Fn(c_int, *const c_char) -> Result<T, Errno>,
 ) -> Result<T, Errno> {
+    #[cfg(target_os = "macos")]
+    let _ = stops;
     let image = session::image()?;
     let Ok(text) = Text::at(path) else { return act(dirfd, path) };
     let is_shown =

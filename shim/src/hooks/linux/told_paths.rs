@@ -68,7 +68,7 @@ fn current(buffer: *mut c_char, room: usize) -> Result<*mut c_char, Errno> {
         return Err(Errno::EINVAL);
     }
     let mut path = MmapBox::<PathBuffer>::blank()?;
-    path.fill(sys::getcwd)?;
+    path.fill(sys::present_directory)?;
     if path.as_bytes().first() != Some(&b'/') {
         return Err(Errno::ENOENT);
     }

@@ -248,16 +248,16 @@ pub(crate) fn readlinkat(
 }
 
 /// Stores the path of the working directory in `buffer` (getcwd(2)). Returns its length.
-pub(crate) fn getcwd(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
+pub(crate) fn present_directory(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
     let args = [buffer.expose_provenance(), capacity, 0, 0, 0, 0];
     // SAFETY: as for `readlinkat`.
     let with_nul = unsafe { call_out(libc::SYS_getcwd, args) };
     with_nul.map(|length| length.saturating_sub(1))
 }
 
-/// As [`getcwd`]. For a removed directory, which still has `.` and `..`, it is the former path with the kernel's mark.
-pub(crate) fn getcwd_or_former(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
-    match getcwd(buffer, capacity) {
+/// As [`present_directory`]. For a removed directory, which still has `.` and `..`, it is the former path with the kernel's mark.
+pub(crate) fn getcwd(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
+    match present_directory(buffer, capacity) {
         Err(Errno::ERANGE) => Err(Errno::ENAMETOOLONG),
         Err(Errno::ENOENT) => readlinkat(libc::AT_FDCWD, c"/proc/self/cwd", buffer, capacity),
         told => told,
