@@ -11,8 +11,7 @@ use crate::text::quote;
 impl Advisor<'_> {
     /// The name by which the run knows a recorded path: below the place of a view, if it is below the backing.
     pub(crate) fn named<'p>(&self, path: &'p [u8]) -> Cow<'p, [u8]> {
-        let shown = self.image.and_then(|image| Some(views::to_place(image, path)?.apply(path)));
-        shown.map_or(Cow::Borrowed(path), Cow::Owned)
+        self.image.map_or(Cow::Borrowed(path), |image| views::seen(image, path))
     }
 
     /// Why the real files at the place of a view stay denied.

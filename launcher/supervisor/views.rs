@@ -29,12 +29,12 @@ impl<'a> Views<'a> {
 
     /// The name by which the caller knows a canonical path.
     fn seen(self, path: &[u8]) -> Vec<u8> {
-        views::to_place(self.0, path).map_or_else(|| path.to_vec(), |found| found.apply(path))
+        views::seen(self.0, path).into_owned()
     }
 
     /// Where an absolute path leads if no link is on the way.
     fn led(self, path: &[u8]) -> Vec<u8> {
-        views::to_backing(self.0, path).map_or_else(|| path.to_vec(), |found| found.apply(path))
+        views::led(self.0, path).into_owned()
     }
 
     /// Where the path that `text` spells from the directory `start` leads, if no link is on the way.

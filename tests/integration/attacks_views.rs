@@ -162,6 +162,7 @@ const CALLS: &[&str] = &[
     "i_rename way/empty way/full",
     "bind $OUT/socket",
     "bind way/socket2",
+    "fts way",
 ];
 
 #[apply(row!)]

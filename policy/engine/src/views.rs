@@ -5,6 +5,8 @@
 //! supervisor use these functions, and no others, for both.
 
 #[cfg(feature = "std")]
+use std::borrow::Cow;
+#[cfg(feature = "std")]
 use std::ffi::OsString;
 #[cfg(feature = "std")]
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -50,6 +52,20 @@ pub fn to_backing<'a>(image: &Image<'a>, path: &[u8]) -> Option<Substitution<'a>
     }
     let found = walk::alias(image, path).filter(|alias| alias.is_view)?;
     Some(Substitution { end: found.end, target: found.target })
+}
+
+/// As [`to_backing`]: where `path` leads, whether or not a view shows it.
+#[cfg(feature = "std")]
+#[must_use]
+pub fn led<'p>(image: &Image<'_>, path: &'p [u8]) -> Cow<'p, [u8]> {
+    to_backing(image, path).map_or(Cow::Borrowed(path), |found| found.apply(path).into())
+}
+
+/// As [`to_place`]: the name of `path`, whether or not it is below a backing.
+#[cfg(feature = "std")]
+#[must_use]
+pub fn seen<'p>(image: &Image<'_>, path: &'p [u8]) -> Cow<'p, [u8]> {
+    to_place(image, path).map_or(Cow::Borrowed(path), |found| found.apply(path).into())
 }
 
 /// Where a resolved name leads in a run: below a backing, if a view shows it. Symlinks in the backing are followed in

@@ -47,8 +47,6 @@ pub(super) fn open(
             break;
         }
         judge(image, path, options)?;
-        #[cfg(target_os = "linux")]
-        refuse_view(image, path)?;
     }
     if options & (STAY | LOGICAL) == 0 {
         // The walk changes the directory from call to call, and nothing shows when it ends.
@@ -59,22 +57,18 @@ pub(super) fn open(
     Ok(original(paths, options, compare))
 }
 
-/// Denies a walk through a view, because libc would walk in the real place.
-#[cfg(target_os = "linux")]
-fn refuse_view(image: &Image<'_>, path: *const c_char) -> Result<(), Errno> {
-    let mut spelling = MmapBox::<Spelling>::blank()?;
-    spelling.read(libc::AT_FDCWD, path)?;
-    if views::concern(image, &spelling) { Err(Errno::EACCES) } else { Ok(()) }
-}
-
-/// Whether a walk may start at `path`.
+/// Whether a walk may start at `path`. libc knows no views, so what counts is where the kernel finds the name.
 fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), Errno> {
     const CALL: &CStr = c"fts_open";
     let mut spelling = Spelling::new();
     spelling.read(libc::AT_FDCWD, path)?;
     let mut place = MmapBox::<PathBuffer>::blank()?;
     let follow = if options & (NAMED | LOGICAL) == 0 { libc::O_NOFOLLOW } else { 0 };
-    let start = match resolve::pin(image, &mut spelling, follow, &mut place) {
+    #[cfg(target_os = "linux")]
+    if views::concern(image, &spelling) {
+        return Err(Errno::EACCES);
+    }
+    let start = match resolve::pin_as_spelled(&spelling, follow, &mut place) {
         Ok(start) => start,
         // The walk reports that it does not exist.
         Err(Errno::ENOENT) => return Ok(()),
