@@ -145,11 +145,13 @@ impl Holder {
         TURN.get()
     }
 
-    /// The folder for its trees: that for temporary files, or for all holders but the first `JP_CONFINE_TEST_MEMORY`, if
-    /// that is set.
+    /// The folder for its trees: `JP_CONFINE_TEST_FOLDER`, and for all holders but the first `JP_CONFINE_TEST_MEMORY`, if
+    /// these are set. By default it is outside `/tmp`, in whose place a run may see another directory, and in no
+    /// repository, which would be the workspace. Ordinary users must be able to enter the folder of root.
     pub(crate) fn folder(self) -> PathBuf {
         let memory = std::env::var_os("JP_CONFINE_TEST_MEMORY").filter(|_| self != Self::Layers);
-        memory.map_or_else(std::env::temp_dir, PathBuf::from)
+        let named = memory.or_else(|| std::env::var_os("JP_CONFINE_TEST_FOLDER"));
+        named.map_or_else(usual_folder, PathBuf::from)
     }
 
     /// The options that select the holder whose turn it is.
@@ -170,6 +172,14 @@ impl Holder {
         is_expected(answer)
             || self == Self::Supervisor && answer == "EACCES" && is_expected("ENOENT")
     }
+}
+
+/// Where the trees are by default. That is not below the home, which the product protects.
+fn usual_folder() -> PathBuf {
+    if rustix::process::geteuid().is_root() {
+        return "/var/lib".into();
+    }
+    std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from)
 }
 
 /// A row that one holder answers in its own way.
