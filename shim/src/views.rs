@@ -22,6 +22,8 @@ struct Way<'i, 's> {
     done: usize,
     /// The way began with a symlink that no view applies to: its text begins with two slashes.
     plain: bool,
+    /// A view was on the way.
+    is_led: bool,
 }
 
 /// What a name on the way turned out to be.
@@ -75,15 +77,19 @@ pub(crate) fn may_lead(dirfd: c_int, path: *const c_char, stops: bool) -> bool {
 }
 
 /// Rewrites `spelling` to the canonical path that it leads to, as far as its names exist. Keeps a symlink at the end if it
-/// `stops`, and symlinks in `/proc` that stand for objects.
+/// `stops`, and symlinks in `/proc` that stand for objects. Returns whether a view was on the way.
 ///
 /// # Errors
 /// `ELOOP`, `ENOTDIR`, `ENAMETOOLONG`, `ENOMEM`.
 #[cold]
 #[inline(never)]
-pub(crate) fn follow(image: &Image<'_>, spelling: &mut Spelling, stops: bool) -> Result<(), Errno> {
+pub(crate) fn follow(
+    image: &Image<'_>,
+    spelling: &mut Spelling,
+    stops: bool,
+) -> Result<bool, Errno> {
     if spelling.is_lexical() && is_direct(image, spelling, stops)? {
-        return Ok(());
+        return Ok(views::to_place(image, spelling.lexical()).is_some());
     }
     let text = spelling.text_mut();
     if let Some(seen) = views::to_place(image, text.as_bytes()) {
@@ -91,7 +97,7 @@ pub(crate) fn follow(image: &Image<'_>, spelling: &mut Spelling, stops: bool) ->
     }
     let mut real = MmapBox::<PathBuffer>::blank()?;
     let mut target = MmapBox::<PathBuffer>::blank()?;
-    let mut way = Way { image, text, done: 0, plain: false };
+    let mut way = Way { image, text, done: 0, plain: false, is_led: false };
     let mut links = LINK_BUDGET;
     while let Some(end) = way.next(&mut real)? {
         let is_last = way.rest(end).iter().all(|&byte| byte == b'/');
@@ -108,10 +114,10 @@ pub(crate) fn follow(image: &Image<'_>, spelling: &mut Spelling, stops: bool) ->
     if way.text.len() == 0 {
         way.text.push(b"/")?;
     }
-    let plain = way.plain;
+    let (plain, is_led) = (way.plain, way.is_led);
     let led = views::to_backing(image, spelling.text().as_bytes()).filter(|_| !plain);
     let (end, target) = led.map_or((0, &[][..]), |led| (led.end, led.target));
-    spelling.lead(end, target)
+    spelling.lead(end, target).map(|()| is_led)
 }
 
 /// The path that the name leads to, if a view is on the way. The `flags` are those of execveat(2).
@@ -135,13 +141,10 @@ fn led_by_view(
 ) -> Option<MmapBox<Spelling>> {
     let mut spelling = MmapBox::<Spelling>::blank().ok()?;
     spelling.read_own(dirfd, name.to_bytes()).ok()?;
-    let is_link = || {
-        sys::pin_spelled_without_links(dirfd, name.as_ptr(), stops) == Err(Errno::ELOOP)
-            && sys::find(dirfd, name).is_err_and(|errno| may_hide(image, errno))
-    };
-    (concern(image, &spelling) || is_link()).then_some(())?;
-    follow(image, &mut spelling, stops).ok()?;
-    Some(spelling)
+    let is_shown = concern(image, &spelling);
+    (is_shown || may_lead(dirfd, name.as_ptr(), stops)).then_some(())?;
+    let is_led = follow(image, &mut spelling, stops).ok()?;
+    (is_shown || is_led).then_some(spelling)
 }
 
 /// Leads the spelling to the backing. Returns whether that is all, because no symlink is on the way.
@@ -196,10 +199,11 @@ impl Way<'_, '_> {
     }
 
     /// Stores in `real` where the way up to `end` leads.
-    fn lead(&self, end: usize, real: &mut PathBuffer) -> Result<(), Errno> {
+    fn lead(&mut self, end: usize, real: &mut PathBuffer) -> Result<(), Errno> {
         real.clear();
         real.push(self.text.as_bytes().get(..end).unwrap_or(&[]))?;
         let led = views::to_backing(self.image, real.as_bytes()).filter(|_| !self.plain);
+        self.is_led |= led.is_some();
         led.map_or(Ok(()), |led| real.replace_start(led.end, led.target))
     }
 

@@ -188,3 +188,24 @@ fn nothing_lands_in_the_real_place() {
     let expected = if Holder::under_test() == Holder::Supervisor { 30 } else { 60 };
     assert!(done >= expected, "only {done} of {} succeed: {answers:?} {outcome}", CALLS.len());
 }
+
+/// Files in the place and in the backing. In the workspace, symlinks to them, and scripts that name them as their
+/// interpreters.
+const INTERPRETERS: &str = r##"cp /bin/echo $OUT/only; cp /bin/echo $HOME/backing/shown; cp /bin/echo $OUT/plain
+    printf '#!/bin/sh\necho real' >$OUT/both; printf '#!/bin/sh\necho shown' >$HOME/backing/both
+    chmod +x $OUT/both $HOME/backing/both; cp /bin/echo $HOME/backing/plain; chmod -x $HOME/backing/plain
+    for i in only shown both plain; do printf "#!$OUT/$i" >s_$i; chmod +x s_$i; done; ln -s $OUT/only link
+    printf '#!link' >s_link; chmod +x s_link; printf "#!$OUT/shown" >s_data
+    for i in only both plain; do ln -s $OUT/$i l_$i; done"##;
+
+#[apply(row!)]
+fn no_script_runs_what_the_view_does_not_show() {
+    let scratch = arena(Scratch::new());
+    set_up(&scratch, &format!("mkdir -p $HOME/backing; {INTERPRETERS}"));
+    let before = scratch.forbidden();
+    let script = "for s in l_* s_*; do ./$s word; done 2>/dev/null";
+    let run = Run::sh(&scratch, script).flags(&["--view", &scratch.expand("$OUT=$HOME/backing")]);
+    let outcome = run.run();
+    assert_eq!(outcome.stdout, "shown\nshown\n./s_shown word\n", "{outcome}");
+    before.assert_same(&scratch.forbidden());
+}

@@ -28,7 +28,7 @@ const SCRIPTS: &[&str] = &[
     "echo i > $P/f; ln $P/f $P/h; stat -c %h $P/f; rm $P/f; cat $P/h",
     "cp -r dir $P/copy && ls -R $P/copy; rm -r $P/copy; ls -a $P",
     "printf '#!/bin/sh\\necho ran $#\\n' > $P/s; chmod +x $P/s; $P/s a b; cd $P; ./s",
-    "cp /bin/echo $P/prog; $P/prog hello; cd $P; ./prog there; PATH=$P:$PATH prog found",
+    "cp /bin/echo $P/prog; $P/prog hello; ln -s $P/prog into; ./into by; rm into; cd $P; ./prog there; PATH=$P:$PATH prog found",
     "cat $P/none 2>/dev/null || echo none; ls $P/none/x 2>/dev/null || echo none; test -e $P || echo no",
     "mkdir $P/d; rmdir $P/d; mkdir $P 2>/dev/null || echo exists; echo x > $P/f/ 2>/dev/null || echo no",
     "echo j > $P/f; cat $P/f/x 2>/dev/null || echo no; cat $P/f/.. 2>/dev/null || echo no; test -d $P/f/.. || echo no",
@@ -55,7 +55,41 @@ const PYTHON: &[&str] = &[
     "subprocess.run(['pwd', '-P'], cwd=P); print(shutil.disk_usage(P).total > 0, os.statvfs(P).f_bsize > 0, os.access(P, os.W_OK), os.pathconf(P, 'PC_NAME_MAX'))",
     "shutil.copytree('dir', P + '/d'); shutil.rmtree(P + '/d'); print(os.listdir(P)); os.chdir(P); os.mkdir('x'); os.chdir('x'); os.rmdir('../x')\ntry: print(os.getcwd())\nexcept OSError as e: print(e.errno)",
     "open(P + '/f', 'w'); os.utime(P + '/f', (1, 1)); os.chmod(P + '/f', 0o600); os.setxattr(P + '/f', 'user.a', b'b'); print(os.stat(P + '/f').st_mtime, os.listxattr(P + '/f'), os.getxattr(P + '/f', 'user.a'), oct(os.stat(P + '/f').st_mode)); os.removexattr(P + '/f', 'user.a'); os.truncate(P + '/f', 3)",
+    "subprocess.run([sys.executable, '-m', 'venv', '--without-pip', P + '/v'], check=True); open('s', 'w').write('#!%s/v/bin/python\nimport sys; print(sys.prefix, sys.executable, sys.argv)' % P); os.chmod('s', 0o755); subprocess.run(['./s', 'a'])",
 ];
+
+/// Scripts whose interpreter is in the place, or that are there themselves. `$P/sh` is a shell, `$P/echo` prints its
+/// words, and `$S` makes the file that it names a script with the first line and the text that follow.
+const INTERPRETED: &[&str] = &[
+    "$S s \"#!$P/sh -e\" 'echo $0 $# \"$@\"; tr \"\\0\" \" \" < /proc/$$/cmdline'; ./s a 'b c'; PATH=.:$PATH s; exec ./s",
+    "$S s \"#!$P/sh\" 'echo $0 $#'; chmod -x s; ./s 2> /dev/null; echo $?; $S s \"#!$P/none\"; ./s 2> /dev/null; echo $?",
+    "$S $P/i '#!/bin/sh -u' 'echo $0 $#; tr \"\\0\" , < /proc/$$/cmdline'; $S c \"#! $P/i  x y \"; ./c z; $S d \"#!$PWD/c\"; ./d",
+    "$S $P/l \"#!$P/l\"; $P/l 2> /dev/null; echo $?; mkdir $P/d; $S s \"#!$P/d\"; ./s 2> /dev/null; echo $?",
+    "$S $P/s '#!/bin/sh' 'echo $0 $(dirname $0)'; $P/s; cd $P; ./s; ../place/s; PATH=$P:$PATH s; PATH=.:$PATH s; sh s; cd ..; place/s",
+    "$S $P/e '#!/usr/bin/env -S sh -e' 'echo $0 $-'; $P/e; ln -s $P/e l; ./l; $S s \"#!/usr/bin/env $P/sh\" 'echo $0'; ./s; rm l",
+    "for end in '' ' ' '\\t -a  b\\t' ' c\\0d ' '\\0e'; do printf \"#!$P/echo$end\" > s; ./s f; printf '\\n' >> s; ./s g; done | tr '\\0' 0",
+    "long=$(printf %0300d 0); for s in \"#!$P/echo $long\" \"#!$P/$long\"; do $S s \"$s\"; ./s a; done 2>&1 | tr -d '\\0' | grep -v found",
+    "cd $P; $S s '#!./echo'; ./s a; cd ..; place/s a 2> /dev/null || echo no; cd $(dirname $S); ln -s $P into; $S s '#!into/echo'; ./s a; rm into",
+];
+
+/// The same for descriptors and for children that share memory with their parent.
+const INTERPRETED_BY_DESCRIPTOR: &str = "
+for path in (P + '/s', 's'):
+    fd = os.open(path, os.O_RDONLY)
+    for inherited in (True, False):
+        os.set_inheritable(fd, inherited)
+        if not os.fork():
+            try: os.execve(fd, ['zero', 'one'], os.environ)
+            except OSError as e: os._exit(e.errno)
+        print(os.wait()[1] >> 8)
+    os.close(fd)
+    print(os.waitpid(os.posix_spawn(path, ['zero', 'two'], os.environ), 0)[1])
+    print(subprocess.run([path, 'three'], capture_output=True).stdout, os.system(path))";
+
+/// What these scripts begin with.
+const PREPARED: &str = "cp /bin/sh $P/sh; cp /bin/echo $P/echo; \
+    printf '#!/bin/sh\\nf=$1; shift; printf \"%%s\\\\n\" \"$@\" > $f; chmod +x $f\\n' > make; \
+    chmod +x make; S=$PWD/make; ";
 
 /// Runs `script` bare with the place as an ordinary directory, then confined with a view there. Both must print the same.
 fn assert_same(script: &str) {
@@ -68,7 +102,7 @@ fn assert_same(script: &str) {
     fs::create_dir(&place).expect("the place");
     let bare = run(Mode::Bare, &[]);
     fs::remove_dir_all(&place).expect("the place is removed");
-    for name in ["into", "moved", "t.tar", "w"] {
+    for name in ["into", "moved", "t.tar", "w", "s", "c", "d", "make"] {
         let _ = fs::remove_file(scratch.ws().join(name));
     }
     scratch.write(REAL, "real\n");
@@ -86,6 +120,16 @@ fn shells_see_an_ordinary_directory() {
     for script in SCRIPTS {
         assert_same(script);
     }
+}
+
+#[apply(row!)]
+fn scripts_find_their_interpreter() {
+    for script in INTERPRETED {
+        assert_same(&format!("{PREPARED}{script}"));
+    }
+    let python = format!("import os, subprocess; P = os.environ['P']{INTERPRETED_BY_DESCRIPTOR}");
+    let scripts = "for s in s $P/s; do $S $s \"#!$P/sh -e\" 'echo $0 $#'; done";
+    assert_same(&format!("{PREPARED}{scripts}; python3 -c \"\"\"{python}\"\"\""));
 }
 
 /// The place is at the top of the tree, and nothing is there.

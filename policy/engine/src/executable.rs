@@ -2,7 +2,7 @@
 //! launcher.
 
 use crate::loader::{ENTRY, is_glibcs, is_loader};
-use crate::script::interpreter;
+use crate::script::{FirstLine, first_line};
 
 /// How many bytes of a file the kernel examines for a `#!` line (`BINPRM_BUF_SIZE`).
 pub const LINE: usize = 256;
@@ -114,28 +114,30 @@ impl<'a, F: Contents> Head<'a, F> {
     /// of bytes before it.
     ///
     /// # Errors
-    /// As [`Self::script`] and [`Self::binary`].
+    /// As [`Self::binary`].
     pub fn kind(
         &self,
         mut next: impl FnMut(usize, &[u8]) -> Result<(), F::Error>,
     ) -> Result<ExecutableKind, F::Error> {
-        self.script(&mut next).unwrap_or_else(|| self.binary(next))
+        if !self.is_script() {
+            return self.binary(next);
+        }
+        let Some(line) = self.first_line() else { return Ok(ExecutableKind::Other) };
+        next(0, line.interpreter).map(|()| ExecutableKind::Script)
     }
 
-    /// Tells the kind of a script. Gives `next` the interpreter's path. `None` for other files.
-    ///
-    /// # Errors
-    /// Those of `next`.
-    pub fn script(
-        &self,
-        mut next: impl FnMut(usize, &[u8]) -> Result<(), F::Error>,
-    ) -> Option<Result<ExecutableKind, F::Error>> {
+    /// Whether the file begins as a script does.
+    #[must_use]
+    pub fn is_script(&self) -> bool {
+        self.bytes.starts_with(b"#!")
+    }
+
+    /// The first line of a script. `None` if it names no interpreter.
+    #[must_use]
+    pub fn first_line(&self) -> Option<FirstLine<'a>> {
         let line = self.bytes.strip_prefix(b"#!")?;
         let room = LINE.saturating_sub(2);
-        let path = interpreter(line.get(..line.len().min(room)).unwrap_or(&[]), room);
-        Some(path.map_or(Ok(ExecutableKind::Other), |path| {
-            next(0, path).map(|()| ExecutableKind::Script)
-        }))
+        first_line(line.get(..line.len().min(room))?, room)
     }
 
     /// Looks for `PT_INTERP` in an ELF file. Without one, checks whether the file is a loader. Gives `next` the pieces

@@ -14,6 +14,11 @@ mod loader_lists;
 mod program;
 pub(crate) mod reader;
 mod scratch;
+#[cfg(target_os = "linux")]
+mod script;
+#[cfg(target_os = "macos")]
+#[path = "script_macos.rs"]
+mod script;
 pub(crate) mod search;
 pub(crate) mod shell;
 mod words;
@@ -38,6 +43,7 @@ use crate::views;
 use crate::{memory, resolve, session};
 use environment::Withheld;
 use program::{Executable, Interpreter};
+use script::Scripts;
 
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
 const SCRIPT_DEPTH: u32 = 5;
@@ -53,7 +59,7 @@ pub(crate) fn execute(
     flags: c_int,
 ) -> Errno {
     let program = Program { dirfd, path, argv, flags };
-    with_judged(call, program, envp, |path, argv, envp, sight| {
+    with_judged(call, program, envp, |path, Program { dirfd, argv, flags, .. }, envp, sight| {
         process::execute(dirfd, path, argv, envp, flags, sight == Sight::Whole)
     })
 }
@@ -78,13 +84,14 @@ pub(crate) struct Program {
     pub(crate) flags: c_int,
 }
 
-/// Calls `run` with the path of an allowed program, its words, an environment that confines it, and how much was
-/// judged. Returns the result of `run`, or why there is no such program or environment.
+/// Calls `run` with the path and the words of an allowed program, an environment that confines it, and how much was
+/// judged. The path counts, instead of the one in `Program`. Returns the result of `run`, or why there is no such program
+/// or environment.
 pub(crate) fn with_judged(
     call: &CStr,
     program: Program,
     envp: Strings,
-    run: impl FnOnce(&CStr, Strings, Strings, Sight) -> Errno,
+    run: impl FnOnce(&CStr, Program, Strings, Sight) -> Errno,
 ) -> Errno {
     let image = match session::image() {
         Ok(image) => image,
@@ -106,11 +113,11 @@ fn judge_and_run(
     call: &CStr,
     program: Program,
     envp: Strings,
-    run: impl FnOnce(&CStr, Strings, Strings, Sight) -> Errno,
+    run: impl FnOnce(&CStr, Program, Strings, Sight) -> Errno,
 ) -> Errno {
     let mut text = Buffer::<SHORT>::new();
     match memory::copy_path(program.path, &mut text) {
-        Ok(()) => run_where_it_leads(image, call, text.c_str(0), program, envp, run),
+        Ok(()) => run_if_judged(image, call, text.c_str(0), program, envp, run),
         Err(Errno::ENAMETOOLONG) => judge_and_run_long(image, call, program, envp, run),
         Err(errno) => errno,
     }
@@ -122,54 +129,44 @@ fn judge_and_run_long(
     call: &CStr,
     program: Program,
     envp: Strings,
-    run: impl FnOnce(&CStr, Strings, Strings, Sight) -> Errno,
+    run: impl FnOnce(&CStr, Program, Strings, Sight) -> Errno,
 ) -> Errno {
     let mut text = match MmapBox::<PathBuffer>::blank() {
         Ok(text) => text,
         Err(errno) => return errno,
     };
     match memory::copy_path(program.path, &mut text) {
-        Ok(()) => run_where_it_leads(image, call, text.c_str(0), program, envp, run),
+        Ok(()) => run_if_judged(image, call, text.c_str(0), program, envp, run),
         Err(errno) => errno,
     }
 }
 
-/// Like [`run_if_judged`]. If a view is on the way, the kernel gets the path that the name leads to, because it knows no
-/// views.
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "it would need stack of its own")]
-fn run_where_it_leads(
-    image: &Image<'_>,
-    call: &CStr,
-    path: &CStr,
-    program: Program,
-    envp: Strings,
-    run: impl FnOnce(&CStr, Strings, Strings, Sight) -> Errno,
-) -> Errno {
-    #[cfg(target_os = "linux")]
-    let led = views::led(image, program.dirfd, path, program.flags);
-    #[cfg(target_os = "macos")]
-    let led: Option<MmapBox<Spelling>> = None;
-    let Some(led) = led else { return run_if_judged(image, call, path, program, envp, run) };
-    let program = Program { dirfd: libc::AT_FDCWD, ..program };
-    run_if_judged(image, call, led.text().c_str(0), program, envp, run)
-}
-
-/// Like [`with_judged`]. `path` is a copy of the program's path. The kernel gets it as spelled, because scripts and the
-/// process list show that spelling.
+/// Like [`with_judged`]. `name` is a copy of the program's path. The kernel gets it as spelled, because scripts and the
+/// process list show that spelling. If a view is on the way, the kernel gets the path that the name leads to, because it
+/// knows no views.
 fn run_if_judged(
     image: &Image<'_>,
     call: &CStr,
-    path: &CStr,
+    name: &CStr,
     program: Program,
     envp: Strings,
-    run: impl FnOnce(&CStr, Strings, Strings, Sight) -> Errno,
+    run: impl FnOnce(&CStr, Program, Strings, Sight) -> Errno,
 ) -> Errno {
-    match judge(image, call, path.to_bytes(), program) {
+    #[cfg(target_os = "linux")]
+    let led = views::led(image, program.dirfd, name, program.flags);
+    #[cfg(target_os = "macos")]
+    let led: Option<MmapBox<Spelling>> = None;
+    let path = led.as_ref().map_or(name, |led| led.text().c_str(0));
+    let dirfd = if led.is_some() { libc::AT_FDCWD } else { program.dirfd };
+    let located = Program { dirfd, ..program };
+    let mut scripts = Scripts::new(led.is_some());
+    match judge(image, call, path.to_bytes(), located, &mut scripts) {
         Ok((admission, sight)) => {
             let withheld = Withheld::of(image, admission);
             environment::with_repaired(call, &withheld, envp, |envp| {
-                run(path, program.argv, envp, sight)
+                scripts.with_start(image, program, (name, path), |path, program| {
+                    run(path, program, envp, sight)
+                })
             })
         }
         Err(errno) => errno,
@@ -183,6 +180,7 @@ fn judge(
     call: &CStr,
     path: &[u8],
     Program { dirfd, argv, flags, .. }: Program,
+    scripts: &mut Scripts,
 ) -> Result<(Admission, Sight), Errno> {
     if flags & !(sys::EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
         return Err(Errno::EINVAL);
@@ -197,7 +195,7 @@ fn judge(
         }
     };
     let admission = invocation::judge(image, call, &program.object, argv)?;
-    let sight = admit(image, call, (dirfd, path), program)?;
+    let sight = admit(image, call, (dirfd, path), program, scripts)?;
     can_carry_shim(image, call, path).map(|()| (admission, sight))
 }
 
@@ -304,6 +302,7 @@ fn admit(
     call: &CStr,
     named: (c_int, &[u8]),
     program: Executable,
+    scripts: &mut Scripts,
 ) -> Result<Sight, Errno> {
     let mut program = program;
     // One buffer for all names, because the thread's stack is small.
@@ -311,7 +310,9 @@ fn admit(
     for _ in 0..=SCRIPT_DEPTH {
         let reason = match program::inspect(&program, &mut next) {
             Ok(ExecutableKind::Script) => {
-                program = find(image, call, libc::AT_FDCWD, next.as_bytes(), false)?;
+                scripts.add(image, &program, &next)?;
+                let interpreter = next.c_str(0).to_bytes();
+                program = find(image, call, libc::AT_FDCWD, interpreter, false)?;
                 continue;
             }
             #[cfg(target_os = "linux")]
@@ -353,7 +354,8 @@ fn admit(
             Err(Errno::ENAMETOOLONG) => Reason::Loader,
             Err(errno) => return Err(errno),
         };
-        let named = if next.len() == 0 { named } else { (libc::AT_FDCWD, next.as_bytes()) };
+        let interpreter = next.c_str(0).to_bytes();
+        let named = if interpreter.is_empty() { named } else { (libc::AT_FDCWD, interpreter) };
         return Err(refuse(image, call, &program.object, named, reason));
     }
     Err(Errno::ELOOP)

@@ -16,8 +16,8 @@ use crate::sys::{self, Fd, Object};
 #[cfg(target_os = "macos")]
 mod mach_o;
 
-/// The path of a script's interpreter or of a loader. A line of [`LINE`] bytes names the interpreter. Each system has
-/// only one loader, with a shorter path.
+/// The path of a script's interpreter or of a loader. If the script gives the interpreter an argument, it follows a NUL.
+/// Both stand in a line of [`LINE`] bytes. Each system has only one loader, with a shorter path.
 pub(crate) type Interpreter = Buffer<LINE>;
 
 /// A pinned file that should be started.
@@ -111,13 +111,19 @@ pub(crate) fn inspect(
         }
         next.push(part)
     };
-    match head.script(&mut keep) {
-        Some(kind) => kind,
-        #[cfg(target_os = "linux")]
-        None => head.binary(keep),
-        #[cfg(target_os = "macos")]
-        None => mach_o::binary(file, &head),
+    if head.is_script() {
+        let Some(line) = head.first_line() else { return Ok(ExecutableKind::Other) };
+        keep(0, line.interpreter)?;
+        if let Some(argument) = line.argument {
+            next.push(b"\0")?;
+            next.push(argument)?;
+        }
+        return Ok(ExecutableKind::Script);
     }
+    #[cfg(target_os = "linux")]
+    return head.binary(keep);
+    #[cfg(target_os = "macos")]
+    return mach_o::binary(file, &head);
 }
 
 impl Contents for Fd {

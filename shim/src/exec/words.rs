@@ -7,7 +7,7 @@ use crate::errno::Errno;
 use crate::sys::process::Strings;
 
 /// Size of the copy in words of memory. Stacks are small, and most command lines are short.
-const ROOM: usize = 256;
+const ROOM: usize = 240;
 
 /// Calls `run` with a copy of `argv`, or with `argv` itself if it is too long.
 #[inline(never)]

@@ -51,6 +51,26 @@ fn scripts_name_their_interpreter() {
     assert_eq!(kind(&[&b"#!"[..], &[b' '; 300]].concat()), ExecutableKind::Other);
 }
 
+/// The word that a script's first line gives its interpreter.
+fn argument(script: &[u8]) -> Option<Vec<u8>> {
+    let (file, mut room) = (Memory(script), [0; HEAD]);
+    let line = Head::read(&file, &mut room).expect("read").first_line().expect("a line");
+    line.argument.map(<[u8]>::to_vec)
+}
+
+#[test]
+fn scripts_give_their_interpreter_one_argument() {
+    for without in [&b"#!/bin/sh"[..], b"#!/bin/sh\n", b"#!/bin/sh \t\n", b"#!/bin/sh\0-x\n"] {
+        assert_eq!(argument(without), None);
+    }
+    assert_eq!(argument(b"#! /bin/env\t -S sh -x \t\n-y").as_deref(), Some(&b"-S sh -x"[..]));
+    assert_eq!(argument(b"#!/bin/sh -x \0y \n").as_deref(), Some(&b"-x "[..]));
+    assert_eq!(argument(b"#!/bin/sh -x ").as_deref(), Some(&b"-x "[..]));
+    assert_eq!(argument(b"#!/bin/sh ").as_deref(), Some(&b""[..]));
+    let long = argument(&[&b"#!/bin/sh "[..], &[b'x'; 300]].concat());
+    assert_eq!(long.map(|argument| argument.len()), Some(LINE - 1 - b"#!/bin/sh ".len()));
+}
+
 #[test]
 fn binaries_are_told_apart() {
     let own = std::fs::read("/proc/self/exe").expect("read");

@@ -61,7 +61,7 @@ impl Start {
     /// Starts the program at `path`. Returns zero or an error number.
     fn start(self, call: &CStr, path: *const c_char) -> Errno {
         let program = Program { dirfd: libc::AT_FDCWD, path, argv: self.argv, flags: 0 };
-        exec::with_judged(call, program, self.envp, |path, argv, envp, _| {
+        exec::with_judged(call, program, self.envp, |path, Program { argv, .. }, envp, _| {
             let mut absolute = PathBuffer::new();
             // The file actions may change the directory before the kernel looks the program up.
             if let Err(errno) = spell_out(path, &mut absolute) {

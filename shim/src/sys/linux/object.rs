@@ -272,7 +272,13 @@ pub(crate) fn has_capabilities(file: &Fd) -> bool {
 
 /// Whether the effective IDs may access the object in this mode (`faccessat2(2)`).
 pub(crate) fn accessible(object: &Object, mode: c_int) -> Result<(), Errno> {
-    super::process::accessible(DescriptorLink::new(object.raw()).as_c_str(), mode)
+    let (path, flags) = (c"".as_ptr().expose_provenance(), libc::AT_EACCESS | EMPTY_PATH);
+    match call(libc::SYS_faccessat2, [word(object.raw()), path, word(mode), word(flags), 0, 0]) {
+        Err(Errno::ENOSYS | Errno::EPERM) => {
+            super::process::accessible(DescriptorLink::new(object.raw()).as_c_str(), mode)
+        }
+        outcome => outcome.map(|_| ()),
+    }
 }
 
 /// connect(2).
