@@ -115,11 +115,14 @@ fn push_name(words: &mut Buffer<ROOM>, dirfd: c_int, name: &CStr) -> Result<(), 
 fn list(words: &[u8], argv: Strings, scratch: &mut Scratch<ARGUMENTS>) -> Result<Strings, Errno> {
     let mut reader = Reader::new();
     let given = reader.count(argv)?;
-    let own = words.split_inclusive(|&byte| byte == 0).count();
-    let room = scratch.words(own.saturating_add(given).saturating_add(1))?;
+    // What follows the last word counts, too, and takes the place of the null pointer at the end.
+    let own = words.split(|&byte| byte == 0).count();
+    let room = scratch.words(own.saturating_add(given))?;
     let mut slots = room.iter_mut();
-    for word in words.split_inclusive(|&byte| byte == 0) {
-        *slots.next().ok_or(Errno::E2BIG)? = word.as_ptr().expose_provenance();
+    let mut rest = words;
+    while let Some(end) = rest.iter().position(|&byte| byte == 0) {
+        *slots.next().ok_or(Errno::E2BIG)? = rest.as_ptr().expose_provenance();
+        rest = rest.get(end.saturating_add(1)..).unwrap_or(&[]);
     }
     for index in 1..given {
         *slots.next().ok_or(Errno::E2BIG)? = reader.string(argv, index)?.expose_provenance();
