@@ -1,7 +1,7 @@
 # `make run` shows the product at work; `make test` runs every test.
 CARGO ?= cargo
 
-.PHONY: setup build run test layers control nightly race html transparency lint bench fuzz cross msrv package install
+.PHONY: setup build run test layers control nightly race html transparency lint lint-unbuilt bench fuzz cross msrv package install
 
 # A build needs only a C compiler, make, and the tool chain that rust-toolchain.toml names.
 setup:
@@ -29,7 +29,9 @@ control: setup
 	sh tests/control.sh
 
 # Runs as a whole what `.ci/run` only tries for some seconds.
-nightly: html race bench package
+nightly: lint html race bench package
+	JP_CONFINE_TEST_WHOLE=1 $(CARGO) test --locked --workspace --exclude jp-confine-shim --test integration -- \
+		attacks_faults layers_stress
 	$(MAKE) fuzz SECONDS=600
 
 # Ten million attempts to be judged on one object and use another. `make test` makes some.
@@ -41,9 +43,12 @@ race: setup
 html: setup
 	sh tests/html.sh
 
-lint: setup
-	$(CARGO) fmt --all --check
+lint: lint-unbuilt
 	$(CARGO) clippy --locked --workspace --exclude jp-confine-shim --all-targets -- -D warnings
+
+# Of `make lint`, what `.ci/run` does not see while it builds the tests.
+lint-unbuilt: setup
+	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --package jp-confine-shim --features library -- -D warnings
 
 # Runs real test suites, bare and confined by turns, and shows the differences.

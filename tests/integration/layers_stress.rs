@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::layers::Holder;
-use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
+use crate::run::{Mode, Outcome, PRODUCT, Run, have, is_whole, skip};
 use crate::scratch::Scratch;
 
 /// Time limit for anything here, which takes seconds or hangs.
@@ -93,6 +93,11 @@ fn assert_linked_as_bare(all: &[Linked], line: &str) {
     }
 }
 
+/// How often a race of `all` attempts is run here.
+fn attempts(all: u32) -> u32 {
+    if is_whole() { all } else { all / 10 }
+}
+
 /// The number after `name` in the output of the program.
 fn count(outcome: &Outcome, name: &str) -> u64 {
     let mut words = outcome.stdout.split_whitespace().skip_while(|word| *word != name);
@@ -106,8 +111,8 @@ fn a_path_that_is_rewritten_meanwhile() {
     scratch.write("ws/f00", "allowed\n");
     scratch.write("out/f0", "forbidden\n");
     let before = scratch.forbidden();
-    let line = "-q -- rewritten-path $WS/f00 $OUT/f0 100000";
-    let Some(outcome) = run(&scratch, Mode::under_test(), line) else { return };
+    let line = format!("-q -- rewritten-path $WS/f00 $OUT/f0 {}", attempts(100_000));
+    let Some(outcome) = run(&scratch, Mode::under_test(), &line) else { return };
     assert_eq!(count(&outcome, "escaped"), 0, "{outcome}");
     assert!(count(&outcome, "done") > 0 && count(&outcome, "refused") > 0, "{outcome}");
     before.assert_same(&scratch.forbidden());
@@ -117,8 +122,9 @@ fn a_path_that_is_rewritten_meanwhile() {
 fn a_descriptor_that_changes_meanwhile() {
     let scratch = ground(Scratch::new(), Linked::Statically);
     let before = scratch.forbidden();
-    let line = "-q -r $OUT/dir -- swapped-descriptor $WS/dir $OUT/dir 30000";
-    let Some(outcome) = run(&scratch, Mode::under_test(), line) else { return };
+    let attempts = attempts(30_000);
+    let line = format!("-q -r $OUT/dir -- swapped-descriptor $WS/dir $OUT/dir {attempts}");
+    let Some(outcome) = run(&scratch, Mode::under_test(), &line) else { return };
     assert!(count(&outcome, "done") > 0 && count(&outcome, "refused") > 0, "{outcome}");
     before.assert_same(&scratch.forbidden());
 }
@@ -127,8 +133,8 @@ fn a_descriptor_that_changes_meanwhile() {
 fn a_directory_and_a_link_that_change_places_meanwhile() {
     let scratch = ground(Scratch::new(), Linked::Statically);
     let before = scratch.forbidden();
-    let line = "-q -- swapped-names dir $OUT/dir 30000";
-    let Some(outcome) = run(&scratch, Mode::under_test(), line) else { return };
+    let line = format!("-q -- swapped-names dir $OUT/dir {}", attempts(30_000));
+    let Some(outcome) = run(&scratch, Mode::under_test(), &line) else { return };
     assert!(count(&outcome, "done") > 0 && count(&outcome, "refused") > 0, "{outcome}");
     before.assert_same(&scratch.forbidden());
 }
