@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::attack::{Linking, answer, arena_with, set_up};
+use crate::attack::{Linking, answer, answers, arena_with, set_up};
 use crate::layers::Holder;
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
@@ -67,15 +67,25 @@ fn attack(scratch: &Scratch, without: &str, line: &str) -> Outcome {
     run.env("JP_CONFINE_WITHOUT", without).run()
 }
 
-/// Makes the calls of `kind` that must be denied, one after the other, and asserts that they are.
+/// Makes the calls of `kind` that must be denied, one after the other in one run, and asserts that they are.
 fn assert_refused(scratch: &Scratch, without: &str, kind: &str, held: impl Fn(bool) -> bool) {
-    for (line, _) in CALLS.iter().filter(|(_, by_landlock)| held(*by_landlock)) {
-        let words = if kind.is_empty() && line.contains("xattr") { " user.k" } else { "" };
-        let before = scratch.forbidden();
-        let run = attack(scratch, without, &format!("{kind}{line}{words}"));
-        assert!(["EACCES", "EPERM"].contains(&answer(&run)), "without {without}: {run}");
-        before.assert_same(&scratch.forbidden());
+    let lines: Vec<String> = CALLS
+        .iter()
+        .filter(|(_, by_landlock)| held(*by_landlock))
+        .map(|(line, _)| {
+            let words = if kind.is_empty() && line.contains("xattr") { " user.k" } else { "" };
+            scratch.expand(&format!("{kind}{line}{words}"))
+        })
+        .collect();
+    let before = scratch.forbidden();
+    let (said, run) = answers(lines.iter().map(String::as_str), |script| {
+        Run::sh(scratch, script).env("JP_CONFINE_WITHOUT", without).run()
+    });
+    assert_eq!(said.len(), lines.len(), "without {without}: {run}");
+    for (line, said) in lines.iter().zip(said) {
+        assert!(["EACCES", "EPERM"].contains(&&*said), "without {without}: {line}: {said}: {run}");
     }
+    before.assert_same(&scratch.forbidden());
 }
 
 /// Asserts that one line, and no more, says what is missing.
