@@ -3,10 +3,11 @@
 
 use macro_rules_attribute::apply;
 
-use crate::attack::{answer, arena_with, call, linkings, set_up};
+use crate::attack::{arena_with, linkings, set_up};
 use crate::layers::{Holder, row};
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
+use crate::session::Session;
 
 /// Patterns and rules that grant less on some names than on the directories above them.
 const POLICIES: [&str; 7] = [
@@ -58,12 +59,12 @@ const ROWS: [(&str, &str, &str); 31] = [
     ("rename d/in e/in", "ok", "test -f e/in/name"),
 ];
 
-/// Runs a call under the policy, and returns the attack program's answer.
-fn seen(scratch: &Scratch, policy: &str, line: &str) -> String {
+/// Starts a run under the policy.
+fn start(scratch: &Scratch, policy: &str) -> Session {
     let path = scratch.path("policy.toml");
     std::fs::write(&path, policy).expect("a policy");
-    let line = format!("--non-interactive -p {} -- {line}", path.display());
-    answer(&call(scratch, Mode::under_test(), &line)).to_owned()
+    let flags = format!("--non-interactive -p {}", path.display());
+    Session::start(scratch, "ws/bin/attack", &flags)
 }
 
 #[apply(row!)]
@@ -71,9 +72,11 @@ fn no_denied_name_comes_by_a_directory_or_a_symlink_above() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());
         for policy in POLICIES {
+            set_up(&scratch, &scratch.expand(SETUP));
+            let mut session = start(&scratch, policy);
             for (line, expected, holds) in ROWS {
                 set_up(&scratch, &scratch.expand(SETUP));
-                let seen = seen(&scratch, policy, line);
+                let seen = session.call(&scratch, line);
                 // Patterns of several automata are not compared. So nothing leaves a place that they may apply to.
                 let is_unknown = policy.contains('{') && expected == "EXDEV" && seen == "EACCES";
                 let is_expected = is_unknown || expected.split('|').any(|one| one == seen);
@@ -90,10 +93,11 @@ fn no_denied_name_comes_by_an_exchange() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());
         for policy in POLICIES {
+            set_up(&scratch, &scratch.expand(SETUP));
+            let mut session = start(&scratch, policy);
             for line in ["exchange d up", "exchange up d", "exchange l up", "exchange up l"] {
-                set_up(&scratch, &scratch.expand(SETUP));
-                set_up(&scratch, "mkdir up");
-                let seen = seen(&scratch, policy, line);
+                set_up(&scratch, &(scratch.expand(SETUP) + "; mkdir up"));
+                let seen = session.call(&scratch, line);
                 assert!(["EACCES", "EXDEV"].contains(&seen.as_str()), "{line}: {seen}, {policy}");
                 set_up(
                     &scratch,
@@ -110,6 +114,7 @@ fn no_denied_name_comes_in_place_of_a_file() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());
         let policy = "[file_policy]\ndeny_paths = ['<workspace>/up/key']\n";
+        let mut session = start(&scratch, policy);
         for other in ["d", "l"] {
             let line = format!("rename_swapped f {other} up");
             let attempt = || {
@@ -117,7 +122,7 @@ fn no_denied_name_comes_in_place_of_a_file() {
                     &scratch,
                     "rm -rf up d f l; mkdir d; cp $OUT/secret d/key; echo f >f; ln -s d l",
                 );
-                seen(&scratch, policy, &line)
+                session.call(&scratch, &line)
             };
             // ENODATA: the move never met one of the two, or the other took its place and left nothing to swap.
             let answer =

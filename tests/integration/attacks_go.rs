@@ -7,10 +7,11 @@ use std::sync::OnceLock;
 
 use macro_rules_attribute::apply;
 
-use crate::attack::{answer, arena, assert_refused_to, call_of, set_up};
+use crate::attack::{arena, assert_refused_to, set_up};
 use crate::layers::{Holder, row};
-use crate::run::{Mode, skip};
+use crate::run::skip;
 use crate::scratch::Scratch;
+use crate::session::Session;
 
 const PROGRAM: &str = "ws/bin/go-attack";
 
@@ -160,10 +161,10 @@ fn assert_answers(tree: fn() -> Scratch) {
     let policy = scratch.path("policy.toml");
     std::fs::write(&policy, POLICY).expect("a policy");
     scratch.hand_over();
+    let mut session = Session::start(&scratch, PROGRAM, &format!("-p {}", policy.display()));
     for (line, expected) in ANSWERS {
-        let line = format!("-p {} -- {line}", policy.display());
-        let run = call_of(PROGRAM, &scratch, Mode::under_test(), &line);
-        assert_eq!(answer(&run).split(' ').next(), Some(*expected), "{line}: {run}");
+        let said = session.call(&scratch, line);
+        assert_eq!(said.split(' ').next(), Some(*expected), "{line}: {said}");
     }
 }
 

@@ -2,10 +2,10 @@
 
 use macro_rules_attribute::apply;
 
-use crate::attack::{answer, arena_with, call, linkings, set_up};
+use crate::attack::{arena_with, linkings, set_up};
 use crate::layers::row;
-use crate::run::Mode;
 use crate::scratch::Scratch;
+use crate::session::Session;
 
 /// `src/d` may not take its key anywhere.
 const POLICY: &str = "[file_policy]\ndeny_paths = ['$WS/src/*/key']\n";
@@ -39,21 +39,23 @@ const ROWS: [(&str, &str, &str); 17] = [
     ("exchange dst/old src/f", "EACCES", "grep -q f src/f && grep -q old dst/old"),
 ];
 
-/// Runs a call under [`POLICY`], and returns the attack program's answer.
-fn seen(scratch: &Scratch, line: &str) -> String {
+/// Starts a run under [`POLICY`].
+fn start(scratch: &Scratch) -> Session {
     let policy = scratch.path("policy.toml");
     std::fs::write(&policy, scratch.expand(POLICY)).expect("a policy");
-    let line = format!("--non-interactive -p {} -- {line}", policy.display());
-    answer(&call(scratch, Mode::under_test(), &line)).to_owned()
+    let flags = format!("--non-interactive -p {}", policy.display());
+    Session::start(scratch, "ws/bin/attack", &flags)
 }
 
 #[apply(row!)]
 fn what_is_no_directory_goes_as_by_rename() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());
+        set_up(&scratch, SETUP);
+        let mut session = start(&scratch);
         for (line, expected, holds) in ROWS {
             set_up(&scratch, SETUP);
-            assert_eq!(seen(&scratch, line), expected, "{line}, {linking:?}");
+            assert_eq!(session.call(&scratch, line), expected, "{line}, {linking:?}");
             set_up(&scratch, holds);
         }
     }
@@ -65,6 +67,7 @@ fn no_directory_goes_in_place_of_a_file() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());
         set_up(&scratch, SETUP);
-        assert_eq!(seen(&scratch, "rename_swapped src/f src/d dst/f"), "EACCES", "{linking:?}");
+        let said = start(&scratch).call(&scratch, "rename_swapped src/f src/d dst/f");
+        assert_eq!(said, "EACCES", "{linking:?}");
     }
 }

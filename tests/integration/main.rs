@@ -13,6 +13,7 @@ mod layers_document;
 mod layers_hangup;
 mod run;
 mod scratch;
+mod session;
 mod terminal;
 
 mod answers;

@@ -7,10 +7,11 @@ use std::process::Command;
 
 use macro_rules_attribute::apply;
 
-use crate::attack::{answer, arena, call, set_up};
+use crate::attack::{arena, set_up};
 use crate::layers::{Holder, row};
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
+use crate::session::Session;
 
 /// A scratch tree in which a directory ignores case.
 struct Insensitive {
@@ -63,15 +64,12 @@ impl Insensitive {
 
     /// Asserts the answers to calls under these flags: `call => answer`. Compares the first words of the answers.
     fn assert_answers(&self, flags: &str, rows: &[(&str, &str)]) {
+        let flags = format!("--non-interactive {flags}");
+        let mut session = Session::start(&self.scratch, "ws/bin/attack", &flags);
         for (line, expected) in rows {
-            let flags = self.scratch.expand(flags);
-            let line = format!("--non-interactive {flags} -- {}", self.scratch.expand(line));
-            let run = call(&self.scratch, Mode::under_test(), &line);
-            let seen = answer(&run).split(' ').next().unwrap_or_default();
-            assert!(
-                Holder::under_test().accepts(expected, seen),
-                "{line}: {seen}, not {expected}: {run}"
-            );
+            let said = session.call(&self.scratch, line);
+            let seen = said.split(' ').next().unwrap_or_default();
+            assert!(Holder::under_test().accepts(expected, seen), "{line}: {said}, not {expected}");
         }
     }
 

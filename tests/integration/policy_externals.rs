@@ -11,6 +11,7 @@ use crate::cli_status::product;
 use crate::layers::{Holder, row};
 use crate::run::Mode;
 use crate::scratch::Scratch;
+use crate::session::Session;
 
 const RULES: &str = "[[access.fs]]\npath = 'bin'\nread = true\nexecute = true\n\
                      [[access.fs]]\npath = '.'\nread = true\nwrite = true\n\
@@ -27,10 +28,11 @@ fn forked(linking: Linking) -> Scratch {
 }
 
 fn assert_answers(scratch: &Scratch, flags: &str, rows: &[(&str, &str)]) {
+    let mut session = Session::start(scratch, "ws/bin/attack", flags);
     for (line, expected) in rows {
-        let run = call(scratch, Mode::under_test(), &format!("{flags} -- {line}"));
-        let seen = answer(&run).split(' ').next().unwrap_or_default();
-        assert!(Holder::under_test().accepts(expected, seen), "{line}: {seen}: {run}");
+        let said = session.call(scratch, line);
+        let seen = said.split(' ').next().unwrap_or_default();
+        assert!(Holder::under_test().accepts(expected, seen), "{line}: {said}");
     }
 }
 

@@ -6,6 +6,7 @@ use crate::attack::{answer, arena, arena_with, call, linkings, set_up};
 use crate::layers::{Difference, Holder, row};
 use crate::run::{Mode, Run};
 use crate::scratch::Scratch;
+use crate::session::Session;
 
 /// A rule from its short form, with a whole set of capabilities.
 pub(crate) fn rule(line: &str) -> String {
@@ -39,12 +40,13 @@ pub(crate) fn assert_answers(setup: &str, rules: &[&str], flags: &str, rows: &[(
     }
     let instead = Difference::of_this_test().and_then(|difference| difference.answer);
     let mut differs = false;
+    let mut session = Session::start(&scratch, "ws/bin/attack", &flags);
     for (line, expected) in rows {
-        let run = call(&scratch, Mode::under_test(), &format!("{flags} -- {line}"));
-        let seen = answer(&run).split(' ').next().unwrap_or_default();
+        let said = session.call(&scratch, line);
+        let seen = said.split(' ').next().unwrap_or_default();
         let accepted = Holder::under_test().accepts(expected, seen);
         differs |= !accepted;
-        assert!(accepted || instead == Some(seen), "{line}: {seen}, not {expected}: {run}");
+        assert!(accepted || instead == Some(seen), "{line}: {said}, not {expected}");
     }
     assert_eq!(differs, instead.is_some(), "no longer different");
 }

@@ -6,6 +6,7 @@ use crate::attack::{answer, arena, call, set_up};
 use crate::layers::{Difference, Holder, row};
 use crate::run::{Mode, PRODUCT, Run};
 use crate::scratch::Scratch;
+use crate::session::Session;
 
 /// Runs calls under a policy text: `call => answer`. Compares the first words of the answers. `$WS`, `$OUT` and `$HOME`
 /// in the text are the directories of the scratch tree.
@@ -17,13 +18,13 @@ fn assert_answers(setup: &str, policy: &str, flags: &str, rows: &[(&str, &str)])
     let flags = format!("--non-interactive -p {} {}", path.display(), scratch.expand(flags));
     let instead = Difference::of_this_test().and_then(|difference| difference.answer);
     let mut differs = false;
+    let mut session = Session::start(&scratch, "ws/bin/attack", &flags);
     for (line, expected) in rows {
-        let run =
-            call(&scratch, Mode::under_test(), &format!("{flags} -- {}", scratch.expand(line)));
-        let seen = answer(&run).split(' ').next().unwrap_or_default();
+        let said = session.call(&scratch, line);
+        let seen = said.split(' ').next().unwrap_or_default();
         let accepted = Holder::under_test().accepts(expected, seen);
         differs |= !accepted;
-        assert!(accepted || instead == Some(seen), "{line}: {seen}, not {expected}: {run}");
+        assert!(accepted || instead == Some(seen), "{line}: {said}, not {expected}");
     }
     assert_eq!(differs, instead.is_some(), "no longer different");
 }
