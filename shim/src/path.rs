@@ -162,7 +162,9 @@ impl Spelling {
         self.dirfd = libc::AT_FDCWD;
         self.physical = false;
         self.normalise_argument()?;
-        self.last = last;
+        if self.last == Last::Name {
+            self.last = last;
+        }
         Ok(())
     }
 

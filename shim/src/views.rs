@@ -77,7 +77,7 @@ pub(crate) fn may_lead(dirfd: c_int, path: *const c_char, stops: bool) -> bool {
 }
 
 /// Rewrites `spelling` to the canonical path that it leads to, as far as its names exist. Keeps a symlink at the end if it
-/// `stops`, and symlinks in `/proc` that stand for objects. Returns whether a view was on the way.
+/// `stops`, and symlinks in `/proc` that stand for objects other than the root directory. Returns whether a view was on the way.
 ///
 /// # Errors
 /// `ELOOP`, `ENOTDIR`, `ENAMETOOLONG`, `ENOMEM`.
@@ -220,7 +220,9 @@ impl Way<'_, '_> {
             Err(Errno::EINVAL) => return Ok(Step::Entry),
             Err(_) => return Ok(Step::Unknown),
         }
-        if stands_for_object(real.as_bytes()) {
+        // The root directory has this path in every process of the run.
+        let is_root = target.as_bytes() == b"/";
+        if stands_for_object(real.as_bytes()) && !is_root {
             return Ok(Step::Unknown);
         }
         let mut from = self.done.saturating_add(1);

@@ -4,7 +4,7 @@ use macro_rules_attribute::apply;
 
 use crate::attack::{answers, arena, set_up};
 use crate::layers::{Holder, row};
-use crate::run::Run;
+use crate::run::{Run, skip};
 use crate::scratch::Scratch;
 
 /// The backing has the names of the place.
@@ -187,6 +187,98 @@ fn nothing_lands_in_the_real_place() {
     let done = answers.iter().filter(|answer| answer.starts_with("ok")).count();
     let expected = if Holder::under_test() == Holder::Supervisor { 30 } else { 60 };
     assert!(done >= expected, "only {done} of {} succeed: {answers:?} {outcome}", CALLS.len());
+}
+
+/// More calls that take a path. They change nothing, or not at the place of a view.
+const HARMLESS: &[&str] = &[
+    "access $OUT/secret",
+    "access $OUT/none",
+    "alias_fopen $OUT/secret",
+    "alias_open $OUT/secret",
+    "alias_popen_cat $OUT/secret",
+    "catopen $OUT/secret",
+    "chdir $OUT dot_names",
+    "chdir $OUT empty_paths",
+    "chdir $OUT odd_flags",
+    "chdir $OUT odd_names",
+    "chdir $OUT resolve_flags",
+    "chdir_only $OUT/dir/..",
+    "chmod_to $OUT/target 600",
+    "connect $OUT/secret",
+    "exchange $OUT/secret $OUT/target",
+    "exec_line $OUT/secret",
+    "file_getattr $OUT/secret",
+    "ftok $OUT/secret",
+    "linkat_follow $OUT/secret $OUT/linked",
+    "listxattr $OUT/secret",
+    "nss_fopen $OUT/secret",
+    "pathconf $OUT/secret",
+    "popen_cat $OUT/secret",
+    "raw_inotify $OUT/secret",
+    "raw_statfs $OUT/dir",
+    "readlink $OUT/secret",
+    "refused $OUT/secret",
+    "raw_refused $OUT/secret",
+    "sendto $OUT/secret",
+    "setmntent $OUT/secret",
+    "setmntent_w $OUT/secret",
+    "stat $OUT/secret",
+    "stat $OUT/none",
+    "stat $OUT/dir/",
+    "statfs $OUT/secret",
+    "statvfs $OUT/dir/..",
+    "touch $OUT/target",
+    "wordexp_cat $OUT/secret",
+    "wordexp_list $OUT",
+];
+
+/// Calls that answer otherwise in a view (`docs/views.md`): libc opens their files itself.
+const DIFFERENT: &[&str] = &["catopen $OUT/secret", "fts $OUT", "fts way"];
+
+/// Whether two runs can answer alike: names are chosen by chance, and directories list in any order.
+fn is_certain(line: &str) -> bool {
+    !line.contains("XXXXXX") && !line.starts_with("opendir")
+}
+
+/// The answer of each call where the directory is seen in a view, and where it is an ordinary one.
+#[apply(row!)]
+fn calls_answer_as_in_an_ordinary_directory() {
+    if Holder::under_test() == Holder::Supervisor {
+        return skip("programs without the library meet the real place when they read");
+    }
+    let calls: Vec<&str> = CALLS
+        .iter()
+        .chain(HARMLESS)
+        .copied()
+        .filter(|line| !line.split(' ').any(|verb| verb.starts_with("i_")))
+        .filter(|line| is_certain(line) && !DIFFERENT.contains(line))
+        .collect();
+    let answered = |directory: &str, option: &str| {
+        let scratch = arena(Scratch::new());
+        set_up(&scratch, &SETUP.replace("$HOME/backing", directory));
+        let lines: Vec<String> = calls.iter().map(|line| scratch.expand(line)).collect();
+        let option = scratch.expand(option);
+        let flags: Vec<&str> = option.split(' ').collect();
+        let (answers, _) = answers(lines.iter().map(String::as_str), |script| {
+            Run::sh(&scratch, script).flags(&flags).run()
+        });
+        let tree = scratch.expand("$OUT");
+        answers.iter().map(|answer| answer.replace(&tree, "$OUT")).collect::<Vec<_>>()
+    };
+    let ordinary = answered("$OUT", "-w $OUT -x $OUT");
+    let seen = answered("$HOME/backing", "--view $OUT=$HOME/backing");
+    assert_eq!([ordinary.len(), seen.len()], [calls.len(); 2]);
+    let lines = |answers: &[String]| -> Vec<String> {
+        let pairs = calls.iter().zip(answers);
+        pairs
+            .flat_map(|(call, text)| text.lines().map(move |line| format!("{call}: {line}")))
+            .collect()
+    };
+    let (ordinary, seen) = (lines(&ordinary), lines(&seen));
+    assert_eq!(ordinary.len(), seen.len());
+    let pairs = ordinary.iter().zip(&seen);
+    let different: Vec<_> = pairs.filter(|(ordinary, seen)| ordinary != seen).collect();
+    assert!(different.is_empty(), "ordinary, then in a view: {different:#?}");
 }
 
 /// Files in the place and in the backing. In the workspace, symlinks to them, and scripts that name them as their

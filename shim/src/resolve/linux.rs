@@ -147,13 +147,17 @@ pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
 }
 
 /// Respells a path that leads nowhere from its last existing directory, if a symlink is on the way there. Returns
-/// whether it did. Otherwise, or if the program may not learn that the directory exists, only removes each `..`.
+/// whether it did. Otherwise, or if the program may not learn that the directory exists, only removes each `..`, and leads
+/// the rest to the backing of a view.
 #[cold]
 #[inline(never)]
 pub(crate) fn place_absent(image: &Image<'_>, spelling: &mut Spelling) -> bool {
     let is_placed = spelling.is_lexical() && respell_from_last(image, spelling).is_ok_and(|is| is);
     if !is_placed {
         spelling.collapse();
+        if let Some(shown) = to_backing(image, spelling.lexical()) {
+            let _ = spelling.rewrite(shown.end, shown.target);
+        }
     }
     is_placed
 }
