@@ -34,6 +34,7 @@ const SCRIPTS: &[&str] = &[
     "echo j > $P/f; cat $P/f/x 2>/dev/null || echo no; cat $P/f/.. 2>/dev/null || echo no; test -d $P/f/.. || echo no",
     "exec 3> $P/f; echo k >&3; cat $P/f; readlink /proc/self/fd/3 < /dev/null; cat /proc/self/fd/3",
     "cd $P; readlink /proc/self/cwd; exec 3< .; readlink /proc/self/fd/3; ls -a /proc/self/cwd/",
+    "mkdir $P 2>&1 | sed 's/.*: //'; mkdir -p $P $P/a/b; cd $P && mkdir -p a/c && ls -a . a",
     "find $P; touch $P/a $P/b; find $P -type f | sort; du -a $P | cut -f 2 | sort; tar -C $P -cf t.tar . && tar -tf t.tar | sort",
     "mktemp -p $P x.XXXXXX | sed s/[^.]*$//; d=$(mktemp -d -p $P); cd $d && pwd -P | sed s/[^.]*$//",
     "mkfifo $P/p; (echo l > $P/p &); cat $P/p; chmod 600 $P/p; stat -c %a $P/p; touch -d @0 $P/p; stat -c %Y $P/p",
@@ -43,6 +44,7 @@ const SCRIPTS: &[&str] = &[
 /// The same in Python, which makes other calls. `P` is the place.
 const PYTHON: &[&str] = &[
     "os.makedirs(P + '/a/b'); os.chdir(P + '/a'); print(os.getcwd(), os.listdir('..'), os.path.realpath('b'))",
+    "os.makedirs(P, exist_ok=True); os.makedirs(P + '/a/b', exist_ok=True); print(os.listdir(P))\ntry: os.mkdir(P)\nexcept OSError as e: print(e.errno)",
     "os.chdir(P); print(os.getcwd(), os.path.realpath('.'), os.path.abspath('x'))",
     "d = os.open(P, os.O_RDONLY); f = os.open('f', os.O_CREAT | os.O_RDWR, dir_fd=d); print(os.listdir(d), os.stat('f', dir_fd=d).st_size, os.readlink('/proc/self/fd/%d' % f))",
     "os.symlink(P + '/t', P + '/l'); open(P + '/t', 'w').write('x'); print(os.readlink(P + '/l'), os.path.realpath(P + '/l'), os.stat(P + '/l').st_size, os.lstat(P + '/l').st_size)",

@@ -30,7 +30,7 @@ pub use crate::grant::{Grant, GrantKind, Origin, decider};
 use crate::image::tiers::ASKS;
 use crate::image::{Behind, Image, checksum};
 use crate::layout::{
-    Base, Header, ImageError, MAGIC, NONE, Node, Rule, Slot, Span, TIED, Text, VERSION,
+    Base, Header, ImageError, MAGIC, NONE, Node, Rule, Slot, Span, TIED, Text, VERSION, VIEW,
 };
 use crate::table::{NO_PATTERNS, Table};
 use crate::tier::Tier;
@@ -135,7 +135,7 @@ fn image(
     }
     for (place, backing) in &ways {
         let at = tables.lead(place, backing)?;
-        tables.trie.prefixes[at].node.view = 1;
+        tables.trie.prefixes[at].node.view = VIEW;
     }
     tables.trie.summarise(&tables.rules);
     tables.write(spec, form)

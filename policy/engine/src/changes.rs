@@ -10,7 +10,7 @@ use crate::moves::{self, Alone, Ends, Kind, Move, Plan, Stays};
 use crate::report_protocol::COPIED;
 use crate::request::Request;
 use crate::verdict::{Denial, Verdict};
-use crate::{decide, existing};
+use crate::{decide, existing, views};
 
 /// An entry whose directory a layer holds open. Its state is read from the kernel, and only if it matters.
 pub trait Pinned {
@@ -130,8 +130,9 @@ pub fn may_create(image: &Image<'_>, entry: &Request<'_>) -> Verdict {
 
 /// Settles the creation or deletion of an entry.
 ///
-/// Tools create each directory above the one they want, so they must learn which of them exist. Nobody is prompted
-/// about a missing entry; if it appears meanwhile, it stays.
+/// Tools create each directory above the one they want, so they must learn which of them exist. Programs see a directory
+/// at the place of a view, even if nothing is there. Nobody is prompted about a missing entry; if it appears meanwhile,
+/// it stays.
 ///
 /// # Errors
 /// `EEXIST`, `ENOENT`, and those of [`Enforcer::settle`].
@@ -142,7 +143,10 @@ pub fn settle_entry<E: Enforcer>(
 ) -> Result<(), E::Error> {
     let request = entry.request();
     let Verdict::Deny(denial) = judge(layer.image(), &request) else { return Ok(()) };
-    if existing::is_told(layer.image(), &request, &denial) && entry.exists() {
+    let is_to_exist = denial.missing == Capabilities::CREATE;
+    if is_to_exist && views::is_place(layer.image(), request.path)
+        || existing::is_told(layer.image(), &request, &denial) && entry.exists()
+    {
         return Err(E::EXISTS);
     }
     if denial.missing == Capabilities::DELETE && is_told_missing(layer, entry, &denial) {

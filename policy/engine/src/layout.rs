@@ -92,7 +92,7 @@ pub(crate) struct Node {
     /// The path that names from here on lead to: a span of `bytes`, empty if none. It is the target of a symlink that
     /// was here at compile time, or the backing of a view.
     pub(crate) alias: Span,
-    /// Not zero if the alias belongs to a view.
+    /// [`VIEW`] and [`VIEW_BELOW`].
     pub(crate) view: u8,
     /// Capabilities that every rule strictly below grants.
     pub(crate) below_all: u8,
@@ -103,6 +103,19 @@ pub(crate) struct Node {
     /// [`ALIAS_BELOW`], [`HIDDEN_BELOW`], and how far tiers reach into the rules strictly below
     /// ([`crate::reaches::Reaches`]).
     pub(crate) flags: u8,
+}
+
+/// The alias of the node belongs to a view.
+pub(crate) const VIEW: u8 = 1;
+
+/// A view has its place strictly below the node.
+pub(crate) const VIEW_BELOW: u8 = 2;
+
+impl Node {
+    /// Whether it is on the way to something that programs see.
+    pub(crate) const fn is_way(&self) -> bool {
+        self.below_any != 0 || self.view & VIEW_BELOW != 0
+    }
 }
 
 /// The node, or one below it, is an alias.

@@ -10,7 +10,7 @@ use crate::components::leads_to;
 use crate::exclusions::{excludes, leads_below};
 use crate::image::walk::Walk;
 use crate::image::{Image, TierLayer};
-use crate::layout::{NONE, Rule, RuleId};
+use crate::layout::{NONE, Node, Rule, RuleId};
 use crate::reaches::Reaches;
 use crate::request::{Lookup, Request};
 use crate::tier::Reach;
@@ -194,7 +194,7 @@ pub(crate) fn granted<'a, 'p>(
     };
     let carved = image.patterns_of(rule).any(|pattern| excludes(pattern, rest, image.names()));
     let caps = if carved { Capabilities::NONE } else { Capabilities::from_bits(rule.caps) };
-    let shown = rest.is_empty() || !below_any.is_empty();
+    let shown = rest.is_empty() || walk.reached.is_some_and(Node::is_way);
     let hidden = rule.hidden != 0 && !shown;
     (Lookup { rule: Some(RuleId(id)), caps, hidden, ..uncovered }, Some((rule, rest)))
 }

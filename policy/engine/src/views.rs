@@ -7,12 +7,16 @@
 #[cfg(feature = "std")]
 use std::borrow::Cow;
 #[cfg(feature = "std")]
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 #[cfg(feature = "std")]
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 #[cfg(feature = "std")]
 use std::path::Path;
+#[cfg(feature = "std")]
+use std::vec::Vec;
 
+#[cfg(feature = "std")]
+use crate::build::View;
 #[cfg(feature = "std")]
 use crate::canonical::{self, Op, ResolveError, Resolved};
 use crate::components::leads_to;
@@ -43,6 +47,18 @@ pub const fn exist(image: &Image<'_>) -> bool {
     !image.views().is_empty()
 }
 
+/// The views of the run.
+#[cfg(feature = "std")]
+#[must_use]
+pub fn all(image: &Image<'_>) -> Vec<View> {
+    let path = |bytes| OsStr::from_bytes(bytes).into();
+    let view = |view: &ImageView| View {
+        place: path(image.string(view.place)),
+        backing: path(image.string(view.backing)),
+    };
+    image.views().iter().map(view).collect()
+}
+
 /// Where the absolute `path`, which no symlink is on, leads: the place of a view gives way to its backing. `None` if no
 /// view shows the path. A view shows neither what a rule below its place is about, nor the way there.
 #[must_use]
@@ -52,6 +68,12 @@ pub fn to_backing<'a>(image: &Image<'a>, path: &[u8]) -> Option<Substitution<'a>
     }
     let found = walk::alias(image, path).filter(|alias| alias.is_view)?;
     Some(Substitution { end: found.end, target: found.target })
+}
+
+/// Whether `path` is the place of a view.
+#[must_use]
+pub fn is_place(image: &Image<'_>, path: &[u8]) -> bool {
+    to_backing(image, path).is_some_and(|backing| backing.end == path.len())
 }
 
 /// As [`to_backing`]: where `path` leads, whether or not a view shows it.

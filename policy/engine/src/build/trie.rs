@@ -10,7 +10,7 @@ use crate::build::bytes::size;
 use crate::build_error::BuildError;
 use crate::capability::Capabilities;
 use crate::image::{edge_hash, folded_edge_hash};
-use crate::layout::{ALIAS_BELOW, HIDDEN_BELOW, NONE, Node, Rule, Span};
+use crate::layout::{ALIAS_BELOW, HIDDEN_BELOW, NONE, Node, Rule, Span, VIEW, VIEW_BELOW};
 use crate::reaches::Reaches;
 
 /// A path prefix. It comes after its parent.
@@ -138,7 +138,7 @@ impl<'a> Trie<'a> {
             if node.alias.count.get() > 0 {
                 node.flags |= ALIAS_BELOW;
             }
-            if node.view != 0 || rule.is_some_and(|rule| rule.hidden != 0) {
+            if node.view & VIEW != 0 || rule.is_some_and(|rule| rule.hidden != 0) {
                 node.flags |= HIDDEN_BELOW;
             }
             let (parent, node) = (*parent, *node);
@@ -147,6 +147,7 @@ impl<'a> Trie<'a> {
                 let above = &mut self.prefixes[parent].node;
                 above.below_all &= node.below_all & all;
                 above.below_any |= node.below_any | any;
+                above.view |= if node.view == 0 { 0 } else { VIEW_BELOW };
                 above.flags |= node.flags | rule.map_or(0, |rule| Reaches::of(rule).bits());
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::components::{Components, leads_to};
 use crate::image::Image;
-use crate::layout::{ALIAS_BELOW, HIDDEN_BELOW, NONE, Node};
+use crate::layout::{ALIAS_BELOW, HIDDEN_BELOW, NONE, Node, VIEW};
 
 /// How far a path goes down the trie.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ impl<'a> Walk<'a> {
         let (mut walk, mut names) = Self::begin(image, path);
         for component in &mut names {
             let below = walk.reached.filter(|node| node.interior != 0);
-            if below.is_some_and(|node| node.below_any != 0) {
+            if below.is_some_and(Node::is_way) {
                 walk.visible = component.end;
             }
             let child = below.and_then(|_| image.child(walk.at, component.name));
@@ -114,8 +114,11 @@ pub(crate) fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<Alias<'a>> {
             return None;
         }
         let Some((at, node)) = image.child(walk.at, component.name) else { return view };
-        let alias =
-            Alias { end: component.end, target: image.string(node.alias), is_view: node.view != 0 };
+        let alias = Alias {
+            end: component.end,
+            target: image.string(node.alias),
+            is_view: node.view & VIEW != 0,
+        };
         match (alias.target, alias.is_view) {
             ([], _) => view = view.filter(|_| node.rule.get() == NONE),
             (_, true) => view = Some(alias),
