@@ -340,7 +340,7 @@ impl<'a> Task<'a> {
         let program = program_of(&self.caller);
         let pid = self.caller.status()?.process.unsigned_abs();
         let consent = &self.policy.consent;
-        let question = consent.about().question(&denial, subject, program, pid);
+        let question = consent.about().question(self.image(), &denial, subject, program, pid);
         if self.consented.borrow().iter().any(|it| it.is_like(&question)) {
             return Ok(Answer::Once);
         }

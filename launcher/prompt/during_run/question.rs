@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::decide::Denial;
+use jp_confine_engine::image::Image;
 use jp_confine_engine::tier::Restraint;
 use jp_confine_engine::tiers::Tiers;
+use jp_confine_engine::views;
 
 use crate::prompt::confirmation_word::Countersign;
 use crate::prompt::during_run::subject::Subject;
@@ -43,9 +45,10 @@ pub(crate) struct PromptContext {
 }
 
 impl PromptContext {
-    /// The prompt that could lift `denial` for `subject`.
+    /// The prompt that could lift `denial` for `subject`, under the policy of `image`.
     pub(crate) fn question(
         &self,
+        image: &Image<'_>,
         denial: &Denial,
         subject: Subject<'_>,
         program: Vec<u8>,
@@ -53,13 +56,13 @@ impl PromptContext {
     ) -> Question {
         let Subject { path, route, other, also, file, changes } = subject;
         let file = file.filter(|_| denial.missing.contains(Capabilities::EXECUTE));
-        let mut wishes = vec![Wish { file, ..self.wish(path, denial.missing) }];
+        let mut wishes = vec![Wish { file, ..self.wish(image, path, denial.missing) }];
         if !also.is_empty() {
-            wishes.push(self.wish(other, also));
+            wishes.push(self.wish(image, other, also));
         }
         Question {
             wishes,
-            via: (route != path).then(|| self.shown(route)),
+            via: (route != path).then(|| self.shown(&views::seen(image, route))),
             program,
             pid,
             reason: self
@@ -69,8 +72,10 @@ impl PromptContext {
         }
     }
 
-    fn wish(&self, path: &[u8], wanted: Capabilities) -> Wish {
-        Wish { path: path.to_owned(), shown: self.shown(path), wanted, file: None }
+    fn wish(&self, image: &Image<'_>, path: &[u8], wanted: Capabilities) -> Wish {
+        let seen = views::seen(image, path);
+        let backing = (*seen != *path).then(|| path.to_owned());
+        Wish { path: path.to_owned(), shown: self.shown(&seen), backing, wanted, file: None }
     }
 
     /// Makes a path inside the workspace relative to it.
@@ -223,9 +228,12 @@ fn words(questions: &[&Question], others: usize, longest: usize) -> String {
             reason.iter().flatten().map(|part| quote::short(part.as_bytes())).collect();
         let mut lead = format!("jp-confine: {name} ({pid}) wants to");
         let ways = via.iter().map(Some).chain(std::iter::repeat(None));
-        for (Wish { shown, wanted, .. }, via) in wishes.iter().zip(ways) {
+        for (Wish { shown, backing, wanted, .. }, via) in wishes.iter().zip(ways) {
             let _ = writeln!(text, "{lead} {wanted}");
             let _ = writeln!(text, "    {}", quote::name_within(shown, longest));
+            if let Some(backing) = backing {
+                let _ = writeln!(text, "    seen from {}", quote::name_within(backing, longest));
+            }
             if let Some(via) = via {
                 let _ = writeln!(text, "    via {}", quote::name_within(via, longest));
             }
@@ -252,7 +260,13 @@ mod tests {
         let (path, wanted) = (b"/w/f".to_vec(), Capabilities::READ);
         words(
             &[&Question {
-                wishes: vec![Wish { path, shown: shown.to_vec(), wanted, file: None }],
+                wishes: vec![Wish {
+                    path,
+                    shown: shown.to_vec(),
+                    backing: None,
+                    wanted,
+                    file: None,
+                }],
                 via: None,
                 program: b"/usr/bin/c\x1b[2Jat".to_vec(),
                 pid: 7,
@@ -280,6 +294,15 @@ mod tests {
         };
         assert!(by(b"/w/link/f").contains("    infra/f\n    via link/f\n"), "{}", by(b"/w/link/f"));
         assert!(!by(b"/w/infra/f").contains("via"));
+    }
+
+    /// A prompt names a path as programs do, and tells where a view shows it from.
+    #[test]
+    fn views_are_told() {
+        let subject = Subject::by_route(b"/srv/tool/f", b"/srv/tool/link");
+        let text = words(&[&question(7, subject, Capabilities::READ)], 0, LONGEST);
+        let lines = "    /home/u/tool/f\n    seen from /srv/tool/f\n    via /home/u/tool/link\n";
+        assert!(text.contains(lines), "{text}");
     }
 
     /// Wrapped lines, which long names cause, count as the rows they take on the screen.

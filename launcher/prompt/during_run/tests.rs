@@ -5,7 +5,9 @@ use std::io::Write as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{self, ImageSpec, View};
 use jp_confine_engine::decide::Denial;
+use jp_confine_engine::image::Image;
 use jp_confine_engine::tier::Restraint;
 use jp_confine_engine::tiers::Tiers;
 use rustix::thread::gettid;
@@ -36,7 +38,16 @@ pub(super) fn question(pid: u32, subject: Subject<'_>, missing: Capabilities) ->
         restraint: Some(Restraint::Prompt),
         ask: true,
     };
-    about().question(&denial, subject, b"/bin/cat".to_vec(), pid)
+    let image =
+        build::build(&ImageSpec { views: &[view()], ..ImageSpec::to_ask(&[], "/w".as_ref()) });
+    let image = image.expect("an image");
+    let image = Image::parse(&image).expect("an image");
+    about().question(&image, &denial, subject, b"/bin/cat".to_vec(), pid)
+}
+
+/// The one of the run.
+fn view() -> View {
+    View { place: "/home/u/tool".into(), backing: "/srv/tool".into() }
 }
 
 /// A prompt to read a file.

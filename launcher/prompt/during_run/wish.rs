@@ -9,8 +9,10 @@ use crate::prompt::during_run::identity::FileIdentity;
 pub(crate) struct Wish {
     /// Canonical path.
     pub(crate) path: Vec<u8>,
-    /// The path as people see it: relative to the workspace if inside it.
+    /// The path as people see it: through views, and relative to the workspace if inside it.
     pub(crate) shown: Vec<u8>,
+    /// Where a view shows it from, if one does.
+    pub(crate) backing: Option<Vec<u8>>,
     /// The rights that need consent.
     pub(crate) wanted: Capabilities,
     /// The file there, if it is looked up once more after the answer.
