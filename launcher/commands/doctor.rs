@@ -1,5 +1,7 @@
 //! Implements `doctor`: prints the features of this machine, and for each missing one the loss and the remedy.
 
+mod views;
+
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -49,6 +51,7 @@ fn diagnose(context: &Context) -> Diagnosis {
     let needs = Need::ALL.map(need);
     let cooperative = needs.iter().all(|need| need.there);
     findings.extend(needs);
+    findings.push(views::finding(machine));
     let outer = outer_run(context);
     findings.push(namespaces(outer.is_some()));
     findings.push(surroundings("container", container()));
