@@ -2,10 +2,11 @@
 
 mod hosts;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use jp_confine_engine::Capability;
+use jp_confine_engine::{Capability, views};
 
 use super::replay::ReplayStage;
 use super::{policy_file, usage_counts};
@@ -46,9 +47,11 @@ struct Place {
 /// The page about what was learned.
 pub(crate) fn page(learned: &Learned<'_>, stage: &ReplayStage<'_>) -> String {
     let (mut inside, mut outside) = (Place::default(), Place::default());
+    let image = image::parse_image(&learned.ran.prepared.image).ok();
+    let named = |path| image.as_ref().map_or(Cow::Borrowed(path), |image| views::seen(image, path));
     for (one, count) in &learned.uses.counts {
         for part in one.parts() {
-            let place = pick(&mut inside, &mut outside, stage, part.path);
+            let place = pick(&mut inside, &mut outside, stage, &named(part.path));
             place.programs.insert(short(&one.program));
             place.found |= one.how != UseKind::Absent;
             for capability in part.caps.iter() {
@@ -59,7 +62,7 @@ pub(crate) fn page(learned: &Learned<'_>, stage: &ReplayStage<'_>) -> String {
     let denials = &learned.ran.denials;
     let refused = denials.open().iter().chain(denials.hidden());
     for (denial, times) in refused.filter(|(denial, _)| !denial.reason.is_network()) {
-        let place = pick(&mut inside, &mut outside, stage, &denial.path);
+        let place = pick(&mut inside, &mut outside, stage, &named(&denial.path));
         place.programs.insert(short(&denial.program));
         *place.denied.entry(summary::asked(denial)).or_default() += times;
     }

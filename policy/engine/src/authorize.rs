@@ -18,6 +18,7 @@ use crate::lexical::{self, LexicalError, bytes};
 use crate::model::Policy;
 use crate::pin::Pin;
 use crate::tier::Reach;
+use crate::views;
 use crate::workspace::{OpenError, Workspace};
 
 /// The directories of a workspace, each under its policy. A path must be in one of them, and every directory that it is
@@ -149,7 +150,7 @@ impl Authorizer {
         if lexical::demands_directory(bytes(requested)) {
             resolve(&spelled.join(""))?;
         }
-        let resolved = resolve(&spelled)?;
+        let resolved = self.led(resolve(&spelled)?)?;
         let capability = access.capability(&resolved);
         self.contain(&Asked { spelled: &spelled, resolved: &resolved, capability })?;
         Pin::hold(&resolved.path, capability).map_err(|error| No::Because(Reason::of(&error)))
@@ -179,6 +180,15 @@ impl Authorizer {
                 folder.let_out(context, asked, is_held)
             }
         })
+    }
+
+    /// Where a path leads through the views of the policies.
+    fn led(&self, resolved: Resolved) -> Result<Resolved, No> {
+        let led = self.opened().try_fold(resolved, |resolved, (_, context)| {
+            let Ok(image) = context.usable() else { return Ok(resolved) };
+            views::lead(image, resolved, Op::Content)
+        });
+        led.map_err(|error| No::Because(error.into()))
     }
 
     /// The folders that could be resolved, and their policies.
