@@ -43,7 +43,7 @@ pub(crate) fn list(context: &Context, options: &Options, json: bool) -> Result<u
 /// Runs `approvals approve NAME`: approves the current target of `name`, relative to the workspace.
 pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Result<u8, Failure> {
     let workspace = compile::find_workspace(context, options)?;
-    let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
+    let root = workspace.opened()?;
     let mut store = open(context, &workspace, options);
     let pattern = pattern(context, &root, name)?;
     let (kind, name, previous, target) = if let Some((name, stem)) = pattern {

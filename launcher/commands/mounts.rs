@@ -81,7 +81,7 @@ struct Held {
 /// Prints all of them, for the run and for every tool.
 pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
     let workspace = compile::find_workspace(context, options)?;
-    let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
+    let root = workspace.opened()?;
     let store = Store::open(context, &workspace);
     if !options.quiet {
         store.warning.iter().for_each(|warning| output::warning(warning));

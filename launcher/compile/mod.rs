@@ -9,6 +9,7 @@ pub(crate) mod grants;
 pub(crate) mod image;
 pub(crate) mod json;
 pub(crate) mod led_path;
+mod outer_views;
 pub(crate) mod planted_links;
 pub(crate) mod prepared;
 pub(crate) mod private_files;
@@ -70,7 +71,7 @@ pub(crate) fn prepare(
     stage: Stage<'_>,
 ) -> Result<Prepared, Failure> {
     let (run, log) = (stage.run(), stage.log());
-    let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
+    let root = workspace.opened()?;
     let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
     if !options.service {
         // A query about a tool is also allowed if the file service will host the tool.
@@ -120,7 +121,7 @@ pub(crate) fn prepare(
     left_out.extend(planted_links::distrust(&mut tiers, &grants, root.as_path())?);
     let ground = Ground { tiers: &tiers, exposed: exposed.as_ref(), workspace: root.as_path() };
     let unusual = mounted.hold(context, ground, &mut grants, &mut left_out)?;
-    grants.extend(grants::inherited(&grants, root.as_path())?);
+    grants.extend(grants::inherited(context, &grants, root.as_path())?);
     let volumes = volumes(&mounts, &grants, &tiers, root.as_path());
     let image = build_image(&ImageSpec {
         grants: &grants,
@@ -128,13 +129,13 @@ pub(crate) fn prepare(
         volumes: &volumes,
         beyond: held.beyond(),
         aliases: &grants::aliases(workspace, &tables, &mut anchors),
-        views: &views.of_image(),
+        views: &outer_views::with_outer(&context.outer_views, &views.of_image(), &grants),
         session: RandomState::new().build_hasher().finish(),
         json: WireForm::of(&wire, &written, &held.environment).text()?.as_bytes(),
         ..of_run(run, root.as_path())
     })?;
 
-    views.make_backings(stage)?;
+    views.make_backings(stage, context.canonical_home.as_deref())?;
     begins.then(|| make_folders(context, &root, &parse_image(&image)?, &folders)).transpose()?;
 
     let of_grants = of_grants(&grants, &tiers, root.as_path());

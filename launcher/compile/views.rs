@@ -3,7 +3,7 @@
 use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::build::{Grant, GrantKind, Origin, View};
@@ -32,6 +32,8 @@ pub(crate) struct Views(Vec<ResolvedView>);
 #[derive(Clone, Debug)]
 struct ResolvedView {
     view: View,
+    /// What is at the place in reality, which a view of an outer run may show elsewhere.
+    real: PathBuf,
     /// The grant at the backing.
     grant: Grant,
     /// The same with the path as written, if a symlink leads from there.
@@ -42,7 +44,7 @@ struct ResolvedView {
 
 impl Views {
     /// Resolves the views of `tables` and then those of the command line, for the workspace at `root`. A later view of a
-    /// place replaces an earlier one. So does an option that grants the place, which `is_granted` knows.
+    /// place replaces an earlier one. So does an option that grants the place, which `is_granted` knows by its real path.
     ///
     /// # Errors
     /// Fails if a view cannot work, and names another way.
@@ -56,16 +58,16 @@ impl Views {
         let mut views = Self::default();
         for table in tables {
             for (written, origin) in &table.views {
-                let view = ResolvedView::of(written, origin.clone(), table.own)?;
-                if !is_granted(&view.view.place) {
+                let view = ResolvedView::of(context, written, origin.clone(), table.own)?;
+                if !is_granted(&view.real) {
                     views.add(view);
                 }
             }
         }
         for typed in &options.views {
             let origin = Origin::Flag { text: format!("--view {typed}") };
-            let view = ResolvedView::of(&from_anywhere(context, typed)?, origin, true)?;
-            if is_granted(&view.view.place) {
+            let view = ResolvedView::of(context, &from_anywhere(context, typed)?, origin, true)?;
+            if is_granted(&view.real) {
                 let problem = "another option grants FROM itself, which the view replaces";
                 return Err(view.refuse(problem, "leave out one of them, or grant TO instead"));
             }
@@ -82,7 +84,7 @@ impl Views {
 
     /// Refuses a view whose backing is the place of another, because a name is led only once.
     fn check(&self, view: &ResolvedView) -> Result<(), Failure> {
-        let is_shown = |other: &ResolvedView| other.view.place == view.view.backing;
+        let is_shown = |other: &ResolvedView| other.real == view.view.backing && other.is_new();
         match self.0.iter().find(|other| is_shown(other)) {
             Some(other) => Err(view.refuse(
                 &format!("{} shows another directory in place of TO", other.text()),
@@ -124,17 +126,27 @@ impl Views {
 
     /// The denials at the places: nothing that a run writes lands there.
     pub(crate) fn denials(&self) -> impl Iterator<Item = Grant> {
-        self.0.iter().map(|view| {
+        self.0.iter().filter(|view| view.is_new()).map(|view| {
             let why = format!("{} shows another directory here", view.grant.origin);
-            let place = view.view.place.clone();
+            let place = view.real.clone();
             Grant::new(place, Capabilities::NONE, GrantKind::Plain, Origin::Product { why })
         })
     }
 
-    /// Creates the backings that do not exist, for the user alone, if a program is about to run.
-    pub(crate) fn make_backings(&self, stage: Stage<'_>) -> Result<(), Failure> {
+    /// Creates the backings that do not exist, for the user alone, if a program is about to run. Does the same with the
+    /// directories above the places in the `home`: tools create each of them before they create the place.
+    pub(crate) fn make_backings(
+        &self,
+        stage: Stage<'_>,
+        home: Option<&Path>,
+    ) -> Result<(), Failure> {
         if !matches!(stage, Stage::Run(_)) {
             return Ok(());
+        }
+        let above = self.0.iter().filter_map(|view| view.real.parent());
+        for above in above.filter(|above| home.is_some_and(|home| above.starts_with(home))) {
+            // Without it, programs that create it are denied.
+            let _ = DirBuilder::new().recursive(true).mode(0o700).create(above);
         }
         self.0.iter().try_for_each(|view| {
             let backing = &view.view.backing;
@@ -154,7 +166,12 @@ impl Views {
 
 impl ResolvedView {
     /// Resolves a view with absolute paths. Looks at the disk.
-    fn of(written: &WrittenView, origin: Origin, is_persons: bool) -> Result<Self, Failure> {
+    fn of(
+        context: &Context,
+        written: &WrittenView,
+        origin: Origin,
+        is_persons: bool,
+    ) -> Result<Self, Failure> {
         let resolve = |path: &Path| {
             let found = canonical::resolve(Path::new("/"), path, Op::Content);
             found.map_err(|error| Failure::own(format!("{}: {error}", text(&origin))))
@@ -162,7 +179,9 @@ impl ResolvedView {
         let (place, backing) = (resolve(&written.from)?, resolve(&written.to)?);
         let read = Capabilities::READ.union(Capabilities::EXECUTE);
         let caps = if written.writable { Capabilities::ALL } else { read };
-        let view = View { place: place.path, backing: backing.path };
+        let outer = &context.outer_views;
+        let at_place = outer.real(place.path.clone());
+        let view = View { place: place.path, backing: outer.real(backing.path) };
         let grant = Grant::new(view.backing.clone(), caps, GrantKind::Plain, origin);
         let (from, to) = (view.place.clone(), view.backing.clone());
         let led = (!backing.steps.is_empty()).then(|| Led {
@@ -170,16 +189,21 @@ impl ResolvedView {
             spelled: written.to.clone(),
             view: Some(WrittenView { from, to, writable: written.writable }),
         });
-        Ok(Self { view, grant, led, is_persons })
+        Ok(Self { view, real: at_place, grant, led, is_persons })
     }
 
     fn place(&self) -> &Path {
         &self.view.place
     }
 
+    /// Whether no view of an outer run already shows the same.
+    fn is_new(&self) -> bool {
+        self.real == self.view.place || self.real != self.view.backing
+    }
+
     /// Refuses a view that cannot work by itself.
     fn check(&self, root: &Path) -> Result<(), Failure> {
-        let View { place, backing } = &self.view;
+        let Self { real, view: View { place, backing }, .. } = self;
         let is_file = |path: &Path| path.metadata().is_ok_and(|found| !found.is_dir());
         for (name, path) in [("FROM", place), ("TO", backing)] {
             if is_systems(path) {
@@ -191,11 +215,11 @@ impl ResolvedView {
                 return Err(self.refuse(&problem, "a view shows a directory: name the one around"));
             }
         }
-        if place == root {
+        if real == root {
             let advice = format!("to run there: -C {}", quote::quoted(bytes(backing)));
             return Err(self.refuse("FROM is the workspace", &advice));
         }
-        if canonical::below(backing, place).is_some() {
+        if self.is_new() && canonical::below(backing, real).is_some() {
             let problem = "FROM lies in TO, so TO would show itself";
             return Err(self.refuse(problem, "choose a TO that does not contain FROM"));
         }

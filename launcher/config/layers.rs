@@ -98,9 +98,15 @@ impl Layers {
         files.push(own_file(&root.join(workspace::FILE))?);
         let mut policy_files = Vec::new();
         for name in named {
-            let path = context.absolute(name);
+            let mut path = context.absolute(name);
             let place = match path.canonicalize() {
-                Ok(place) => Some(place),
+                Ok(seen) => {
+                    let place = context.outer_views.real(seen.clone());
+                    if place != seen {
+                        path.clone_from(&place);
+                    }
+                    Some(place)
+                }
                 Err(_) if files::given(&path).is_some() => None,
                 Err(error) => return Err(unreadable(name, &error)),
             };

@@ -9,6 +9,7 @@ use jp_confine_engine::control::Homes;
 
 use crate::error::Failure;
 use crate::host::machine::{Absent, Machine, WITHOUT};
+use crate::host::outer_views::OuterViews;
 
 /// The environment of this process.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Context {
     pub(crate) homes: Homes,
     /// The canonical form of the home: `$HOME`, or the account's if that is unset.
     pub(crate) canonical_home: Option<PathBuf>,
+    /// The views of the run around this one. Of the other fields only `temp` is led through them.
+    pub(crate) outer_views: OuterViews,
     /// The host's directory for temporary files, canonical if it exists.
     pub(crate) temp: PathBuf,
     /// `PATH`, where programs are looked up.
@@ -38,14 +41,17 @@ impl Context {
             Failure::own(format!("the working directory cannot be resolved: {error}"))
         })?;
         let homes = Homes::of_environment();
+        let outer_views = OuterViews::find(env::var_os(HANDLES).as_deref());
+        let temp = env::temp_dir();
         let without = env::var_os(WITHOUT).unwrap_or_default();
         Ok(Self {
             spelled_cwd: spelled_cwd(&cwd),
             canonical_home: homes.protected.first().and_then(|home| home.canonicalize().ok()),
-            temp: env::temp_dir().canonicalize().unwrap_or_else(|_| env::temp_dir()),
+            temp: outer_views.real(temp.canonicalize().unwrap_or(temp)),
             path: env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()),
             environment: env::vars_os().collect(),
             absent: Absent::parse(&without.to_string_lossy())?,
+            outer_views,
             homes,
             cwd,
         })
@@ -123,6 +129,7 @@ impl Context {
             spelled_cwd: cwd.to_owned(),
             homes: Homes::default(),
             canonical_home: None,
+            outer_views: OuterViews::default(),
             temp: cwd.to_owned(),
             path: OsString::new(),
             environment: Vec::new(),

@@ -4,6 +4,7 @@ pub(crate) mod context;
 pub(crate) mod data_dirs;
 pub(crate) mod invocation;
 pub(crate) mod machine;
+pub(crate) mod outer_views;
 pub(crate) mod program_lookup;
 pub(crate) mod run_directory;
 pub(crate) mod workspace;

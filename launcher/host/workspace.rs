@@ -3,6 +3,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use jp_confine_engine::canonical::Root;
 use jp_confine_engine::control;
 
 use crate::error::Failure;
@@ -18,7 +19,7 @@ pub(crate) const FILE: &str = jp_confine_engine::control::POLICY_FILE;
 /// The workspace root.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Workspace {
-    /// Its canonical path, which everything is compared with (spec §4.3).
+    /// Its canonical path, which everything is compared with (spec §4.3). In a view of an outer run, the real one.
     pub(crate) root: PathBuf,
     /// The path that it was reached by, if that leads through a symlink.
     pub(crate) spelled: Option<PathBuf>,
@@ -51,6 +52,14 @@ impl Workspace {
     pub(crate) fn kept(&self) -> Option<(PathBuf, String)> {
         let kept = control::standing(self.mark.as_ref()?)?;
         Some((kept, "the workspace's mark, which a run has to leave".to_owned()))
+    }
+
+    /// The root, for resolving paths.
+    ///
+    /// # Errors
+    /// It is no directory, or not any more.
+    pub(crate) fn opened(&self) -> Result<Root, Failure> {
+        Root::known(self.root.clone()).map_err(|error| Failure::own(error.to_string()))
     }
 
     /// The name of the workspace in files in [`Self::data_dir`], which tells apart two workspaces with one hash.
@@ -94,7 +103,7 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
     }
     data_dirs::refuse_inside(context, &found.root)?;
     let mark = marks.needed(&found.root);
-    Ok(Workspace { mark, ..found })
+    Ok(Workspace { mark, root: context.outer_views.real(found.root), ..found })
 }
 
 /// The workspace that the working directory is in.

@@ -1,6 +1,7 @@
 //! Finds the file that a program's name means, and checks that the policy holds for it. Used by `start`.
 
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use jp_confine_engine::loader::{self, Start};
 
 use crate::error::{Failure, NotRun};
 use crate::host::context::Context;
+use crate::host::outer_views::OuterViews;
 use crate::host::program_lookup::{candidates, kind, own_path};
 use crate::plan::unsupervised::Unsupervised;
 use crate::record::denial::{Denial, Layer, Reason};
@@ -71,6 +73,8 @@ const REPLACEABLE: &str = "the run may change it, and so lose the preload librar
 /// Judges the programs of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judge<'a> {
+    /// The views of the run around this one.
+    pub(crate) outer_views: &'a OuterViews,
     /// The policy, with the layers behind the library.
     pub(crate) image: &'a Image<'a>,
     /// The arguments after the program's name. A loader takes its program from them.
@@ -82,9 +86,14 @@ pub(crate) struct Judge<'a> {
 }
 
 impl Judge<'_> {
+    /// The canonical path that `path` leads to in reality.
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(self.outer_views.real(path.canonicalize()?))
+    }
+
     /// The canonical path of `path`, if `by` may start the file there.
     fn program(&self, path: &Path, by: &Path, interpreters: usize) -> Result<PathBuf, NotRun> {
-        let canonical = path.canonicalize().map_err(|error| NotRun::Unfit(error.to_string()))?;
+        let canonical = self.canonical(path).map_err(|error| NotRun::Unfit(error.to_string()))?;
         self.may_execute(&canonical, path, by)?;
         self.what_starts(&canonical, interpreters)?;
         Ok(canonical)
@@ -135,7 +144,7 @@ impl Judge<'_> {
         match start {
             Start::Program(name) => {
                 let path = Path::new(OsStr::from_bytes(name));
-                let Ok(canonical) = path.canonicalize() else { return Ok(()) };
+                let Ok(canonical) = self.canonical(path) else { return Ok(()) };
                 self.may_execute(&canonical, path, loader)
             }
             Start::Unknown => Err(NotRun::Unfit(
@@ -156,7 +165,7 @@ impl Judge<'_> {
     /// Checks that the loader at `path`, which `by` needs, loads the library.
     fn loader(&self, path: &Path, by: &Path) -> Result<(), NotRun> {
         let unfit = |reason: String| NotRun::Unfit(reason).of("its loader", path);
-        let canonical = path.canonicalize().map_err(|error| unfit(error.to_string()))?;
+        let canonical = self.canonical(path).map_err(|error| unfit(error.to_string()))?;
         self.may_execute(&canonical, path, by)?;
         let request = Request::canonical(canonical.as_os_str().as_bytes());
         let held = self.image.behind().other_programs

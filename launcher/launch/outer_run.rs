@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,6 @@ use jp_confine_engine::Capabilities;
 use jp_confine_engine::canonical::{self, Op};
 use jp_confine_engine::decide::{self, Request, Verdict};
 use jp_confine_engine::image::{Image, ImageError, LEVELS, Text};
-use rustix::fs::{SealFlags, fcntl_get_seals};
-use rustix::io::Errno;
 
 use crate::cli::Enforce;
 use crate::error::Failure;
@@ -22,7 +20,7 @@ use crate::host::machine::Machine;
 use crate::plan::Plan;
 use crate::sys::child;
 use crate::sys::landlock_bounds::LandlockRule;
-use crate::sys::memfd::SharedPage;
+use crate::sys::memfd::{self, SharedPage};
 
 /// The runs around this one.
 #[derive(Debug)]
@@ -48,7 +46,8 @@ impl Outer {
         let mut images = Vec::new();
         for &number in std::iter::once(first).chain(inner) {
             // The variable is somebody's own, and there is no run.
-            let Some(image) = sealed(child::duplicate(number)).map_err(|error| untold(&error))?
+            let Some(image) =
+                memfd::read_sealed(child::duplicate(number)).map_err(|error| untold(&error))?
             else {
                 return Ok(None);
             };
@@ -111,11 +110,12 @@ impl Outer {
     }
 
     /// Whether the outer policies allow creating, updating and deleting files in `dir`, which is absolute.
-    pub(crate) fn lets_write(&self, dir: &Path) -> bool {
+    pub(crate) fn lets_write(&self, context: &Context, dir: &Path) -> bool {
         let Ok(resolved) = canonical::resolve(Path::new("/"), dir, Op::Content) else {
             return false;
         };
-        let request = Request::canonical(resolved.path.as_os_str().as_bytes());
+        let path = context.outer_views.real(resolved.path);
+        let request = Request::canonical(path.as_os_str().as_bytes());
         let allows =
             |image| decide::access(&image, &request, Capabilities::WRITE) == Verdict::Allow;
         self.images().all(allows)
@@ -164,35 +164,4 @@ fn untold(error: &io::Error) -> Failure {
 
 fn numbers(text: &str) -> Option<Vec<RawFd>> {
     text.split(':').map(|number| number.parse().ok()).collect()
-}
-
-/// The contents of a sealed file, which nobody can change. `None` if it is not sealed, or not open.
-fn sealed(file: io::Result<OwnedFd>) -> io::Result<Option<Vec<u8>>> {
-    let mut file = match file {
-        Err(error) if Errno::from_io_error(&error) == Some(Errno::BADF) => return Ok(None),
-        file => File::from(file?),
-    };
-    let fixed = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK;
-    if !fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(fixed)) {
-        return Ok(None);
-    }
-    let mut image = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut image)?;
-    Ok(Some(image))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// An error must not count as "no run": the program would start under its own policy alone.
-    #[test]
-    fn who_cannot_look_does_not_take_it_for_no_run() {
-        let refused = |errno: Errno| sealed(Err(errno.into()));
-        assert!(refused(Errno::MFILE).is_err() && refused(Errno::NOMEM).is_err());
-        assert_eq!(refused(Errno::BADF).expect("not open"), None);
-        let other = File::open("/dev/null").expect("open");
-        assert_eq!(sealed(Ok(other.into())).expect("no image"), None);
-    }
 }

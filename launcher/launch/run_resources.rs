@@ -52,7 +52,7 @@ impl RunResources {
     /// anything about that denial of the outer run.
     pub(crate) fn may_keep(&self, context: &Context, workspace: &Workspace) -> bool {
         let Some(outer) = &self.outer else { return true };
-        workspace.data_dir(context).is_some_and(|dir| outer.lets_write(&dir))
+        workspace.data_dir(context).is_some_and(|dir| outer.lets_write(context, &dir))
     }
 
     /// The parts that the policy of the run is compiled from.

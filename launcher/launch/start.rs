@@ -167,6 +167,7 @@ impl Start<'_> {
         let image = image::parse_image(&prepared.image)?;
         let turns = PromptQueue::of_run(self.context, self.options);
         let judge = Judge {
+            outer_views: &self.context.outer_views,
             image: &image,
             arguments: self.arguments,
             // Nobody typed the programs that a tool starts.

@@ -1,10 +1,12 @@
 //! Creates files in memory: the sealed image, and the page that all processes of a run share.
 
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::path::PathBuf;
 
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::fs::{
+    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, ftruncate, memfd_create,
+};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{Resource, getrlimit};
 
@@ -54,6 +56,25 @@ pub(crate) fn seal(image: &[u8]) -> io::Result<OwnedFd> {
     raise(&file.into(), highest())
 }
 
+/// The contents of a sealed file, which nobody can change. `None` if it is not sealed, or not open.
+///
+/// # Errors
+/// Those of reading, and those of the duplication that made `file`.
+pub(crate) fn read_sealed(file: io::Result<OwnedFd>) -> io::Result<Option<Vec<u8>>> {
+    let mut file = match file {
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::BADF) => return Ok(None),
+        file => std::fs::File::from(file?),
+    };
+    let fixed = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK;
+    if !fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(fixed)) {
+        return Ok(None);
+    }
+    let mut image = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut image)?;
+    Ok(Some(image))
+}
+
 /// The highest number that the soft limit allows, out of the way of programs that expect low numbers.
 fn highest() -> RawFd {
     let soft = getrlimit(Resource::Nofile).current.unwrap_or(HIGHEST).min(HIGHEST);
@@ -70,5 +91,22 @@ fn raise(fd: &OwnedFd, top: RawFd) -> io::Result<OwnedFd> {
             Ok(_) => return Err(io::Error::from(Errno::MFILE)),
             Err(error) => return Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    /// An error must not count as "no run": the program would start under its own policy alone.
+    #[test]
+    fn who_cannot_look_does_not_take_it_for_no_run() {
+        let refused = |errno: Errno| read_sealed(Err(errno.into()));
+        assert!(refused(Errno::MFILE).is_err() && refused(Errno::NOMEM).is_err());
+        assert_eq!(refused(Errno::BADF).expect("not open"), None);
+        let other = File::open("/dev/null").expect("open");
+        assert_eq!(read_sealed(Ok(other.into())).expect("no image"), None);
     }
 }

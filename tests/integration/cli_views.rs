@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::attack::{Linking, arena_with, call};
 use crate::cli_status::product;
+use crate::cli_vfs::tool;
 use crate::layers::Holder;
 use crate::run::{Mode, Outcome, Run, skip};
 use crate::scratch::Scratch;
@@ -224,4 +225,72 @@ fn reports_name_the_place() {
     run.assert_stderr(&format!("denied create {place} by "));
     let why = told(&scratch, "why --last --json");
     assert_eq!(json(&why)[0]["path"], place, "{why}");
+}
+
+/// Tools create each directory above the place before they create the place.
+#[test]
+fn directories_above_a_place_in_the_home_are_there() {
+    let scratch = Scratch::new();
+    let script =
+        "mkdir -p ~/.none/such/tool/x && echo x >~/.none/such/tool/x/f && ls ~/.none/such/tool";
+    let view = ["--view", "~/.none/such/tool=~/backing"];
+    let run = Run::sh(&scratch, script).mode(Mode::Confined).flags(&view).run();
+    assert_eq!(run.assert_ok().stdout, "x\n", "{run}");
+    assert_eq!(scratch.read("home/backing/x/f"), "x\n");
+    assert!(!scratch.path("home/.none/such/tool").exists());
+}
+
+/// Symlinks in the workspace lead the file service and `authorize` through views.
+#[test]
+fn services_see_views() {
+    let scratch = Scratch::new();
+    scratch.write("out/place/f", "real\n");
+    scratch.write("out/back/f", "shown\n");
+    symlink(scratch.path("out/place"), scratch.path("ws/link")).expect("a symlink");
+    let view = ["--view", &scratch.expand("$OUT/place=$OUT/back")];
+    let script = r#"
+        ask fs.read '{"path":"link/f"}'; show
+        ask fs.write '{"path":"link/new","content":"n"}'; show
+        ask fs.list_dir '{"path":"link"}'; show
+        tell result '{"content":""}'"#;
+    let run = tool(&scratch, &view, script).mode(Mode::Confined).run();
+    run.assert_ok().assert_stderr(r#""content":"shown\n""#).assert_stderr(r#""path":"new""#);
+    assert_eq!(scratch.read("out/back/new"), "n");
+    let words = "--view $OUT/place=$OUT/back authorize --json write $WS/link/f $OUT/place/new";
+    let run = told(&scratch, words);
+    let paths = json(run.assert_ok());
+    let paths: Vec<&str> = paths
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|one| one["resolvedPath"].as_str())
+        .collect();
+    assert_eq!(paths, [scratch.expand("$OUT/back/f"), scratch.expand("$OUT/back/new")], "{run}");
+}
+
+/// Below a view and in the private directory nothing need be granted. The options that grant it are named.
+#[test]
+fn what_a_view_grants_is_not_learned() {
+    let scratch = Scratch::new();
+    let script = "mkdir d; echo x >~/tool/new; cat ~/tool/new; echo x >$TMPDIR/y; ls ~/tool";
+    let words = ["learn", "--html", "page.html", "--view", "~/tool=~/backing", "--", "sh", "-c"];
+    product(&scratch, &[&words[..], &[script]].concat()).run().assert_ok();
+    let learned = scratch.read("ws/jp-confine.learned.toml");
+    let rules: Vec<&str> = learned.lines().filter(|line| line.starts_with("path")).collect();
+    assert_eq!(rules, ["path = \"d\""], "{learned}");
+    assert!(learned.contains("#   --view ~/tool=~/backing  ("), "{learned}");
+    let page = scratch.read("ws/page.html");
+    assert!(page.contains("home/tool/") && !page.contains("home/backing"), "{page}");
+}
+
+/// `doctor` tries a view.
+#[test]
+fn the_doctor_tries_a_view() {
+    let scratch = Scratch::new();
+    let run = product(&scratch, &["doctor"]).run();
+    run.assert_ok().assert_stdout("views       yes, in all programs");
+    let run = product(&scratch, &["doctor"]).env("JP_CONFINE_WITHOUT", "listener").run();
+    run.assert_ok().assert_stdout("views       yes, in programs that load the library");
+    let left = fs::read_dir(scratch.path("home/.local/share/jp-confine/workspaces"));
+    assert!(left.is_err(), "doctor keeps nothing about its run");
 }

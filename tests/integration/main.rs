@@ -120,3 +120,4 @@ mod shim_stack;
 mod truth_document;
 mod truth_rows;
 mod views;
+mod views_nested;

@@ -15,7 +15,7 @@ use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
 
 /// A scratch tree with the product in its workspace.
-fn with_product() -> Scratch {
+pub(crate) fn with_product() -> Scratch {
     stocked(Scratch::new())
 }
 
@@ -32,12 +32,17 @@ fn stocked(scratch: Scratch) -> Scratch {
 }
 
 /// Runs `script` in runs with these options, the outermost first. Bare, there are no runs around it.
-fn nested(scratch: &Scratch, runs: &[&str], script: &str) -> Outcome {
+pub(crate) fn nested(scratch: &Scratch, runs: &[&str], script: &str) -> Outcome {
     nested_by(scratch, &[], runs, script)
 }
 
 /// As [`nested`], with `starter` in front of what the outermost run starts.
-fn nested_by(scratch: &Scratch, starter: &[&str], runs: &[&str], script: &str) -> Outcome {
+pub(crate) fn nested_by(
+    scratch: &Scratch,
+    starter: &[&str],
+    runs: &[&str],
+    script: &str,
+) -> Outcome {
     let script = scratch.expand(script);
     let Some((outermost, inner)) = runs.split_first() else { panic!("no run") };
     let mut words: Vec<String> = starter.iter().map(|word| scratch.expand(word)).collect();

@@ -77,6 +77,7 @@ impl Flags {
         }
         let resolved = canonical::resolve(&context.cwd, path, Op::Content)
             .map_err(|error| Failure::own(format!("{text}: {error}")))?;
+        let anchor = context.outer_views.real(resolved.path);
         if !resolved.exists && caps.is_none() {
             refuse_slip(path)?;
         }
@@ -86,10 +87,10 @@ impl Flags {
         }
         if let Some(caps) = caps.filter(|_| !resolved.steps.is_empty()) {
             let origin = Origin::Flag { text: text.clone() };
-            let grant = Grant::new(resolved.path.clone(), caps, GrantKind::Plain, origin);
+            let grant = Grant::new(anchor.clone(), caps, GrantKind::Plain, origin);
             self.led.push(Led { grant, spelled: context.cwd.join(path), view: None });
         }
-        self.add(resolved.path, caps, &text);
+        self.add(anchor, caps, &text);
         Ok(())
     }
 

@@ -8,8 +8,8 @@ mod user_profiles;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, mem};
 
 use jp_confine_engine::build::{Grant, GrantKind, Origin};
 use jp_confine_engine::decide::{self, Request, Verdict};
@@ -117,6 +117,9 @@ impl Parts<'_> {
             Grant::new(path.clone(), Capabilities::NONE, GrantKind::Control, origin)
         }));
         drop_hidden(&mut grants);
+        for grant in &mut grants {
+            grant.anchor = self.context.outer_views.real(mem::take(&mut grant.anchor));
+        }
         Ok(grants)
     }
 
@@ -196,8 +199,15 @@ impl Parts<'_> {
 
 /// The missing grants for inherited open files outside the workspace at `root`. The program may reopen them by name
 /// (`/dev/stdout`) with the same access.
-pub(crate) fn inherited(grants: &[Grant], root: &Path) -> Result<Vec<Grant>, Failure> {
-    let open = open_files();
+pub(crate) fn inherited(
+    context: &Context,
+    grants: &[Grant],
+    root: &Path,
+) -> Result<Vec<Grant>, Failure> {
+    let mut open = open_files();
+    for file in &mut open {
+        file.path = context.outer_views.real(mem::take(&mut file.path));
+    }
     let paths: Vec<&Path> = open.iter().map(|file| file.path.as_path()).collect();
     let image = image_over(grants, None, &paths, root)?;
     let image = image::parse_image(&image)?;

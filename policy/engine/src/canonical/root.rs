@@ -26,12 +26,19 @@ impl Root {
     /// [`ResolveError`] if it cannot be resolved or is not an existing directory, because then there is nothing to
     /// confine to.
     pub fn open(path: &Path) -> Result<Self, ResolveError> {
-        let io_error = |error| ResolveError::Io { path: path.to_owned(), error };
-        let canonical = fs::canonicalize(path).map_err(io_error)?;
-        if fs::metadata(&canonical).map_err(io_error)?.is_dir() {
-            Ok(Self { path: canonical, on_disk: true })
-        } else {
-            Err(ResolveError::NotADirectory { path: canonical })
+        let canonical = fs::canonicalize(path);
+        Self::known(canonical.map_err(|error| ResolveError::Io { path: path.to_owned(), error })?)
+    }
+
+    /// The root at `path`, which is known to be canonical. This process may know it by another name, through a view.
+    ///
+    /// # Errors
+    /// [`ResolveError`] if it is not an existing directory.
+    pub fn known(path: PathBuf) -> Result<Self, ResolveError> {
+        match fs::metadata(&path) {
+            Ok(found) if found.is_dir() => Ok(Self { path, on_disk: true }),
+            Ok(_) => Err(ResolveError::NotADirectory { path }),
+            Err(error) => Err(ResolveError::Io { path, error }),
         }
     }
 
