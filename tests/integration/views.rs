@@ -6,7 +6,7 @@ use std::fs;
 use macro_rules_attribute::apply;
 
 use crate::layers::row;
-use crate::run::{Mode, Run};
+use crate::run::{Mode, Run, skip};
 use crate::scratch::Scratch;
 
 /// The place, and a name in it that is no file of any run.
@@ -155,4 +155,15 @@ fn python_sees_an_ordinary_directory() {
     for script in PYTHON {
         assert_same(&format!("python3 -c \"\"\"{modules}\n{script}\"\"\""));
     }
+}
+
+/// Python's own tests of temporary files, which make and look for many names.
+#[test]
+fn the_tests_of_temporary_files_pass() {
+    let scratch = Scratch::new();
+    let find = Run::sh(&scratch, "python3 -c 'import test.test_tempfile'").mode(Mode::Bare).run();
+    if !find.status.success() {
+        return skip("Python's tests are not installed");
+    }
+    assert_same("TMPDIR=$P python3 -m unittest test.test_tempfile 2>&1 | tail -1");
 }
