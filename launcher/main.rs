@@ -32,8 +32,10 @@ mod text;
 
 use std::process::ExitCode;
 
-use cli::{Approvals, Command, Topic};
-use commands::{approvals, authorize, completions, doctor, init, manual, mounts, query, run, vfs};
+use cli::{Approvals, Cache, Command, Topic};
+use commands::{
+    approvals, authorize, cache, completions, doctor, init, manual, mounts, query, run, vfs,
+};
 use config::environment::EnvOption;
 use error::Failure;
 use host::context::Context;
@@ -109,6 +111,10 @@ fn dispatch() -> Result<u8, Failure> {
         }
         Command::Approvals(Approvals::Revoke { name }) => {
             approvals::revoke(&context, &options, &name)
+        }
+        Command::Cache(Cache::List { json }) => cache::list(&context, &options, json),
+        Command::Cache(Cache::Clear { unused, workspaces }) => {
+            cache::clear(&context, &options, unused, &workspaces)
         }
         Command::Init => init::init(&context, &options),
         Command::Man => manual::page(),

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     Mounts { json: bool },
     /// `approvals`.
     Approvals(Approvals),
+    /// `cache`.
+    Cache(Cache),
     /// `init`.
     Init,
     /// `man`.
@@ -52,6 +55,15 @@ pub(crate) enum Approvals {
     Approve { name: String },
     /// `approvals revoke`.
     Revoke { name: String },
+}
+
+/// A subcommand of `cache`.
+#[derive(Debug)]
+pub(crate) enum Cache {
+    /// `cache list`.
+    List { json: bool },
+    /// `cache clear`.
+    Clear { unused: Option<Duration>, workspaces: Vec<PathBuf> },
 }
 
 /// A subject that `check` can be asked about.

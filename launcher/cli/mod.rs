@@ -11,14 +11,15 @@ mod usage_error;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::command::{
-    AccessRequest, Approvals, Beyond, Call, Command, LearnOptions, Request, Topic,
+    AccessRequest, Approvals, Beyond, Cache, Call, Command, LearnOptions, Request, Topic,
 };
-pub(crate) use self::options::{Enforce, Options};
+pub(crate) use self::options::{CacheMode, Enforce, Options};
 use self::topics::Topics;
 
 /// Run a program so that it touches only what a path policy grants.
@@ -35,6 +36,7 @@ use self::topics::Topics;
                       jp-confine [OPTIONS] vfs -- TOOL [ARGS]...\n       \
                       jp-confine mounts\n       \
                       jp-confine approvals list|approve NAME|revoke NAME\n       \
+                      jp-confine cache list|clear\n       \
                       jp-confine why --last\n       \
                       jp-confine [OPTIONS] learn -- PROGRAM [ARGS]...\n       \
                       jp-confine doctor\n       \
@@ -152,6 +154,13 @@ enum Sub {
         #[command(subcommand)]
         sub: Box<ApprovalsSub>,
     },
+    /// List and delete the caches that workspaces have of their own
+    Cache {
+        #[command(flatten)]
+        options: Options,
+        #[command(subcommand)]
+        sub: Box<CacheSub>,
+    },
     /// Show what the last run in this workspace was denied, and what would allow it
     Why {
         #[command(flatten)]
@@ -217,6 +226,30 @@ enum ApprovalsSub {
     },
 }
 
+// The subcommands of `cache`. With `///` this line would become the description of `cache`.
+#[derive(Debug, Subcommand)]
+enum CacheSub {
+    /// Print the size and the last use of each workspace's caches
+    List {
+        #[command(flatten)]
+        options: Options,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete the caches of workspaces; without WORKSPACE and --unused those of this one
+    Clear {
+        #[command(flatten)]
+        options: Options,
+        /// Those of all workspaces that no run used for so long, as `30d` or `12h`
+        #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+        unused: Option<Duration>,
+        /// Their directories
+        #[arg(value_name = "WORKSPACE")]
+        workspaces: Vec<PathBuf>,
+    },
+}
+
 /// Reads the command line of this process.
 ///
 /// The error is clap's: a usage error, or the text that `--help` and `--version` ask for.
@@ -274,6 +307,15 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
                 ApprovalsSub::Revoke { options, name } => (options, Approvals::Revoke { name }),
             };
             (line.options.then(options).then(later), Command::Approvals(approvals))
+        }
+        Some(Sub::Cache { options, sub }) => {
+            let (later, cache) = match *sub {
+                CacheSub::List { options, json } => (options, Cache::List { json }),
+                CacheSub::Clear { options, unused, workspaces } => {
+                    (options, Cache::Clear { unused, workspaces })
+                }
+            };
+            (line.options.then(options).then(later), Command::Cache(cache))
         }
         Some(Sub::Init { options }) => (line.options.then(options), Command::Init),
         Some(Sub::Man { options }) => (line.options.then(options), Command::Man),

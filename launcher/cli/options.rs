@@ -23,6 +23,18 @@ pub(crate) enum Enforce {
     Strict,
 }
 
+/// Which caches the tools of a run have (spec §12.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CacheMode {
+    /// The workspace's own
+    #[default]
+    Own,
+    /// The user's own, which unconfined programs use, too
+    Shared,
+    /// None: tools' caches look absent
+    None,
+}
+
 // No `///` here: clap would make it the description of each command that the struct is flattened into.
 #[derive(Args, Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one switch of the command line")]
@@ -64,6 +76,9 @@ pub(crate) struct Options {
     #[arg(long = "view", value_name = "FROM=TO[:ro|rw]")]
     #[arg(value_parser = OsStringValueParser::new().try_map(|word| WrittenView::parse(&word)))]
     pub(crate) views: Vec<WrittenView>,
+    /// Caches that tools fill [default: own]
+    #[arg(long = "cache", value_name = "CACHES")]
+    pub(crate) caches: Option<CacheMode>,
     /// Use this profile instead of those chosen by the program's name; `none` for no profile
     #[arg(long = "profile", value_name = "NAME")]
     #[arg(value_parser = ProfileNames, hide_possible_values = true)]
@@ -153,6 +168,7 @@ impl Options {
             workspace: later.workspace.or(self.workspace),
             tool: later.tool.or(self.tool),
             enforce: later.enforce.or(self.enforce),
+            caches: later.caches.or(self.caches),
             hidden: later.hidden.or(self.hidden),
             turns: later.turns.or(self.turns),
             host: later.host.or(self.host),

@@ -2,6 +2,7 @@
 
 pub(crate) mod approvals;
 pub(crate) mod authorize;
+pub(crate) mod cache;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod init;

@@ -13,13 +13,16 @@ use rustix::fs::{Mode, mkdirat};
 
 use crate::cli::Options;
 use crate::compile::anchors::Anchors;
+use crate::compile::caches::Caches;
 use crate::compile::private_files;
 use crate::compile::profiles::Resolved;
+use crate::compile::purpose::Stage;
 use crate::config::layers::Layers;
 use crate::config::profile::Profile;
 use crate::config::profiles::Profiles;
 use crate::error::Failure;
 use crate::host::context::Context;
+use crate::host::workspace::Workspace;
 use crate::network::names;
 
 /// The picked profiles, resolved on this machine.
@@ -33,25 +36,27 @@ pub(crate) struct ReadyMade {
     pub(crate) anchors: Anchors,
     /// Directories in the workspace that its tools create under a temporary name beside them.
     pub(crate) folders: Vec<String>,
+    pub(crate) caches: Caches,
 }
 
 impl ReadyMade {
-    /// Picks and resolves the profiles for `program`, if one will run. If it `begins` now, creates the directories that
-    /// its tools would create. Caches slow searches in `ground`.
+    /// Picks and resolves the profiles for `program`, if one will run. If it begins now, creates the directories that its
+    /// tools would create, and their caches.
     pub(crate) fn pick(
         context: &Context,
+        workspace: &Workspace,
         options: &Options,
         layers: &Layers,
         program: Option<&OsStr>,
-        begins: bool,
-        ground: Option<&Path>,
+        stage: Stage<'_>,
     ) -> Result<Self, Failure> {
+        let mut caches = Caches::of(context, workspace, options, stage);
         let baseline = (!options.no_baseline).then(Profile::baseline).transpose()?;
         let known = Profiles::with(layers.profiles())?;
         let name = program.and_then(|program| Path::new(program).file_name());
         let picked = known.pick(&options.profiles, name)?;
         let mut folders = Vec::new();
-        if begins {
+        if stage.begins(options) {
             let name = name.and_then(OsStr::to_str).unwrap_or_default();
             for profile in picked.iter().filter(|profile| profile.claims(name)) {
                 profile.make_folders(context);
@@ -59,14 +64,17 @@ impl ReadyMade {
             }
         }
         let mut anchors = Anchors::default();
-        let mut tables: Vec<Resolved> = baseline
-            .iter()
-            .chain(picked.iter().copied())
-            .map(|table| table.resolve(context, &mut anchors, options))
-            .collect();
-        private_files::narrow(&mut tables, ground);
+        let mut resolve = |table: &Profile| {
+            let table = caches.counting(table);
+            let mut resolved = table.resolve(context, &mut anchors, options);
+            caches.add(context, options, &table, &mut anchors, &mut resolved);
+            resolved
+        };
+        let tables = baseline.iter().chain(picked.iter().copied());
+        let mut tables: Vec<Resolved> = tables.map(&mut resolve).collect();
+        private_files::narrow(&mut tables, stage.ground());
         let profiles = picked.iter().map(|profile| profile.name.clone()).collect();
-        Ok(Self { tables, profiles, anchors, folders })
+        Ok(Self { tables, profiles, anchors, folders, caches })
     }
 
     /// Without a network also removes the sockets of name lookup services, which pass each queried name to the network.
@@ -115,6 +123,7 @@ mod tests {
             profiles: Vec::new(),
             anchors: Anchors::default(),
             folders: Vec::new(),
+            caches: Caches::default(),
         };
         let before = all.tables[0].grants.len();
         let all = all.reaching(false);

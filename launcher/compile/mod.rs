@@ -3,6 +3,7 @@
 
 pub(crate) mod anchors;
 pub(crate) mod builtin_grants;
+pub(crate) mod caches;
 pub(crate) mod device_nodes;
 pub(crate) mod external_rules;
 pub(crate) mod grants;
@@ -17,6 +18,7 @@ pub(crate) mod profiles;
 pub(crate) mod programs;
 mod purpose;
 pub(crate) mod second_mounts;
+mod seeding;
 pub(crate) mod tiers;
 pub(crate) mod views;
 
@@ -29,7 +31,6 @@ use jp_confine_engine::canonical::Root;
 use jp_confine_engine::case;
 use jp_confine_engine::commands::Listed;
 use jp_confine_engine::compile::Compiled;
-use jp_confine_engine::image::Image;
 use jp_confine_engine::resources::{Resources, Written};
 use jp_confine_engine::tiers::Tiers;
 use jp_confine_engine::warning::{self, Warning};
@@ -90,9 +91,8 @@ pub(crate) fn prepare(
     let Compiled { grants: rules, unapproved, rules: wire, warnings } =
         counting(outcome.compiled, options.service && !outcome.declared);
 
-    let begins = matches!(stage, Stage::Run(_)) && !options.service;
-    let ready_made = ReadyMade::pick(context, options, &layers, program, begins, stage.ground())?;
-    let ReadyMade { mut tables, profiles, mut anchors, folders } =
+    let ready_made = ReadyMade::pick(context, workspace, options, &layers, program, stage)?;
+    let ReadyMade { mut tables, profiles, mut anchors, folders, caches } =
         ready_made.reaching(network.without().is_none());
     let mut flags = Flags::resolve(context, options)?;
     let views = views(context, &root, options, &mut tables, &mut flags)?;
@@ -136,7 +136,7 @@ pub(crate) fn prepare(
     })?;
 
     views.make_backings(stage, context.canonical_home.as_deref())?;
-    begins.then(|| make_folders(context, &root, &parse_image(&image)?, &folders)).transpose()?;
+    make_folders(context, stage.begins(options), &root, &image, &folders)?;
 
     let of_grants = of_grants(&grants, &tiers, root.as_path());
     Ok(Prepared {
@@ -147,7 +147,7 @@ pub(crate) fn prepare(
         mounts: outcome.idle,
         declared: outcome.declared,
         image,
-        views: views.of_image(),
+        views: views.shown(),
         tiers,
         rule_places,
         set_aside,
@@ -167,10 +167,11 @@ pub(crate) fn prepare(
             .chain(resource_warnings.iter().map(ToString::to_string).chain(held.warnings))
             .chain(uncounted(&layers, options, outcome.declared || is_learning))
             .chain(warnings.into_iter().chain(of_grants).map(|it| told(&it, &workspace.here)))
-            .chain(flags.warnings.into_iter().chain(left_out))
+            .chain(flags.warnings.into_iter().chain(left_out).chain(caches.warning.clone()))
             .chain(of_tiers.into_iter().chain(ignored_case(&volumes)))
             .chain(lent(&layers, options, context, stage))
             .collect(),
+        caches,
         profiles,
         made: outcome.made,
         unusual,
@@ -223,15 +224,19 @@ fn lent(layers: &Layers, options: &Options, context: &Context, stage: Stage<'_>)
     }
 }
 
-/// Creates directories that must exist before the program starts: the launcher's own, and `builds` in the workspace.
+/// If a program begins, creates directories that must exist before: the launcher's own, and `builds` in the workspace.
 fn make_folders(
     context: &Context,
+    begins: bool,
     root: &Root,
-    image: &Image<'_>,
+    image: &[u8],
     builds: &[String],
 ) -> Result<(), Failure> {
-    data_dirs::make_where_reachable(context, image)?;
-    builtin_grants::make_in_workspace(root, image, builds);
+    if begins {
+        let image = parse_image(image)?;
+        data_dirs::make_where_reachable(context, &image)?;
+        builtin_grants::make_in_workspace(root, &image, builds);
+    }
     Ok(())
 }
 

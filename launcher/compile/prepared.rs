@@ -10,6 +10,7 @@ use jp_confine_engine::model::CompiledRule;
 use jp_confine_engine::resources::{Resources, Written};
 use jp_confine_engine::tiers::Tiers;
 
+use crate::compile::caches::Caches;
 use crate::compile::external_rules::Made;
 use crate::compile::network;
 use crate::compile::second_mounts::Unusual;
@@ -37,6 +38,7 @@ pub(crate) struct Prepared {
     pub(crate) image: Vec<u8>,
     /// The views of the image.
     pub(crate) views: Vec<View>,
+    pub(crate) caches: Caches,
     pub(crate) tiers: Tiers,
     /// The places for new rules.
     pub(crate) rule_places: RulePlaces,

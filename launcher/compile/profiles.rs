@@ -77,7 +77,8 @@ impl Profile {
         Some((expanded.ok()?, self.origin(&format!("view {view}"), named)))
     }
 
-    fn origin(&self, entry: &str, named: bool) -> Origin {
+    /// The source of what `entry` grants. `named` if a person wrote the profile and named it.
+    pub(super) fn origin(&self, entry: &str, named: bool) -> Origin {
         if self.name.is_empty() {
             return Origin::Baseline { entry: entry.to_owned() };
         }
@@ -100,6 +101,17 @@ pub(crate) struct Resolved {
     pub(crate) led: Vec<Led>,
     /// Its views with absolute paths, and their sources.
     pub(crate) views: Vec<(WrittenView, Origin)>,
+    /// The workspace's own caches.
+    pub(crate) caches: Vec<OwnCache>,
+}
+
+/// A cache of a tool that is the workspace's own.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnCache {
+    pub(crate) view: WrittenView,
+    pub(crate) origin: Origin,
+    /// Directories below the user's cache, relative to it, that symlinks in this cache lead into.
+    pub(crate) sources: Vec<PathBuf>,
 }
 
 impl Resolved {
@@ -113,7 +125,8 @@ impl Resolved {
 /// The absolute path of `entry`. `None` if it depends on an unknown variable or directory.
 pub(crate) fn expand(context: &Context, entry: &str) -> Option<PathBuf> {
     let path = if let Some(rest) = entry.strip_prefix("${") {
-        let (reference, rest) = rest.split_once('}')?;
+        let (reference, rest) = rest.split_at_checked(closing_brace(rest)?)?;
+        let rest = rest.get(1..)?;
         let (name, fallback) = match reference.split_once(":-") {
             Some((name, fallback)) => (name, Some(fallback)),
             None => (reference, None),
@@ -129,6 +142,15 @@ pub(crate) fn expand(context: &Context, entry: &str) -> Option<PathBuf> {
         PathBuf::from(entry)
     };
     path.is_absolute().then_some(path)
+}
+
+/// The place of the brace that ends a reference, whose default may contain another one.
+fn closing_brace(text: &str) -> Option<usize> {
+    let mut open = 0;
+    text.bytes().position(|byte| {
+        open += i32::from(byte == b'{') - i32::from(byte == b'}');
+        open < 0
+    })
 }
 
 /// The canonical path of an entry. If it `is_awaited`, the entry counts before it exists. `/proc/self` is not resolved,
@@ -164,7 +186,6 @@ pub(crate) fn anchor(
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
     use crate::config::decode;
@@ -188,6 +209,8 @@ mod tests {
         assert_eq!(expand(&context, "~/x"), path("/home/u/x"));
         assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), path("/home/u/.cargo/bin"));
         assert_eq!(expand(&context, "${CARGO_HOME}/bin"), None);
+        assert_eq!(expand(&context, "${A:-${B:-~/b}/a}/x"), path("/home/u/b/a/x"));
+        assert_eq!(expand(&context, "${A:-${B:-~/b}/a"), None);
         context.environment = vec![("CARGO_HOME".into(), "/c".into())];
         assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), path("/c/bin"));
         context.environment = vec![("CARGO_HOME".into(), "relative".into())];
@@ -209,82 +232,59 @@ mod tests {
         assert!(of(false).is_empty());
     }
 
-    /// The grants of a built-in table in a home directory, by path. `None` if it names no such path.
-    fn granted(name: &str, dir: &tempfile::TempDir) -> impl Fn(&str) -> Option<Grant> {
+    /// A built-in table.
+    fn table(name: &str) -> Profile {
         let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).expect("a table");
-        let profile = decode::built_in(name, text).expect("a right table");
+        decode::built_in(name, text).expect("a right table")
+    }
+
+    /// The grants of a built-in table in a home directory, by path. `None` if it names no such path.
+    fn granted(
+        profile: &Profile,
+        dir: &tempfile::TempDir,
+    ) -> impl Fn(&str) -> Option<Grant> + use<> {
         let grants =
             profile.resolve(&home(dir), &mut Anchors::default(), &Options::default()).grants;
         let root = dir.path().canonicalize().expect("canonical");
         move |path| grants.iter().find(|grant| grant.anchor == root.join(path)).cloned()
     }
 
+    /// What a run writes there, other programs run unconfined.
     #[test]
-    fn caches_are_granted_before_they_exist_and_passwords_are_not() {
-        let dir = tempfile::tempdir().expect("a directory");
-        for parent in [".cache", ".m2"] {
-            fs::create_dir(dir.path().join(parent)).expect("a directory");
-        }
-        for (name, cache, secret) in [
-            ("node", ".npm", ".npmrc"),
-            ("go", ".cache/go-build", ".netrc"),
-            ("java", ".m2/repository", ".m2/settings.xml"),
-            ("python", ".cache/pip", ".pypirc"),
-        ] {
-            let of = granted(name, &dir);
-            assert!(
-                of(cache).is_some_and(|grant| grant.caps.contains(Capabilities::WRITE)),
-                "{name}"
-            );
-            assert!(of(secret).is_some_and(|grant| grant.caps.is_empty()), "{name}");
+    fn built_in_tables_let_a_run_write_only_to_own_caches() {
+        for (name, _) in BUILT_IN {
+            let table = table(name);
+            let is_written =
+                |(caps, _): &&(Capabilities, String)| caps.intersects(Capabilities::WRITE);
+            assert_eq!(table.entries.iter().find(is_written), None, "{name}");
+            assert!(table.make.is_empty(), "{name}");
         }
     }
 
-    /// `_npx` also contains programs that `npx` starts in other workspaces.
+    /// Of the user's own caches, `bin` contains programs that start in other workspaces.
     #[test]
-    fn what_narrows_a_cache_counts_before_it_exists() {
+    fn what_narrows_a_shared_cache_counts_before_it_exists() {
         let dir = tempfile::tempdir().expect("a directory");
-        let of = granted("node", &dir);
-        assert!(of(".npm").is_some_and(|grant| grant.caps.contains(Capabilities::WRITE)));
-        let narrow = of(".npm/_npx").expect("named");
+        let of = granted(&table("rust").sharing_caches(), &dir);
+        assert!(of(".cargo").is_some_and(|grant| grant.caps == Capabilities::ALL));
+        let narrow = of(".cargo/bin").expect("named");
         assert_eq!(narrow.caps, Capabilities::READ.union(Capabilities::EXECUTE));
-        assert!(of(".bun/bin").is_none(), "what is not there is not granted");
+        assert!(of(".rustup").is_none(), "what is not there is not granted");
     }
 
     #[test]
-    fn folders_that_caches_are_in_are_made_for_the_user_alone() {
-        for name in ["go", "node", "python", "rust"] {
-            let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).expect("a table");
-            let dir = tempfile::tempdir().expect("a directory");
-            let profile = decode::built_in(name, text).expect("a right table");
-            profile.make_folders(&home(&dir));
-            assert!(!profile.make.is_empty());
-            for folder in fs::read_dir(&dir).expect("a directory").flatten() {
-                let mode = folder.metadata().expect("metadata").permissions().mode();
-                assert_eq!(mode & 0o777, 0o700, "{name}: {}", folder.path().display());
-            }
-            let of = granted(name, &dir);
-            let cache = match name {
-                "go" => ".cache/go-build",
-                "node" => ".cache/yarn",
-                "rust" => ".cargo/registry",
-                _ => ".cache/pip",
-            };
-            assert!(of(cache).is_some(), "{name}");
-        }
-    }
-
-    #[test]
-    fn credentials_are_denied_and_lock_files_granted_before_they_exist() {
+    fn credentials_are_denied_before_they_exist() {
         let dir = tempfile::tempdir().expect("a directory");
         fs::create_dir_all(dir.path().join(".cargo/bin")).expect("a directory");
-        let of = granted("rust", &dir);
+        let of = granted(&table("rust"), &dir);
         let credentials = of(".cargo/credentials.toml").expect("named");
         assert!(credentials.caps.is_empty() && credentials.kind == GrantKind::Hidden);
-        let lock = of(".cargo/.package-cache").expect("named");
-        assert!(lock.caps.contains(Capabilities::CREATE));
         assert!(of(".cargo/bin").is_some_and(|bin| bin.caps.contains(Capabilities::EXECUTE)));
         assert!(of(".cargo/config.toml").is_none(), "what is not there is not granted for reading");
+        for (name, secret) in [("node", ".npmrc"), ("go", ".netrc"), ("python", ".pypirc")] {
+            let secret = granted(&table(name), &dir)(secret);
+            assert!(secret.is_some_and(|grant| grant.caps.is_empty()), "{name}");
+        }
     }
 
     #[test]

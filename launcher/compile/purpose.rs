@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cli::Options;
 use crate::compile::external_rules::Purpose;
 use crate::compile::private_files;
 use crate::host::run_directory::Scratch;
@@ -25,6 +26,11 @@ pub(crate) enum Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
+    /// Whether a program is about to run that the file service does not start for a tool.
+    pub(super) const fn begins(self, options: &Options) -> bool {
+        matches!(self, Self::Run(_)) && !options.service
+    }
+
     pub(super) const fn run(self) -> Option<Run<'a>> {
         match self {
             Self::Rehearsal(run) | Self::Run(run) => Some(run),

@@ -40,6 +40,8 @@ struct ResolvedView {
     led: Option<Led>,
     /// A person wrote it, on the command line or in a profile.
     is_persons: bool,
+    /// Directories below the place, relative to it, that stay readable, although the view also shows others there.
+    sources: Vec<PathBuf>,
 }
 
 impl Views {
@@ -56,6 +58,16 @@ impl Views {
         is_granted: impl Fn(&Path) -> bool,
     ) -> Result<Self, Failure> {
         let mut views = Self::default();
+        for cache in tables.iter().flat_map(|table| &table.caches) {
+            let view = ResolvedView::of(context, &cache.view, cache.origin.clone(), false);
+            let view = view.map(|view| ResolvedView { sources: cache.sources.clone(), ..view });
+            // A cache in the workspace is the workspace's own, and so is everything if the workspace contains the home.
+            let shows = |view: &ResolvedView| {
+                let is_inside = canonical::below(root, &view.view.place).is_some();
+                !is_inside && !is_granted(&view.real) && view.check(root).is_ok()
+            };
+            view.ok().filter(shows).into_iter().for_each(|view| views.add(view));
+        }
         for table in tables {
             for (written, origin) in &table.views {
                 let view = ResolvedView::of(context, written, origin.clone(), table.own)?;
@@ -143,7 +155,8 @@ impl Views {
         if !matches!(stage, Stage::Run(_)) {
             return Ok(());
         }
-        let above = self.0.iter().filter_map(|view| view.real.parent());
+        let persons = self.0.iter().filter(|view| view.is_persons);
+        let above = persons.filter_map(|view| view.real.parent());
         for above in above.filter(|above| home.is_some_and(|home| above.starts_with(home))) {
             // Without it, programs that create it are denied.
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(above);
@@ -158,9 +171,26 @@ impl Views {
         })
     }
 
-    /// The views as the image has them.
-    pub(crate) fn of_image(&self) -> Vec<View> {
+    /// The views, for people.
+    pub(crate) fn shown(&self) -> Vec<View> {
         self.0.iter().map(|view| view.view.clone()).collect()
+    }
+
+    /// The views as the image has them. A rule below a view makes the way to it real. So each directory on the way to a
+    /// source has a view of its own, which shows the same.
+    pub(crate) fn of_image(&self) -> Vec<View> {
+        let mut views = self.shown();
+        for view in &self.0 {
+            let ways = view.sources.iter().flat_map(|source| source.ancestors());
+            for below in ways.filter(|below| !below.as_os_str().is_empty()) {
+                let View { place, backing } = &view.view;
+                let inner = View { place: place.join(below), backing: backing.join(below) };
+                if !views.iter().any(|known| known.place == inner.place) {
+                    views.push(inner);
+                }
+            }
+        }
+        views
     }
 }
 
@@ -189,7 +219,7 @@ impl ResolvedView {
             spelled: written.to.clone(),
             view: Some(WrittenView { from, to, writable: written.writable }),
         });
-        Ok(Self { view, real: at_place, grant, led, is_persons })
+        Ok(Self { view, real: at_place, grant, led, is_persons, sources: Vec::new() })
     }
 
     fn place(&self) -> &Path {

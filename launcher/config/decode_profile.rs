@@ -1,20 +1,34 @@
 //! Decodes profiles and the baseline: tables of ready-made grants.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use toml::Spanned;
 
 use super::decode::{Decoded, Decoder};
 use super::document::{Node, TableEntry};
-use crate::config::profile::Profile;
+use crate::config::profile::{Profile, Seeds};
 use crate::config::profile_keys::KEYS;
 use crate::config::written_view::WrittenView;
 
-const PROFILE_KEYS: [&str; 11] = [
-    "read", "exec", "update", "write", "deny", "except", "make", "builds", "programs", "includes",
+const PROFILE_KEYS: [&str; 14] = [
+    "read",
+    "exec",
+    "update",
+    "write",
+    "deny",
+    "except",
+    "make",
+    "builds",
+    "programs",
+    "includes",
     "view",
+    "cache",
+    "variables",
+    "seeds",
 ];
+
+const SEED_KEYS: [&str; 4] = ["from", "link", "copy", "skip"];
 
 impl Decoder<'_> {
     /// Decodes a table of ready-made grants (see [`Profile`]).
@@ -46,6 +60,26 @@ impl Decoder<'_> {
                 "view" => {
                     for inner in self.table(entry.value)? {
                         profile.views.push(self.view(inner)?);
+                    }
+                }
+                "cache" => {
+                    for inner in self.table(entry.value)? {
+                        self.check_path(inner.name(), inner.key.span())?;
+                        let name: String = self.read(inner.value)?;
+                        let name = self.own_directory(&name, inner.value.span())?;
+                        profile.caches.push((inner.name().to_owned(), name));
+                    }
+                }
+                "variables" => {
+                    for inner in self.table(entry.value)? {
+                        let name: String = self.read(inner.value)?;
+                        let name = self.own_directory(&name, inner.value.span())?;
+                        profile.variables.push((inner.name().to_owned(), name));
+                    }
+                }
+                "seeds" => {
+                    for inner in self.table(entry.value)? {
+                        profile.seeds.push(self.seeds(inner)?);
                     }
                 }
                 _ => return self.unknown(entry, &PROFILE_KEYS),
@@ -84,6 +118,38 @@ impl Decoder<'_> {
         self.check_path(from, entry.key.span())?;
         self.check_path(&to, entry.value.span())?;
         Ok(view)
+    }
+
+    /// Decodes the name of a directory of the workspace's own caches: a relative path without `.` and `..`.
+    fn own_directory(&self, name: &str, span: Range<usize>) -> Decoded<PathBuf> {
+        let is_plain = |part| matches!(part, Component::Normal(_));
+        if name.is_empty() || !Path::new(name).components().all(is_plain) {
+            return Err(Box::new(
+                self.at(span, "not the name of a cache")
+                    .label("absolute, empty, or with `..`")
+                    .help("a relative path, which is a directory of the workspace's own caches"),
+            ));
+        }
+        Ok(name.into())
+    }
+
+    /// Decodes what one cache has from the user's.
+    fn seeds(&mut self, entry: TableEntry<'_, '_>) -> Decoded<Seeds> {
+        let cache = self.own_directory(entry.name(), entry.key.span())?;
+        let mut seeds = Seeds { cache, ..Seeds::default() };
+        for inner in self.table(entry.value)? {
+            match inner.name() {
+                "from" => {
+                    seeds.from = self.read(inner.value)?;
+                    self.check_path(&seeds.from, inner.value.span())?;
+                }
+                "link" => seeds.links = self.read(inner.value)?,
+                "copy" => seeds.copies = self.read(inner.value)?,
+                "skip" => seeds.skips = self.read(inner.value)?,
+                _ => return self.unknown(inner, &SEED_KEYS),
+            }
+        }
+        Ok(seeds)
     }
 
     fn check_path(&self, path: &str, span: Range<usize>) -> Decoded<()> {

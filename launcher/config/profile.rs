@@ -13,6 +13,9 @@
 //! | `make` | directories that a run creates before it begins, if the program is one of `programs` |
 //! | `builds` | such directories in the workspace, by name, if the run may create them and nothing beside them |
 //! | `view` | `"FROM" = "TO"`: programs that name FROM get the directory TO, read and execute if it ends in `:ro` |
+//! | `cache` | `"FROM" = "NAME"`: programs that name FROM get the directory NAME of the workspace's own caches |
+//! | `variables` | `NAME = "DIRECTORY"`: variables with the path of a directory of the workspace's own caches |
+//! | `seeds` | `"DIRECTORY" = { from, link, copy, skip }`: fills such a directory with what FROM has (see [`Seeds`]) |
 //! | `programs` | names of programs that select this profile |
 //! | `includes` | further profiles that it includes |
 //!
@@ -22,6 +25,11 @@
 //!
 //! - It grants creation: a lock file is granted before its first use.
 //! - It lies below an entry of the same table that grants creation: then it removes that grant there.
+//!
+//! A default may itself be a variable: `${NAME:-${OTHER:-PATH}/REST}`.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use jp_confine_engine::Capabilities;
 
@@ -46,6 +54,39 @@ pub(crate) struct Profile {
     pub(crate) builds: Vec<String>,
     /// Views, in the order of the table.
     pub(crate) views: Vec<WrittenView>,
+    /// Directories of tools' caches, each with the name of the workspace's own one.
+    pub(crate) caches: Vec<(String, PathBuf)>,
+    /// Variables, each with the name of such a directory.
+    pub(crate) variables: Vec<(String, PathBuf)>,
+    pub(crate) seeds: Vec<Seeds>,
+}
+
+/// What one of the workspace's own caches has from the user's cache.
+///
+/// A pattern is a path below the user's directory. `*` stands for part of a name, and `**` for any directories.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seeds {
+    /// The name of the workspace's own directory.
+    pub(crate) cache: PathBuf,
+    /// The user's directory, like an entry.
+    pub(crate) from: String,
+    /// Files and directories that never change. Runs get symlinks to them.
+    pub(crate) links: Vec<String>,
+    /// Files that tools update.
+    pub(crate) copies: Vec<String>,
+    /// Names, or paths with a slash, that no pattern reaches.
+    pub(crate) skips: Vec<String>,
+}
+
+impl Seeds {
+    /// The directories, below the user's one, that symlinks lead into.
+    pub(crate) fn sources(&self) -> BTreeSet<PathBuf> {
+        let fixed = |pattern: &String| {
+            let names = pattern.split('/').take_while(|name| !name.contains('*'));
+            names.collect::<PathBuf>()
+        };
+        self.links.iter().map(fixed).collect()
+    }
 }
 
 impl Profile {
@@ -60,6 +101,14 @@ impl Profile {
         let is_name =
             |name: &&String| !name.contains('/') && !matches!(name.as_str(), "" | "." | "..");
         self.builds.iter().filter(is_name).map(String::as_str)
+    }
+
+    /// The same profile with all rights on the user's own caches.
+    pub(crate) fn sharing_caches(&self) -> Self {
+        let mut shared = self.clone();
+        let all = |(from, _)| (Capabilities::ALL, from);
+        shared.entries.extend(std::mem::take(&mut shared.caches).into_iter().map(all));
+        shared
     }
 
     /// Whether an entry lies below one that grants creation.

@@ -1,5 +1,6 @@
 //! Finds out about this machine and this user: features, directories, the workspace, the environment.
 
+pub(crate) mod cache_dirs;
 pub(crate) mod context;
 pub(crate) mod data_dirs;
 pub(crate) mod invocation;

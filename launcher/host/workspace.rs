@@ -39,13 +39,23 @@ impl Workspace {
     /// The directory for this user's data about this workspace, out of reach of every run. It may not exist yet. `None`
     /// if no home directory is known.
     pub(crate) fn data_dir(&self, context: &Context) -> Option<PathBuf> {
-        let root = self.root.as_os_str().as_bytes();
+        let (name, hash) = self.name_and_hash();
+        let id = format!("{hash:016x}-{name}");
+        Some(context.homes.data.as_ref()?.join("jp-confine/workspaces").join(id))
+    }
+
+    /// The name of the directory for the caches of this workspace.
+    pub(crate) fn cache_id(&self) -> String {
+        let (name, hash) = self.name_and_hash();
+        format!("{name}-{hash:016x}")
+    }
+
+    /// The last name of its path without unusual characters, and a hash of the path.
+    fn name_and_hash(&self) -> (String, u64) {
         let name = self.root.file_name().unwrap_or_default().as_bytes();
         let kept = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
-        let name: String =
-            name.iter().map(|byte| if kept(byte) { char::from(*byte) } else { '_' }).collect();
-        let id = format!("{:016x}-{name}", fnv1a(root));
-        Some(context.homes.data.as_ref()?.join("jp-confine/workspaces").join(id))
+        let plain = |byte: &u8| if kept(byte) { char::from(*byte) } else { '_' };
+        (name.iter().map(plain).collect(), fnv1a(self.root.as_os_str().as_bytes()))
     }
 
     /// The path that no program may change, so that this stays the workspace, and its description.

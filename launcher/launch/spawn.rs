@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::process::Pid;
 
@@ -45,6 +45,8 @@ pub(crate) struct Confined<'a> {
     /// The proxy that the program uses, if any.
     pub(crate) proxy: Option<SocketAddr>,
     pub(crate) variables: &'a Environment,
+    /// Variables that name the workspace's own caches.
+    pub(crate) cache_variables: &'a [(String, PathBuf)],
 }
 
 impl Confined<'_> {
@@ -94,11 +96,19 @@ impl Confined<'_> {
         own.extend(self.other_names_of_temp());
         own.extend(self.proxy.into_iter().flat_map(proxy::variables));
         let kept = |name: &OsStr| {
-            own.iter().all(|(known, _)| name != *known) && self.variables.passes(name)
+            own.iter().all(|(known, _)| name != *known)
+                && self.cache_variables.iter().all(|(known, _)| name != known.as_str())
+                && self.variables.passes(name)
         };
-        let given = self.context.environment.iter().map(|(name, value)| (name.as_os_str(), value));
-        let own = own.iter().map(|(name, value)| (OsStr::new(*name), value));
-        let variables = given.filter(|(name, _)| kept(name)).chain(own);
+        let given = self
+            .context
+            .environment
+            .iter()
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+        let own = own.iter().map(|(name, value)| (OsStr::new(*name), value.as_os_str()));
+        let caches = self.cache_variables.iter();
+        let caches = caches.map(|(name, path)| (OsStr::new(name), path.as_os_str()));
+        let variables = given.filter(|(name, _)| kept(name)).chain(own).chain(caches);
         let variables = variables
             .map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()));
         Ok(variables.collect::<Result<_, _>>()?)

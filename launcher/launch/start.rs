@@ -195,6 +195,7 @@ impl Start<'_> {
             context: self.context,
             proxy: judged.as_ref().and_then(ConnectionRules::proxy),
             variables: &prepared.environment,
+            cache_variables: &prepared.caches.variables,
         };
         let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose()?;
         if self.lesson.is_some() && plan.traps.is_none() {

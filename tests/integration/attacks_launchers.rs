@@ -65,7 +65,6 @@ fn what_is_there_still_starts() {
         (".gradle/wrapper/dists/gradle-8/bin", "gradle"),
         (".m2/wrapper/dists/maven", "mvn"),
         (".cache/node/corepack/v1/pnpm", "pnpm"),
-        (".npm/_npx/0123/node_modules/.bin", "cowsay"),
         (".local/share/pnpm", "pnpm"),
     ] {
         let path = format!("home/{launcher}/{name}");
@@ -78,12 +77,30 @@ fn what_is_there_still_starts() {
     assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
 }
 
-/// Caches can still be filled.
+/// The caches are the workspace's own, so a run may also start what it put there.
 #[apply(row!)]
 fn caches_are_filled() {
     let scratch = Scratch::new();
-    let script = "mkdir -p ~/.npm/_cacache ~/.local/share/pnpm/store/v10 && echo x > ~/.npm/_cacache/x \
-                  && echo x > ~/.local/share/pnpm/store/v10/x && ! mkdir ~/.npm/_npx 2>/dev/null";
+    let script = "mkdir -p ~/.npm/_cacache ~/.npm/_npx/0 && echo x > ~/.npm/_cacache/x \
+                  && cp /bin/true ~/.npm/_npx/0/run && ~/.npm/_npx/0/run \
+                  && mkdir -p ~/.local/share/pnpm/store/v10 && echo x > ~/.local/share/pnpm/store/v10/x \
+                  && mkdir -p ~/.cargo/registry && echo x > ~/.cargo/.package-cache";
+    // The directories on the way are in the home.
     fs::create_dir_all(scratch.home().join(".local/share/pnpm")).expect("directories");
-    Run::sh(&scratch, script).run().assert_ok();
+    let filled = Run::sh(&scratch, script).run();
+    filled.assert_ok();
+    assert!(!filled.stderr.contains("denial"), "{filled}");
+    Run::sh(&scratch, "cat ~/.npm/_cacache/x ~/.cargo/.package-cache")
+        .run()
+        .assert_stdout("x\nx\n");
+    for cache in [".npm", ".local/share/pnpm/store", ".cargo"] {
+        assert!(!scratch.home().join(cache).exists(), "{cache}");
+    }
+    let caches = scratch.home().join(".cache/jp-confine");
+    let [own] = &fs::read_dir(caches).expect("caches").flatten().collect::<Vec<_>>()[..] else {
+        panic!("one workspace has one directory");
+    };
+    assert!(own.file_name().to_str().is_some_and(|name| name.starts_with("ws-")), "{own:?}");
+    assert!(own.path().join("npm/_cacache/x").exists());
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
 }

@@ -106,7 +106,7 @@ fn explain_shows_both_paths() {
 #[test]
 fn compile_denies_the_real_place() {
     let scratch = Scratch::new();
-    let run = told(&scratch, "-w $HOME --view ~/.private=~/new:ro compile");
+    let run = told(&scratch, "--cache none -w $HOME --view ~/.private=~/new:ro compile");
     let policy = json(run.assert_ok());
     let [place, backing] = ["$HOME/.private", "$HOME/new"].map(|path| scratch.expand(path));
     assert_eq!(policy["views"], serde_json::json!([{ "from": place, "to": backing }]), "{run}");

@@ -20,7 +20,7 @@ fn run(scratch: &Scratch, options: &[&str], script: &str) -> Outcome {
 /// the message.
 fn planted(options: &[&str], plant: &str, escape: &str, told: &str) {
     let scratch = Scratch::new();
-    fs::create_dir_all(scratch.path("home/.cargo/registry")).expect("a folder");
+    fs::create_dir_all(scratch.path("home/.local/share/uv")).expect("a folder");
     fs::create_dir_all(scratch.path("ws/made")).expect("a folder");
     let before = scratch.forbidden();
     run(&scratch, options, plant);
@@ -50,10 +50,10 @@ fn typed_paths_do_not_follow_links_that_programs_make() {
 #[apply(row!)]
 fn profiles_do_not_follow_links_that_programs_make() {
     planted(
-        &["--profile", "rust"],
-        "rmdir $HOME/.cargo/registry && ln -s $OUT $HOME/.cargo/registry",
+        &["--profile", "python", "-w", "$HOME/.local/share/uv"],
+        "ln -s $OUT $HOME/.local/share/uv/tools",
         "cat $OUT/secret && echo escaped",
-        "profile rust, ${CARGO_HOME:-~/.cargo}/registry: $HOME/.cargo/registry is a link to $OUT",
+        "uv/tools}: $HOME/.local/share/uv/tools is a link to $OUT",
     );
 }
 

@@ -72,6 +72,21 @@ fn build_test_and_run() {
     before.assert_same(&scratch.forbidden());
 }
 
+/// Outside, inside, and outside again, in one directory: cargo builds everything once. Inside it finds the user's
+/// registry, without the network.
+#[test]
+fn builds_by_turns_rebuild_nothing() {
+    let scratch = sample();
+    let build = |mode| {
+        let built = cargo(&scratch, &["build", "--locked"]).mode(mode).run();
+        built.assert_ok();
+        built.stderr.matches("Compiling").count()
+    };
+    assert_ne!(build(Mode::Bare), 0);
+    assert_eq!(build(Mode::Confined), 0);
+    assert_eq!(build(Mode::Bare), 0);
+}
+
 /// In the first build of a home, cargo creates its database in a directory of its own, and syncs it. No build script
 /// may read the login data that cargo keeps there.
 #[test]

@@ -147,6 +147,15 @@ impl Scratch {
         Snapshot(entries)
     }
 
+    /// The present state of the whole home, except jp-confine's own directories in it.
+    pub(crate) fn whole_home(&self) -> Snapshot {
+        let own = [".cache/jp-confine", ".local/share/jp-confine"].map(|own| self.home().join(own));
+        let is_users =
+            |path: &PathBuf| !own.iter().any(|own| path.starts_with(own) || own.starts_with(path));
+        let paths = walk(&self.home()).into_iter().filter(is_users);
+        Snapshot(paths.map(|path| (path.clone(), describe(&path))).collect())
+    }
+
     /// Fails if a file of the workspace contains the secret, because then a program carried it in.
     pub(crate) fn assert_nothing_leaked(&self) {
         for path in walk(&self.ws()) {

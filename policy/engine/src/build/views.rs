@@ -43,15 +43,19 @@ pub(super) fn ways(views: &[View], grants: &[Grant]) -> Vec<(PathBuf, PathBuf)> 
         above.max_by_key(|view| view.place.as_os_str().len())
     };
     let others = shown.into_iter().filter_map(|(place, backing)| {
-        nearest(place)?.lead(place).map(|other| (other, backing.clone()))
+        let other = nearest(place)?.lead(place).filter(|other| other != backing)?;
+        Some((other, backing.clone()))
     });
     own.chain(others).collect()
 }
 
-/// The table of views. Their paths go into the image's `bytes`.
+/// The table of views, without those that show what another one shows anyway. Their paths go into the image's `bytes`.
 pub(super) fn of_image(views: &[View], bytes: &mut Vec<u8>) -> Result<Vec<ImageView>, BuildError> {
     let mut path = |path: &Path| intern(bytes, path.as_os_str().as_bytes());
     let view =
         |view: &View| Ok(ImageView { place: path(&view.place)?, backing: path(&view.backing)? });
-    views.iter().map(view).collect()
+    let is_implied = |view: &View| {
+        views.iter().any(|other| other.lead(&view.place).as_ref() == Some(&view.backing))
+    };
+    views.iter().filter(|shown| !is_implied(shown)).map(view).collect()
 }
