@@ -93,14 +93,14 @@ fn seeds_follow_no_symlinks_of_a_run() {
     let plant = scratch.expand("d=${GOCACHE%/go/build}/cargo/registry; rm -rf $d; mkdir -p $d; ln -s $OUT $d/cache; ln -s $OUT $d/index; ls -l $d");
     let before = scratch.forbidden();
     let linked = Run::sh(&scratch, &plant).run();
-    linked.assert_stdout("cache -> ");
+    linked.assert_stdout("index -> ");
     scratch.write("home/.cargo/registry/cache/index/b-1.crate", "b\n");
     scratch.write("home/.cargo/registry/index/index/new.json", "{}\n");
     let found =
-        Run::sh(&scratch, "cat ~/.cargo/registry/cache/secret; ls ~/.cargo/registry/cache/").run();
+        Run::sh(&scratch, "cat ~/.cargo/registry/index/secret; ls ~/.cargo/registry/index/").run();
     found.assert_no_secret();
     before.assert_same(&scratch.forbidden());
-    let planted = Run::sh(&scratch, "echo x > ~/.cargo/registry/cache/target").run();
+    let planted = Run::sh(&scratch, "echo x > ~/.cargo/registry/index/target").run();
     before.assert_same(&scratch.forbidden());
     assert_ne!(planted.code(), 0, "{planted}");
 }
