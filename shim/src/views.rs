@@ -76,8 +76,9 @@ pub(crate) fn may_lead(dirfd: c_int, path: *const c_char, stops: bool) -> bool {
     sys::pin_spelled_without_links(dirfd, path, stops) == Err(Errno::ELOOP)
 }
 
-/// Rewrites `spelling` to the canonical path that it leads to, as far as its names exist. Keeps a symlink at the end if it
-/// `stops`, and symlinks in `/proc` that stand for objects other than the root directory. Returns whether a view was on the way.
+/// Rewrites `spelling` to the canonical path that it leads to, as far as its names exist, if a view is on the way.
+/// Otherwise it stays as it is: its symlinks may have names that rules are about. Keeps a symlink at the end if it `stops`,
+/// and symlinks in `/proc` that stand for objects other than the root directory. Returns whether a view was on the way.
 ///
 /// # Errors
 /// `ELOOP`, `ENOTDIR`, `ENAMETOOLONG`, `ENOMEM`.
@@ -89,15 +90,19 @@ pub(crate) fn follow(
     stops: bool,
 ) -> Result<bool, Errno> {
     if spelling.is_lexical() && is_direct(image, spelling, stops)? {
-        return Ok(views::to_place(image, spelling.lexical()).is_some());
+        let is_shown = || views::to_place(image, spelling.lexical()).is_some();
+        return Ok(spelling.is_from_view() || is_shown());
     }
-    let text = spelling.text_mut();
-    if let Some(seen) = views::to_place(image, text.as_bytes()) {
+    let mut text = MmapBox::<PathBuffer>::blank()?;
+    text.push(spelling.text().as_bytes())?;
+    let seen = views::to_place(image, text.as_bytes());
+    if let Some(seen) = seen {
         text.replace_start(seen.end, seen.target)?;
     }
     let mut real = MmapBox::<PathBuffer>::blank()?;
     let mut target = MmapBox::<PathBuffer>::blank()?;
-    let mut way = Way { image, text, done: 0, plain: false, is_led: false };
+    let is_led = seen.is_some() || spelling.is_from_view();
+    let mut way = Way { image, text: &mut text, done: 0, plain: false, is_led };
     let mut links = LINK_BUDGET;
     while let Some(end) = way.next(&mut real)? {
         let is_last = way.rest(end).iter().all(|&byte| byte == b'/');
@@ -115,9 +120,14 @@ pub(crate) fn follow(
         way.text.push(b"/")?;
     }
     let (plain, is_led) = (way.plain, way.is_led);
-    let led = views::to_backing(image, spelling.text().as_bytes()).filter(|_| !plain);
+    let led = views::to_backing(image, text.as_bytes()).filter(|_| !plain);
+    if !is_led && led.is_none() {
+        return Ok(false);
+    }
+    spelling.text_mut().clear();
+    spelling.text_mut().push(text.as_bytes())?;
     let (end, target) = led.map_or((0, &[][..]), |led| (led.end, led.target));
-    spelling.lead(end, target).map(|()| is_led)
+    spelling.lead(end, target).map(|()| true)
 }
 
 /// The path that the name leads to, if a view is on the way. The `flags` are those of execveat(2).
@@ -141,10 +151,8 @@ fn led_by_view(
 ) -> Option<MmapBox<Spelling>> {
     let mut spelling = MmapBox::<Spelling>::blank().ok()?;
     spelling.read_own(dirfd, name.to_bytes()).ok()?;
-    let is_shown = concern(image, &spelling);
-    (is_shown || may_lead(dirfd, name.as_ptr(), stops)).then_some(())?;
-    let is_led = follow(image, &mut spelling, stops).ok()?;
-    (is_shown || is_led).then_some(spelling)
+    (concern(image, &spelling) || may_lead(dirfd, name.as_ptr(), stops)).then_some(())?;
+    follow(image, &mut spelling, stops).ok()?.then_some(spelling)
 }
 
 /// Leads the spelling to the backing. Returns whether that is all, because no symlink is on the way.

@@ -102,9 +102,13 @@ fn look_through_view<T>(
     if spelling.read_text(dirfd, path).is_err() {
         return act(dirfd, path.as_ptr());
     }
-    views::follow(image, &mut spelling, stops)?;
+    let is_led = views::follow(image, &mut spelling, stops)?;
+    if !is_led && !spelling.is_lexical() {
+        spelling.collapse();
+    }
     match decide::metadata(image, &spelling.request()) {
-        Verdict::Allow => act(libc::AT_FDCWD, spelling.text().c_str(0).as_ptr()),
+        Verdict::Allow if is_led => act(libc::AT_FDCWD, spelling.text().c_str(0).as_ptr()),
+        Verdict::Allow => act(dirfd, path.as_ptr()),
         Verdict::Deny(denial) => Err(absent(image, denial, &spelling)),
     }
 }
@@ -235,7 +239,8 @@ fn real_path(path: *const c_char, resolved: *mut c_char) -> Result<*mut c_char, 
     memory::first_byte(path)?;
     #[cfg(target_os = "linux")]
     if let Some(shown) = told_paths::real_path(path, resolved) {
-        return shown;
+        // libc's function tries to read each name as a symlink. So this is what the last one leaves.
+        return shown.inspect(|_| Errno::EINVAL.set());
     }
     let original = REALPATH.address().ok_or(Errno::EACCES)?;
     // SAFETY: the address is that of libc's function of this name and type.
