@@ -17,6 +17,7 @@ mod move_into_directory;
 pub(crate) mod nested_launchers;
 mod new_links;
 pub(crate) mod options;
+pub(crate) mod own_temp;
 pub(crate) mod path_search;
 mod per_directory;
 pub(crate) mod person;

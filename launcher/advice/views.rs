@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use jp_confine_engine::image::Text;
 use jp_confine_engine::views;
 
 use crate::advice::advisor::Advisor;
@@ -14,9 +15,15 @@ impl Advisor<'_> {
         self.image.map_or(Cow::Borrowed(path), |image| views::seen(image, path))
     }
 
-    /// Why the real files at the place of a view stay denied.
+    /// Why the real files at the place of a view stay denied. Those in the place of a run's own temporary directory can be
+    /// granted instead.
     pub(super) fn behind_view(&self, denial: &Denial) -> Option<String> {
-        let led = views::to_backing(self.image?, &denial.path)?.apply(&denial.path);
+        let image = self.image?;
+        let backing = views::to_backing(image, &denial.path)?;
+        if backing.target == image.text(Text::TempDir) {
+            return None;
+        }
+        let led = backing.apply(&denial.path);
         Some(format!("a view shows {} there: use that path", quote::printable(&led)))
     }
 }

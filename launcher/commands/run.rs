@@ -7,6 +7,7 @@ use jp_confine_engine::build::View;
 
 use crate::advice::advisor::Advisor;
 use crate::advice::nested_launchers::Inner;
+use crate::advice::own_temp::NamedFiles;
 use crate::advice::path_search;
 use crate::advice::person::Person;
 use crate::cli::Options;
@@ -137,6 +138,10 @@ pub(crate) fn run(
     let end = end.map_err(|error| Failure::own(format!("waiting failed: {error}")));
     let status = end.as_ref().map_or_else(Failure::status, |end| end.status());
     let lost = record.drain(&mut take).is_err();
+    let named = NamedFiles::find(&image, &context.cwd, arguments);
+    if status != 0 {
+        named.denials(&image, name).into_iter().for_each(&mut take);
+    }
     denials.gap = if lost { Some(LostRecords::Damaged) } else { record.gap(running.unrecorded()) };
     if let (Some(log), Some(gap)) = (&log, denials.gap) {
         log.warning(&gap.to_string());
@@ -150,6 +155,9 @@ pub(crate) fn run(
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
     if let Some(exposed) = exposed {
         exposed.warning(&image).iter().for_each(|warning| output::warning(warning));
+    }
+    if let Some(lost) = named.lost().filter(|_| !options.quiet && !options.service) {
+        output::warning(&lost);
     }
     aftermath.tell(&ended, true);
     Ok(Ran { end: end?, prepared, denials })

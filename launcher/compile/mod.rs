@@ -26,6 +26,7 @@ use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 
+use jp_confine_engine::Capabilities;
 use jp_confine_engine::build::{Beyond, Grant, ImageSpec, Volume};
 use jp_confine_engine::canonical::Root;
 use jp_confine_engine::case;
@@ -95,7 +96,14 @@ pub(crate) fn prepare(
     let ReadyMade { mut tables, profiles, mut anchors, folders, caches } =
         ready_made.reaching(network.without().is_none());
     let mut flags = Flags::resolve(context, options)?;
-    let views = views(context, &root, options, &mut tables, &mut flags)?;
+    let temp = run.and_then(|run| run.scratch.temp());
+    let views = views(context, &root, options, (&mut tables, &mut flags))?;
+    let views = if stage.has_own_temp(options) {
+        let real = |place: &Path| context.outer_views.real(place.to_owned());
+        views.with_private(temp, |place| is_kept(&real(place), &flags, &tables, &rules))
+    } else {
+        views
+    };
 
     let granted = TierGrants::of(outcome.declared, outcome.only_mounts, flags.grant(), &tables);
     let TierLayer { mut tiers, exposed, warnings: of_tiers } =
@@ -113,7 +121,7 @@ pub(crate) fn prepare(
         views: &views,
         tiers: &tiers,
         rules,
-        temp: run.and_then(|run| run.scratch.temp()),
+        temp,
         shim: run.and_then(|run| run.shim.parent()),
         control,
     }
@@ -183,14 +191,23 @@ fn views(
     context: &Context,
     root: &Root,
     options: &Options,
-    tables: &mut Vec<Resolved>,
-    flags: &mut Flags,
+    (tables, flags): (&mut Vec<Resolved>, &mut Flags),
 ) -> Result<Views, Failure> {
     let is_granted = |place: &Path| flags.grant_at(|path| path == place);
     let views = Views::resolve(context, root.as_path(), options, tables, is_granted)?;
     views.apply(tables);
     flags.add_views(&views);
     Ok(views)
+}
+
+/// Whether the real files at `place` are meant: somebody wrote about the place itself, or lets the run create files
+/// around it. This includes the workspace.
+fn is_kept(place: &Path, flags: &Flags, tables: &[Resolved], rules: &[Grant]) -> bool {
+    let of_persons = tables.iter().filter(|table| table.own).flat_map(|table| &table.grants);
+    let written = of_persons.chain(rules).map(|grant| (grant.anchor.as_path(), grant.caps));
+    written.chain(flags.at_paths()).any(|(anchor, caps)| {
+        anchor == place || caps.contains(Capabilities::CREATE) && place.starts_with(anchor)
+    })
 }
 
 /// The launcher's own files and directories, each with its purpose.

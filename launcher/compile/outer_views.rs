@@ -27,7 +27,9 @@ pub(crate) fn with_outer(outer: &OuterViews, own: &[View], grants: &[Grant]) -> 
             add(&view.place, &view.backing);
         }
     }
-    for grant in grants {
+    // What is in a backing has a name there, and what nothing grants needs none.
+    let has_name = |grant: &Grant| own.iter().any(|view| grant.anchor.starts_with(&view.backing));
+    for grant in grants.iter().filter(|grant| !grant.caps.is_empty() && !has_name(grant)) {
         let name = outer.seen(&grant.anchor);
         let above = own.iter().filter(|view| strictly_below(&view.place, &name).is_some());
         let above = above.max_by_key(|view| view.place.as_os_str().len());

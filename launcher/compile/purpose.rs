@@ -38,6 +38,16 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// Whether it is about runs that see a private directory in the place of `/tmp`.
+    pub(super) const fn has_own_temp(self, options: &Options) -> bool {
+        let is_about_run = match self {
+            Self::Question => !options.service,
+            Self::Service { .. } => false,
+            Self::Rehearsal(_) | Self::Run(_) => true,
+        };
+        is_about_run && !options.share_tmp
+    }
+
     pub(super) const fn log(self) -> Option<&'a Log> {
         match self {
             Self::Question => None,

@@ -24,9 +24,22 @@ const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// The one of them that contains ordinary files.
 const SHARED_MEMORY: &str = "/dev/shm";
 
+/// The common directories for temporary files and shared memory. A run sees its own in their place.
+const COMMON: [&str; 3] = ["/tmp", "/var/tmp", SHARED_MEMORY];
+
+/// Why the real files there are denied.
+const OWN: &str = "a run has a directory of its own here, without --share-tmp";
+
 /// The views of a run, on canonical paths. No two have the same place.
 #[derive(Debug, Default)]
-pub(crate) struct Views(Vec<ResolvedView>);
+pub(crate) struct Views {
+    /// Those that somebody wrote.
+    written: Vec<ResolvedView>,
+    /// The places in which a run sees its private directory.
+    private: Vec<PathBuf>,
+    /// That directory, which the run is granted anyway. `None` if there is no run.
+    temp: Option<PathBuf>,
+}
 
 /// A view on canonical paths.
 #[derive(Clone, Debug)]
@@ -85,19 +98,39 @@ impl Views {
             }
             views.add(view);
         }
-        views.0.iter().try_for_each(|view| view.check(root).and_then(|()| views.check(view)))?;
+        views
+            .written
+            .iter()
+            .try_for_each(|view| view.check(root).and_then(|()| views.check(view)))?;
         Ok(views)
     }
 
+    /// Adds the views that show the private directory `temp` of a run in the place of the common ones. Leaves out a place
+    /// that another view shows, and one that `is_kept` as it is. Without a run, there are only the denials.
+    pub(crate) fn with_private(
+        mut self,
+        temp: Option<&Path>,
+        is_kept: impl Fn(&Path) -> bool,
+    ) -> Self {
+        for place in COMMON.iter().filter_map(|place| Path::new(place).canonicalize().ok()) {
+            let is_shown = self.written.iter().any(|view| view.place() == place);
+            if !is_shown && !is_kept(&place) && !self.private.contains(&place) {
+                self.private.push(place);
+            }
+        }
+        self.temp = temp.map(Path::to_owned);
+        self
+    }
+
     fn add(&mut self, view: ResolvedView) {
-        self.0.retain(|known| known.view.place != view.view.place);
-        self.0.push(view);
+        self.written.retain(|known| known.view.place != view.view.place);
+        self.written.push(view);
     }
 
     /// Refuses a view whose backing is the place of another, because a name is led only once.
     fn check(&self, view: &ResolvedView) -> Result<(), Failure> {
         let is_shown = |other: &ResolvedView| other.real == view.view.backing && other.is_new();
-        match self.0.iter().find(|other| is_shown(other)) {
+        match self.written.iter().find(|other| is_shown(other)) {
             Some(other) => Err(view.refuse(
                 &format!("{} shows another directory in place of TO", other.text()),
                 &format!("name that one: {}", quote::place(&other.view.backing)),
@@ -110,7 +143,7 @@ impl Views {
     /// files. Adds the grants of the views that profiles have.
     pub(crate) fn apply(&self, tables: &mut Vec<Resolved>) {
         let persons: Vec<&Path> =
-            self.0.iter().filter(|view| view.is_persons).map(ResolvedView::place).collect();
+            self.written.iter().filter(|view| view.is_persons).map(ResolvedView::place).collect();
         let is_left =
             |path: &Path| persons.iter().all(|place| canonical::below(place, path).is_none());
         for table in tables.iter_mut().filter(|table| !table.own) {
@@ -119,7 +152,7 @@ impl Views {
             table.links.retain(|(spelled, target)| is_left(spelled) && is_left(target));
         }
         let of_profiles =
-            self.0.iter().filter(|view| !matches!(view.grant.origin, Origin::Flag { .. }));
+            self.written.iter().filter(|view| !matches!(view.grant.origin, Origin::Flag { .. }));
         tables.extend(of_profiles.map(|view| Resolved {
             grants: vec![view.grant.clone()],
             own: view.is_persons,
@@ -130,7 +163,7 @@ impl Views {
 
     /// The grants at the backings of typed views, each with the symlinks that lead there, and their texts.
     pub(crate) fn typed(&self) -> impl Iterator<Item = (&Grant, Option<&Led>, &str)> {
-        self.0.iter().filter_map(|view| match &view.grant.origin {
+        self.written.iter().filter_map(|view| match &view.grant.origin {
             Origin::Flag { text } => Some((&view.grant, view.led.as_ref(), text.as_str())),
             _ => None,
         })
@@ -138,10 +171,13 @@ impl Views {
 
     /// The denials at the places: nothing that a run writes lands there.
     pub(crate) fn denials(&self) -> impl Iterator<Item = Grant> {
-        self.0.iter().filter(|view| view.is_new()).map(|view| {
-            let why = format!("{} shows another directory here", view.grant.origin);
-            let place = view.real.clone();
-            Grant::new(place, Capabilities::NONE, GrantKind::Plain, Origin::Product { why })
+        let written = self.written.iter().filter(|view| view.is_new()).map(|view| {
+            (view.real.as_path(), format!("{} shows another directory here", view.grant.origin))
+        });
+        let private = self.private.iter().map(|place| (place.as_path(), OWN.to_owned()));
+        written.chain(private).map(|(place, why)| {
+            let origin = Origin::Product { why };
+            Grant::new(place.to_owned(), Capabilities::NONE, GrantKind::Plain, origin)
         })
     }
 
@@ -155,13 +191,13 @@ impl Views {
         if !matches!(stage, Stage::Run(_)) {
             return Ok(());
         }
-        let persons = self.0.iter().filter(|view| view.is_persons);
+        let persons = self.written.iter().filter(|view| view.is_persons);
         let above = persons.filter_map(|view| view.real.parent());
         for above in above.filter(|above| home.is_some_and(|home| above.starts_with(home))) {
             // Without it, programs that create it are denied.
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(above);
         }
-        self.0.iter().try_for_each(|view| {
+        self.written.iter().try_for_each(|view| {
             let backing = &view.view.backing;
             let made = DirBuilder::new().recursive(true).mode(0o700).create(backing);
             made.map_err(|error| {
@@ -173,14 +209,19 @@ impl Views {
 
     /// The views, for people.
     pub(crate) fn shown(&self) -> Vec<View> {
-        self.0.iter().map(|view| view.view.clone()).collect()
+        let of_run = |temp: &PathBuf| {
+            let view = |place: &PathBuf| View { place: place.clone(), backing: temp.clone() };
+            self.private.iter().map(view).collect::<Vec<_>>()
+        };
+        let private = self.temp.as_ref().map(of_run).unwrap_or_default();
+        self.written.iter().map(|view| view.view.clone()).chain(private).collect()
     }
 
     /// The views as the image has them. A rule below a view makes the way to it real. So each directory on the way to a
     /// source has a view of its own, which shows the same.
     pub(crate) fn of_image(&self) -> Vec<View> {
         let mut views = self.shown();
-        for view in &self.0 {
+        for view in &self.written {
             let ways = view.sources.iter().flat_map(|source| source.ancestors());
             for below in ways.filter(|below| !below.as_os_str().is_empty()) {
                 let View { place, backing } = &view.view;

@@ -117,6 +117,7 @@ mod programs_terminal;
 mod runs_loopback;
 mod runs_names;
 mod runs_net;
+mod runs_tmp;
 mod runs_wide;
 mod shim_binary;
 mod shim_stack;

@@ -132,7 +132,8 @@ fn programs_find_their_temporary_files_whatever_is_left_of_the_environment() {
 #[apply(row!)]
 fn temporary_files_have_more_names_than_one() {
     let scratch = Scratch::for_ordinary_user();
-    let script = "test $TMUX_TMPDIR = $TMPDIR && touch $TMPPREFIX.x && ! touch /tmp/x.$$";
+    let script =
+        "test $TMUX_TMPDIR = $TMPDIR && touch $TMPPREFIX.x && test -e /tmp/${TMPPREFIX##*/}.x";
     Run::sh(&scratch, script).run().assert_ok();
     let inner = Run::new(&scratch, PRODUCT, &["--", "sh", "-c", script]).flags(&["-x", PRODUCT]);
     inner.run().assert_ok();

@@ -112,6 +112,11 @@ impl Flags {
         self.paths.iter().any(|(anchor, flag)| !flag.caps.is_empty() && is_meant(anchor))
     }
 
+    /// The paths of flags with the capabilities that they grant there, which are none for a denial.
+    pub(crate) fn at_paths(&self) -> impl Iterator<Item = (&Path, Capabilities)> {
+        self.paths.iter().map(|(anchor, flag)| (anchor.as_path(), flag.caps))
+    }
+
     fn add(&mut self, anchor: PathBuf, caps: Option<Capabilities>, text: &str) {
         let flag = self.paths.entry(anchor).or_default();
         let Some(caps) = caps else {

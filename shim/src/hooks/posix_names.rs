@@ -1,10 +1,10 @@
 //! Hooks for POSIX shared memory, semaphores and message queues by name.
 //!
-//! Shared memory and semaphores are files in `/dev/shm`. If the policy grants that directory completely, they stay
-//! there. Otherwise the run has its own in its temporary directory. Programs of the run can then share memory with each
-//! other, and see nobody else's. The library creates semaphores itself, because libc would use `/dev/shm`. A message
-//! queue is an object of the kernel, and its name cannot be redirected. It is judged as its file in `/dev/mqueue`
-//! (`mq_overview(7)`).
+//! Shared memory and semaphores are files in `/dev/shm`. They stay there if the policy grants that directory completely,
+//! or a view shows another one there. Otherwise the run has its own in its temporary directory. Programs of the run can
+//! then share memory with each other, and see nobody else's. The library creates semaphores itself, because libc would
+//! use `/dev/shm`. A message queue is an object of the kernel, and its name cannot be redirected. It is judged as its
+//! file in `/dev/mqueue` (`mq_overview(7)`).
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::mem::MaybeUninit;
@@ -12,6 +12,7 @@ use core::mem::MaybeUninit;
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::decide::{self, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_engine::image::{Image, Text};
+use jp_confine_engine::views;
 
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
@@ -60,7 +61,8 @@ fn file_of(
     kind: &[u8],
     to: &mut Name,
 ) -> Result<(), Errno> {
-    let public = decide::grants_beneath(image, SHARED_MEMORY, EVERYTHING);
+    let public = decide::grants_beneath(image, SHARED_MEMORY, EVERYTHING)
+        || views::to_backing(image, SHARED_MEMORY).is_some();
     to.push(if public { SHARED_MEMORY } else { image.text(Text::TempDir) })?;
     to.push_separator()?;
     to.push(if public && kind == MEMORY { b"" } else { kind })?;
