@@ -91,6 +91,7 @@ mod cli_workspace;
 mod inventory;
 mod layers_stress;
 mod layers_stress_roles;
+mod left_behind;
 mod policy_capabilities;
 mod policy_case;
 mod policy_commands;
