@@ -27,7 +27,9 @@ impl NamedFiles {
     /// The files that `arguments` name from the directory `cwd`. Looks at the disk, so the directory must still exist.
     pub(crate) fn find(image: &Image<'_>, cwd: &Path, arguments: &[OsString]) -> Self {
         let mut found = Self::default();
-        let words = arguments.iter().flat_map(|argument| argument.as_bytes().split(ends_word));
+        let words = arguments
+            .iter()
+            .flat_map(|argument| argument.as_bytes().split(|&byte| ends_word(byte)));
         for word in words.filter(|word| word.contains(&b'/')) {
             let Ok(there) =
                 canonical::resolve(cwd, Path::new(OsStr::from_bytes(word)), Op::Content)
@@ -51,8 +53,11 @@ impl NamedFiles {
         found
     }
 
-    /// The files that the run did not find, as denials for the program `name`.
-    pub(crate) fn denials(&self, image: &Image<'_>, name: &OsStr) -> Vec<Denial> {
+    /// The files that the run did not find, as denials for the program `name`. None if the program ended well.
+    pub(crate) fn denials(&self, image: &Image<'_>, name: &OsStr, status: u8) -> Vec<Denial> {
+        if status == 0 {
+            return Vec::new();
+        }
         let denial = |path: &PathBuf| {
             let path = path.as_os_str().as_bytes();
             let verdict = decide::access(image, &Request::canonical(path), Capabilities::READ);
@@ -84,8 +89,8 @@ impl NamedFiles {
 }
 
 /// Whether a byte ends a path in an option, a list or the text of a script.
-fn ends_word(byte: &u8) -> bool {
-    byte.is_ascii_whitespace() || b"'\"`=:;,<>|&(){}$".contains(byte)
+fn ends_word(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"'\"`=:;,<>|&(){}$".contains(&byte)
 }
 
 #[cfg(test)]
@@ -95,7 +100,7 @@ mod tests {
     #[test]
     fn paths_are_found_in_options_lists_and_scripts() {
         for text in ["--out=/tmp/x", "cat </tmp/x;ls", "'/tmp/x'", "/a:/tmp/x", "$(cat /tmp/x)"] {
-            let mut words = text.as_bytes().split(ends_word);
+            let mut words = text.as_bytes().split(|&byte| ends_word(byte));
             assert!(words.any(|word| word == b"/tmp/x"), "{text}");
         }
     }

@@ -71,13 +71,12 @@ pub(crate) fn run(
 
     let image = image::parse_image(&prepared.image)?;
     let unsupervised = start.unsupervised();
+    let alone = (!image.behind().supervisor).then_some(unsupervised);
     // There are no prompts if no tier asks.
     let person = if prepared.tiers.is_empty() {
         Person::Absent
     } else {
-        let supervises = image.behind().supervisor;
-        let turns = PromptQueue::of_run(context, options);
-        Person::present(&turns, options.non_interactive, (!supervises).then_some(unsupervised))
+        Person::present(&PromptQueue::of_run(context, options), options.non_interactive, alone)
     };
     let advisor = Advisor::of(context, &prepared, &image);
     let advisor = Advisor { person, unsupervised, began: Some(began), ..advisor };
@@ -131,17 +130,13 @@ pub(crate) fn run(
     if let Some(modes) = modes.filter(|_| !matches!(end, Ok(End::Exited(_)))) {
         modes.restore(&PromptQueue::of_run(context, options));
     }
-    if let Some(lesson) = lesson {
-        lesson.end()?;
-    }
+    lesson.map(Lesson::end).transpose()?;
     // Denials from before the supervisor was killed are valid, too.
     let end = end.map_err(|error| Failure::own(format!("waiting failed: {error}")));
     let status = end.as_ref().map_or_else(Failure::status, |end| end.status());
     let lost = record.drain(&mut take).is_err();
     let named = NamedFiles::find(&image, &context.cwd, arguments);
-    if status != 0 {
-        named.denials(&image, name).into_iter().for_each(&mut take);
-    }
+    named.denials(&image, name, status).into_iter().for_each(&mut take);
     denials.gap = if lost { Some(LostRecords::Damaged) } else { record.gap(running.unrecorded()) };
     if let (Some(log), Some(gap)) = (&log, denials.gap) {
         log.warning(&gap.to_string());
@@ -153,12 +148,9 @@ pub(crate) fn run(
     let advisor = Advisor { person: person.to_the_end(), denials: Some(&denials), ..advisor };
     let missed = prepared.environment.missed(&context.environment, status);
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
-    if let Some(exposed) = exposed {
-        exposed.warning(&image).iter().for_each(|warning| output::warning(warning));
-    }
-    if let Some(lost) = named.lost().filter(|_| !options.quiet && !options.service) {
-        output::warning(&lost);
-    }
+    let lost = named.lost().filter(|_| !options.quiet && !options.service);
+    let exposed = exposed.and_then(|exposed| exposed.warning(&image));
+    exposed.iter().chain(&lost).for_each(|warning| output::warning(warning));
     aftermath.tell(&ended, true);
     Ok(Ran { end: end?, prepared, denials })
 }

@@ -96,14 +96,7 @@ pub(crate) fn prepare(
     let ReadyMade { mut tables, profiles, mut anchors, folders, caches } =
         ready_made.reaching(network.without().is_none());
     let mut flags = Flags::resolve(context, options)?;
-    let temp = run.and_then(|run| run.scratch.temp());
-    let views = views(context, &root, options, (&mut tables, &mut flags))?;
-    let views = if stage.has_own_temp(options) {
-        let real = |place: &Path| context.outer_views.real(place.to_owned());
-        views.with_private(temp, |place| is_kept(&real(place), &flags, &tables, &rules))
-    } else {
-        views
-    };
+    let views = views(&asked, stage, &rules, (&mut tables, &mut flags))?;
 
     let granted = TierGrants::of(outcome.declared, outcome.only_mounts, flags.grant(), &tables);
     let TierLayer { mut tiers, exposed, warnings: of_tiers } =
@@ -121,7 +114,7 @@ pub(crate) fn prepare(
         views: &views,
         tiers: &tiers,
         rules,
-        temp,
+        temp: run.and_then(|run| run.scratch.temp()),
         shim: run.and_then(|run| run.shim.parent()),
         control,
     }
@@ -188,16 +181,22 @@ pub(crate) fn prepare(
 
 /// The views of profiles and options, with their effect on the grants of both.
 fn views(
-    context: &Context,
-    root: &Root,
-    options: &Options,
+    asked: &MountRequest<'_>,
+    stage: Stage<'_>,
+    rules: &[Grant],
     (tables, flags): (&mut Vec<Resolved>, &mut Flags),
 ) -> Result<Views, Failure> {
+    let &MountRequest { context, root, options, .. } = asked;
     let is_granted = |place: &Path| flags.grant_at(|path| path == place);
     let views = Views::resolve(context, root.as_path(), options, tables, is_granted)?;
     views.apply(tables);
     flags.add_views(&views);
-    Ok(views)
+    if !stage.has_own_temp(options) {
+        return Ok(views);
+    }
+    let temp = stage.run().and_then(|run| run.scratch.temp());
+    let real = |place: &Path| context.outer_views.real(place.to_owned());
+    Ok(views.with_private(temp, |place| is_kept(&real(place), flags, tables, rules)))
 }
 
 /// Whether the real files at `place` are meant: somebody wrote about the place itself, or lets the run create files
