@@ -105,7 +105,8 @@ impl Running {
 
 fn start(product: &Path, folder: &Path, tools: &Path) -> Running {
     let mut child = Command::new(product)
-        .args(["-q", "-C"])
+        // No views: the kernel, which it is compared with, knows none.
+        .args(["-q", "--share-tmp", "--cache", "none", "-C"])
         .arg(folder)
         .arg("-p")
         .arg(tools.join("policy.toml"))
