@@ -153,7 +153,9 @@ fn a_dry_run_says_who_holds_what() {
             "{plan}"
         );
     }
-    assert!(plan.lines().all(|line| line.chars().count() <= 80), "{plan}");
+    // No path is broken, however long it is.
+    let is_word = |line: &str| line.split_whitespace().count() == 1;
+    assert!(plan.lines().all(|line| line.chars().count() <= 80 || is_word(line)), "{plan}");
     let plan = planned(&["--enforce", "cooperative"], "");
     assert!(plan.contains("shim (cooperative)") && !plan.contains("landlock"), "{plan}");
 }
