@@ -40,7 +40,10 @@ fn attempt() -> io::Result<Option<String>> {
     view.push("=");
     view.push(&backing);
     let mut run = Command::new(own_path());
-    run.args(["--quiet", "--non-interactive", "-C"]).arg(&workspace).arg("--view").arg(view);
+    run.args(["--quiet", "--non-interactive", "--cache", "none", "-C"])
+        .arg(&workspace)
+        .arg("--view")
+        .arg(view);
     run.args(["--", "/bin/sh", "-c", SCRIPT, "sh"]).arg(&place);
     // No file of the user's counts, and nothing about this run stays.
     run.env("XDG_CONFIG_HOME", &own).env("XDG_DATA_HOME", &own).stdin(Stdio::null());
