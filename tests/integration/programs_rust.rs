@@ -76,6 +76,7 @@ fn build_test_and_run() {
 /// registry, without the network.
 #[test]
 fn builds_by_turns_rebuild_nothing() {
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare there are no turns");
     let scratch = sample();
     let build = |mode| {
         let built = cargo(&scratch, &["build", "--locked"]).mode(mode).run();

@@ -35,6 +35,7 @@ fn assert_apart(run: &Outcome, marker: &TempDir) {
 
 #[apply(row!)]
 fn programs_have_the_common_directories_to_themselves() {
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare they write to the real directories");
     let scratch = Scratch::for_ordinary_user();
     for place in PLACES {
         let marker = real(&scratch, place);
@@ -53,6 +54,7 @@ fn programs_have_the_common_directories_to_themselves() {
 /// Such a program is led where it writes. Its other calls meet the real directory, which is denied.
 #[apply(row!)]
 fn static_programs_write_nothing_in_the_real_directories() {
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare they write to the real directories");
     let Some(program) = busybox() else { return skip("no static busybox") };
     if Holder::under_test() == Holder::Library {
         return skip("the library alone starts no static program");
@@ -77,6 +79,7 @@ fn static_programs_write_nothing_in_the_real_directories() {
 /// Also if that is the working directory, and for what is granted there. The rest is the run's own.
 #[apply(row!)]
 fn a_workspace_in_tmp_is_real() {
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare they write to the real directories");
     let scratch = Scratch::for_ordinary_user();
     let (workspace, other) = (real(&scratch, "/tmp"), real(&scratch, "/tmp"));
     let script = "echo kept > made; pwd -P; ls ..; cd ..; pwd -P; echo own > own; cat $W/made own";
@@ -155,6 +158,7 @@ fn with_file(scratch: &Scratch) -> TempDir {
 
 #[test]
 fn what_is_granted_in_tmp_is_real() {
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
     let scratch = Scratch::new();
     let there = with_file(&scratch);
     fs::write(there.path().join("policy.toml"), "").expect("written");
@@ -187,6 +191,7 @@ fn what_is_granted_in_tmp_is_real() {
 /// Each is found at the real place, and the option that is suggested suffices.
 #[test]
 fn files_that_a_run_did_not_see_are_named() {
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
     let scratch = Scratch::new();
     let there = with_file(&scratch);
     for words in [
@@ -213,6 +218,7 @@ fn files_that_a_run_did_not_see_are_named() {
 
 #[test]
 fn a_program_in_the_real_tmp_is_named() {
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
     let scratch = Scratch::new();
     let there = real(&scratch, "/tmp");
     fs::copy("/bin/true", there.path().join("program")).expect("copied");
@@ -224,6 +230,7 @@ fn a_program_in_the_real_tmp_is_named() {
 /// A file is deleted with the run's own directory, even if the command line names it as its result.
 #[test]
 fn files_that_are_lost_are_named() {
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
     let scratch = Scratch::new();
     let there = real(&scratch, "/tmp");
     let script = "mkdir -p $T; echo x > $T/new";
@@ -240,6 +247,7 @@ fn files_that_are_lost_are_named() {
 
 #[test]
 fn questions_without_a_run_say_what_a_run_sees() {
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
     let scratch = Scratch::new();
     let there = with_file(&scratch);
     let own = "a run has a directory of its own here";
@@ -255,6 +263,7 @@ fn questions_without_a_run_say_what_a_run_sees() {
 /// An inner run has a directory of its own in that of the outer run.
 #[apply(row!)]
 fn nested_runs_have_their_own() {
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare they write to the real directories");
     let scratch = Scratch::for_ordinary_user();
     let marker = real(&scratch, "/tmp");
     let inner = format!("{PRODUCT} -- sh -c 'echo inner > /tmp/own; cat /tmp/own; ls /tmp'");
