@@ -5,8 +5,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, File};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::Capabilities;
@@ -24,6 +23,7 @@ use crate::config::profile::{Profile, Seeds};
 use crate::config::written_view::WrittenView;
 use crate::host::cache_dirs;
 use crate::host::context::{Context, HANDLES};
+use crate::host::data_dirs;
 use crate::host::workspace::Workspace;
 use crate::text::quote;
 
@@ -162,9 +162,7 @@ impl Caches {
     /// Whether the directory of a cache can be used. Creates it if a program is about to run.
     fn has(&self, directory: &Path) -> bool {
         match self.making {
-            Making::Missing => {
-                DirBuilder::new().recursive(true).mode(0o700).create(directory).is_ok()
-            }
+            Making::Missing => data_dirs::make(directory).is_ok(),
             Making::Nothing => directory.is_dir(),
             Making::Asked => true,
         }

@@ -1,8 +1,6 @@
 //! Resolves profiles to grants on canonical paths on this machine.
 
 use std::ffi::OsStr;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::Capabilities;
@@ -15,6 +13,7 @@ use crate::compile::led_path::Led;
 use crate::config::profile::Profile;
 use crate::config::written_view::WrittenView;
 use crate::host::context::Context;
+use crate::host::data_dirs;
 
 impl Profile {
     /// Creates the directories that the profile's tools create on first use, because a grant on something inside does
@@ -22,7 +21,7 @@ impl Profile {
     /// directory as before.
     pub(crate) fn make_folders(&self, context: &Context) {
         for path in self.make.iter().filter_map(|entry| expand(context, entry)) {
-            let _ = DirBuilder::new().recursive(true).mode(0o700).create(path);
+            let _ = data_dirs::make(&path);
         }
     }
 
@@ -249,7 +248,7 @@ mod tests {
         move |path| grants.iter().find(|grant| grant.anchor == root.join(path)).cloned()
     }
 
-    /// What a run writes there, other programs run unconfined.
+    /// Other programs, which are not confined, run the files in these places.
     #[test]
     fn built_in_tables_let_a_run_write_only_to_own_caches() {
         for (name, _) in BUILT_IN {

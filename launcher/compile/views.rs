@@ -1,8 +1,6 @@
 //! Turns `--view` and the views of profiles into views of the image, with the grants they need (spec §12.2).
 
-use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::Capabilities;
@@ -16,6 +14,7 @@ use crate::compile::purpose::Stage;
 use crate::config::written_view::WrittenView;
 use crate::error::Failure;
 use crate::host::context::Context;
+use crate::host::data_dirs;
 use crate::text::quote;
 
 /// Directories of the kernel, which nothing else can stand for.
@@ -195,11 +194,11 @@ impl Views {
         let above = persons.filter_map(|view| view.real.parent());
         for above in above.filter(|above| home.is_some_and(|home| above.starts_with(home))) {
             // Without it, programs that create it are denied.
-            let _ = DirBuilder::new().recursive(true).mode(0o700).create(above);
+            let _ = data_dirs::make(above);
         }
         self.written.iter().try_for_each(|view| {
             let backing = &view.view.backing;
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(backing);
+            let made = data_dirs::make(backing);
             made.map_err(|error| {
                 let path = quote::place(backing);
                 Failure::own(format!("{}: {path} cannot be created: {error}", view.text()))

@@ -6,10 +6,10 @@
 
 use std::cmp::Reverse;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -17,6 +17,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 
 use crate::files;
 use crate::host::context::Context;
+use crate::host::data_dirs;
 use crate::host::workspace::Workspace;
 
 /// The file that names the workspace.
@@ -44,7 +45,7 @@ pub(crate) fn of(context: &Context, workspace: &Workspace) -> Option<PathBuf> {
 /// # Errors
 /// It cannot be created, is not the user's alone, or belongs to another workspace.
 pub(crate) fn begin_use(directory: &Path, workspace: &Workspace) -> io::Result<File> {
-    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    data_dirs::make(directory)?;
     let found = directory.symlink_metadata()?;
     let is_own = found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0;
     if !found.is_dir() || !is_own {

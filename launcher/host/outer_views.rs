@@ -56,10 +56,14 @@ impl OuterViews {
 
 /// The descriptor of the innermost image, from `IMAGE:PAGE[:IMAGE]…`.
 fn innermost(handles: &str) -> Option<RawFd> {
-    let numbers: Option<Vec<RawFd>> = handles.split(':').map(|text| text.parse().ok()).collect();
-    match numbers?.as_slice() {
+    match numbers(handles)?.as_slice() {
         [image, _page] => Some(*image),
         [_, _page, .., image] => Some(*image),
         _ => None,
     }
+}
+
+/// The descriptors in the variable. `None` if one is no number.
+pub(crate) fn numbers(handles: &str) -> Option<Vec<RawFd>> {
+    handles.split(':').map(|number| number.parse().ok()).collect()
 }

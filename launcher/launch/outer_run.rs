@@ -17,6 +17,7 @@ use crate::cli::Enforce;
 use crate::error::Failure;
 use crate::host::context::{Context, HANDLES};
 use crate::host::machine::Machine;
+use crate::host::outer_views::numbers;
 use crate::plan::Plan;
 use crate::sys::child;
 use crate::sys::landlock_bounds::LandlockRule;
@@ -160,8 +161,4 @@ fn untold(error: &io::Error) -> Failure {
         format!("whether this is inside another run cannot be told: {error}"),
         "allow more open files (ulimit -n)",
     )
-}
-
-fn numbers(text: &str) -> Option<Vec<RawFd>> {
-    text.split(':').map(|number| number.parse().ok()).collect()
 }
