@@ -31,8 +31,9 @@ impl Session {
     /// that path in the tree.
     pub(crate) fn start(scratch: &Scratch, program: &str, flags: &str) -> Self {
         let program = scratch.path(program);
+        // The pipe keeps the program from the calls that follow. `/dev/null` may be denied.
         let script = format!(
-            "set -f; while read -r call; do {} $call </dev/null 2>&1; printf '{}'; done",
+            "set -f; while read -r call; do : | {} $call 2>&1; printf '{}'; done",
             program.display(),
             MARK.escape_default(),
         );
