@@ -72,6 +72,8 @@ impl ReadyMade {
         };
         let tables = baseline.iter().chain(picked.iter().copied());
         let mut tables: Vec<Resolved> = tables.map(&mut resolve).collect();
+        let grants = Vec::from_iter(caches.grant(&tables));
+        tables.push(Resolved { grants, ..Resolved::default() });
         private_files::narrow(&mut tables, stage.ground());
         let profiles = picked.iter().map(|profile| profile.name.clone()).collect();
         Ok(Self { tables, profiles, anchors, folders, caches })

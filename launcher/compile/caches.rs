@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::Capabilities;
@@ -23,15 +24,14 @@ use crate::config::profile::{Profile, Seeds};
 use crate::config::written_view::WrittenView;
 use crate::host::cache_dirs;
 use crate::host::context::{Context, HANDLES};
-use crate::host::data_dirs;
 use crate::host::workspace::Workspace;
 use crate::text::quote;
 
 /// What happens to directories of caches that do not exist.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 enum Making {
-    /// They are created, because a program is about to run.
-    Missing,
+    /// They are created in this directory, because a program is about to run.
+    Missing(OwnedFd),
     /// They are not used: the run around this one does not let it create any.
     Nothing,
     /// They are used, for a query.
@@ -42,7 +42,7 @@ enum Making {
 /// The caches of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Caches {
-    /// The canonical directory of the workspace's own caches, if they are used.
+    /// The canonical directory for the workspace's own caches, if they are used.
     directory: Option<PathBuf>,
     workspace: PathBuf,
     /// The user's own caches are used.
@@ -70,7 +70,6 @@ impl Caches {
             are_shared: mode == CacheMode::Shared,
             making: match stage {
                 Stage::Run(_) if context.variable(HANDLES.as_ref()).is_some() => Making::Nothing,
-                Stage::Run(_) => Making::Missing,
                 _ => Making::Asked,
             },
             ..Self::default()
@@ -81,9 +80,11 @@ impl Caches {
         }
         let own = (mode == CacheMode::Own).then(|| cache_dirs::of(context, workspace)).flatten();
         let Some(directory) = own else { return caches };
-        if caches.making == Making::Missing {
+        if matches!((&caches.making, stage), (Making::Asked, Stage::Run(_))) {
             match cache_dirs::begin_use(&directory, workspace) {
-                Ok(lock) => caches.lock = Some(lock),
+                Ok((opened, lock)) => {
+                    (caches.making, caches.lock) = (Making::Missing(opened), Some(lock));
+                }
                 Err(error) => {
                     let directory = quote::place(&directory);
                     caches.warning = Some(format!("{directory}: {error}, so tools have no caches"));
@@ -131,39 +132,49 @@ impl Caches {
                 resolved.led.extend(grants.iter().map(led));
             }
             resolved.grants.extend(grants);
-            let cache = directory.join(&seeds.cache);
-            if self.making == Making::Missing && self.has(&cache) {
+            if let Making::Missing(own) = &self.making
+                && let Ok(cache) = cache_dirs::make_below(own, &seeds.cache)
+            {
                 let record = format!("seeds-{}", seeds.cache.to_string_lossy().replace('/', "-"));
                 // A tool without its seeds fetches them.
-                let _ = seeding::seed(&from, &cache, &directory.join(record), seeds);
+                let _ = seeding::seed(&from, cache, &directory.join(record), seeds);
             }
         }
+        let own = cache_dirs::filled(&directory);
         for (from, name) in &profile.caches {
-            let view = |from| WrittenView { from, to: directory.join(name), writable: true };
-            let view = expand(context, from).map(view).filter(|view| self.has(&view.to));
-            let Some(view) = view else { continue };
+            let Some(from_path) = expand(context, from).filter(|_| self.has(name)) else {
+                continue;
+            };
+            let view = WrittenView { from: from_path, to: own.join(name), writable: true };
             let origin = origin(&format!("cache {from}"));
             let own = sources.iter().filter(|(cache, _)| cache == name);
             let sources = own.map(|(_, source)| source.clone()).collect();
             resolved.caches.push(OwnCache { view, origin, sources });
         }
         for (name, cache) in &profile.variables {
-            let path = directory.join(cache);
-            if self.is_chosen(context, options, name) || !self.has(&path) {
-                continue;
+            if !self.is_chosen(context, options, name) && self.has(cache) {
+                self.variables.push((name.clone(), own.join(cache)));
             }
-            let origin = origin(&format!("variables {name}"));
-            let grant = Grant::new(path.clone(), Capabilities::ALL, GrantKind::Plain, origin);
-            resolved.grants.push(grant);
-            self.variables.push((name.clone(), path));
         }
     }
 
-    /// Whether the directory of a cache can be used. Creates it if a program is about to run.
-    fn has(&self, directory: &Path) -> bool {
-        match self.making {
-            Making::Missing => data_dirs::make(directory).is_ok(),
-            Making::Nothing => directory.is_dir(),
+    /// The grant on all caches of the workspace, if `tables` or variables name one.
+    pub(crate) fn grant(&self, tables: &[Resolved]) -> Option<Grant> {
+        let are_used =
+            !self.variables.is_empty() || tables.iter().any(|table| !table.caches.is_empty());
+        let own = cache_dirs::filled(self.directory.as_ref().filter(|_| are_used)?);
+        let origin = Origin::Product { why: "the workspace's own caches".to_owned() };
+        Some(Grant::new(own, Capabilities::ALL, GrantKind::Plain, origin))
+    }
+
+    /// Whether this cache can be used. Creates its directory if a program is about to run.
+    fn has(&self, cache: &Path) -> bool {
+        match &self.making {
+            Making::Missing(own) => cache_dirs::make_below(own, cache).is_ok(),
+            Making::Nothing => self
+                .directory
+                .as_ref()
+                .is_some_and(|directory| cache_dirs::filled(directory).join(cache).is_dir()),
             Making::Asked => true,
         }
     }
@@ -217,7 +228,8 @@ mod tests {
             caches.add(&context, &options, &profile, &mut Anchors::default(), &mut resolved);
             let is_it = |found: &&OwnCache| found.view.from == home.join(cache);
             let view = &resolved.caches.iter().find(is_it).expect(cache).view;
-            let expected = home.join(".cache/jp-confine").join(workspace.cache_id()).join(own);
+            let directory = home.join(".cache/jp-confine").join(workspace.cache_id());
+            let expected = cache_dirs::filled(&directory).join(own);
             assert!(view.writable && view.to == expected, "{view}");
         }
     }

@@ -63,14 +63,13 @@ struct Walk<'a> {
 /// `source` is as it was the last time.
 ///
 /// # Errors
-/// One of the two directories cannot be opened. Entries that cannot be created are left out.
-pub(crate) fn seed(source: &Path, cache: &Path, record: &Path, seeds: &Seeds) -> io::Result<()> {
+/// `source` cannot be opened, or the record cannot be written. Entries that cannot be created are left out.
+pub(crate) fn seed(source: &Path, cache: OwnedFd, record: &Path, seeds: &Seeds) -> io::Result<()> {
     let from = openat(CWD, source, DIRECTORY, Mode::empty())?;
     let head = format!("{FORMAT} {} {seeds:?}\n", source.display());
     if is_unchanged(&from, record, &head) {
         return Ok(());
     }
-    let cache = openat(CWD, cache, OWN_DIRECTORY, Mode::empty())?;
     let target = Target { above: None, opened: OnceCell::from(Some(cache)) };
     let links = seeds.links.iter().map(|pattern| (Form::Link, pattern));
     let copies = seeds.copies.iter().map(|pattern| (Form::Copy, pattern));

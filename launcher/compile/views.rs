@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::build::{Grant, GrantKind, Origin, View};
-use jp_confine_engine::canonical::{self, Op};
+use jp_confine_engine::canonical::{self, Op, ResolveError};
 
 use crate::cli::Options;
 use crate::compile::led_path::Led;
-use crate::compile::profiles::Resolved;
+use crate::compile::profiles::{OwnCache, Resolved};
 use crate::compile::purpose::Stage;
 use crate::config::written_view::WrittenView;
 use crate::error::Failure;
@@ -46,8 +46,9 @@ struct ResolvedView {
     view: View,
     /// What is at the place in reality, which a view of an outer run may show elsewhere.
     real: PathBuf,
-    /// The grant at the backing.
-    grant: Grant,
+    origin: Origin,
+    /// The grant at the backing. `None` for a cache: there is one grant for all of them.
+    grant: Option<Grant>,
     /// The same with the path as written, if a symlink leads from there.
     led: Option<Led>,
     /// A person wrote it, on the command line or in a profile.
@@ -71,8 +72,7 @@ impl Views {
     ) -> Result<Self, Failure> {
         let mut views = Self::default();
         for cache in tables.iter().flat_map(|table| &table.caches) {
-            let view = ResolvedView::of(context, &cache.view, cache.origin.clone(), false);
-            let view = view.map(|view| ResolvedView { sources: cache.sources.clone(), ..view });
+            let view = ResolvedView::of_cache(context, cache);
             // A cache in the workspace is the workspace's own, and so is everything if the workspace contains the home.
             let shows = |view: &ResolvedView| {
                 let is_inside = canonical::below(root, &view.view.place).is_some();
@@ -151,9 +151,9 @@ impl Views {
             table.links.retain(|(spelled, target)| is_left(spelled) && is_left(target));
         }
         let of_profiles =
-            self.written.iter().filter(|view| !matches!(view.grant.origin, Origin::Flag { .. }));
+            self.written.iter().filter(|view| !matches!(view.origin, Origin::Flag { .. }));
         tables.extend(of_profiles.map(|view| Resolved {
-            grants: vec![view.grant.clone()],
+            grants: view.grant.clone().into_iter().collect(),
             own: view.is_persons,
             led: view.led.clone().into_iter().collect(),
             ..Resolved::default()
@@ -162,8 +162,8 @@ impl Views {
 
     /// The grants at the backings of typed views, each with the symlinks that lead there, and their texts.
     pub(crate) fn typed(&self) -> impl Iterator<Item = (&Grant, Option<&Led>, &str)> {
-        self.written.iter().filter_map(|view| match &view.grant.origin {
-            Origin::Flag { text } => Some((&view.grant, view.led.as_ref(), text.as_str())),
+        self.written.iter().filter_map(|view| match (&view.origin, &view.grant) {
+            (Origin::Flag { text }, Some(grant)) => Some((grant, view.led.as_ref(), text.as_str())),
             _ => None,
         })
     }
@@ -171,7 +171,7 @@ impl Views {
     /// The denials at the places: nothing that a run writes lands there.
     pub(crate) fn denials(&self) -> impl Iterator<Item = Grant> {
         let written = self.written.iter().filter(|view| view.is_new()).map(|view| {
-            (view.real.as_path(), format!("{} shows another directory here", view.grant.origin))
+            (view.real.as_path(), format!("{} shows another directory here", view.origin))
         });
         let private = self.private.iter().map(|place| (place.as_path(), OWN.to_owned()));
         written.chain(private).map(|(place, why)| {
@@ -196,7 +196,8 @@ impl Views {
             // Without it, programs that create it are denied.
             let _ = data_dirs::make(above);
         }
-        self.written.iter().try_for_each(|view| {
+        // `caches` has created those of caches.
+        self.written.iter().filter(|view| view.grant.is_some()).try_for_each(|view| {
             let backing = &view.view.backing;
             let made = data_dirs::make(backing);
             made.map_err(|error| {
@@ -249,17 +250,28 @@ impl ResolvedView {
         let (place, backing) = (resolve(&written.from)?, resolve(&written.to)?);
         let read = Capabilities::READ.union(Capabilities::EXECUTE);
         let caps = if written.writable { Capabilities::ALL } else { read };
-        let outer = &context.outer_views;
-        let at_place = outer.real(place.path.clone());
-        let view = View { place: place.path, backing: outer.real(backing.path) };
-        let grant = Grant::new(view.backing.clone(), caps, GrantKind::Plain, origin);
-        let (from, to) = (view.place.clone(), view.backing.clone());
-        let led = (!backing.steps.is_empty()).then(|| Led {
+        let mut view = Self::between(context, place.path, backing.path, origin.clone());
+        let View { place: from, backing: to } = view.view.clone();
+        let grant = Grant::new(to.clone(), caps, GrantKind::Plain, origin);
+        view.led = (!backing.steps.is_empty()).then(|| Led {
             grant: grant.clone(),
             spelled: written.to.clone(),
             view: Some(WrittenView { from, to, writable: written.writable }),
         });
-        Ok(Self { view, real: at_place, grant, led, is_persons, sources: Vec::new() })
+        Ok(Self { grant: Some(grant), is_persons, ..view })
+    }
+
+    /// Resolves the place of a cache. The backing is taken as it stands: a run may have left a symlink there.
+    fn of_cache(context: &Context, cache: &OwnCache) -> Result<Self, ResolveError> {
+        let place = canonical::resolve(Path::new("/"), &cache.view.from, Op::Content)?.path;
+        let view = Self::between(context, place, cache.view.to.clone(), cache.origin.clone());
+        Ok(Self { sources: cache.sources.clone(), ..view })
+    }
+
+    fn between(context: &Context, place: PathBuf, backing: PathBuf, origin: Origin) -> Self {
+        let real = context.outer_views.real(place.clone());
+        let view = View { place, backing: context.outer_views.real(backing) };
+        Self { view, real, origin, grant: None, led: None, is_persons: false, sources: Vec::new() }
     }
 
     fn place(&self) -> &Path {
@@ -305,7 +317,7 @@ impl ResolvedView {
     }
 
     fn text(&self) -> String {
-        text(&self.grant.origin)
+        text(&self.origin)
     }
 
     fn refuse(&self, problem: &str, advice: &str) -> Failure {

@@ -1,19 +1,21 @@
 //! Names and creates the directories of the workspaces' own caches (spec §12.2). Used by `compile` and by the
 //! subcommand `cache`.
 //!
-//! `~/.cache/jp-confine/ID/` belongs to one workspace. A run may write into the caches in it, but not to the directory
-//! itself. Its file `workspace` has the path of the workspace, and its modification time is the last use.
+//! `~/.cache/jp-confine/ID/` belongs to one workspace. A run may do anything in its directory `caches`, and nothing beside
+//! it. The file `workspace` there has the path of the workspace, and its modification time is the last use.
 
 use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, mkdirat, open, openat};
+use rustix::io::Errno;
 
 use crate::files;
 use crate::host::context::Context;
@@ -23,8 +25,14 @@ use crate::host::workspace::Workspace;
 /// The file that names the workspace.
 const STAMP: &str = "workspace";
 
+/// The directory with the caches themselves.
+const CACHES: &str = "caches";
+
 /// The longest path of a workspace, in bytes.
 const LONGEST_PATH: u64 = 4096;
+
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// The directory that contains those of all workspaces. `None` if no home directory is known.
 pub(crate) fn home(context: &Context) -> Option<PathBuf> {
@@ -39,12 +47,17 @@ pub(crate) fn of(context: &Context, workspace: &Workspace) -> Option<PathBuf> {
     Some(home(context)?.join(workspace.cache_id()))
 }
 
-/// Creates the directory for the caches of `workspace`, and notes that it is used now. Nothing clears it while the returned
-/// file is open.
+/// The directory in `directory` that runs may change. Each cache is a directory below it.
+pub(crate) fn filled(directory: &Path) -> PathBuf {
+    directory.join(CACHES)
+}
+
+/// Creates the directory for the caches of `workspace`, and notes that it is used now. Returns the directory that runs
+/// may change. Nothing clears it while the returned file is open.
 ///
 /// # Errors
 /// It cannot be created, is not the user's alone, or belongs to another workspace.
-pub(crate) fn begin_use(directory: &Path, workspace: &Workspace) -> io::Result<File> {
+pub(crate) fn begin_use(directory: &Path, workspace: &Workspace) -> io::Result<(OwnedFd, File)> {
     data_dirs::make(directory)?;
     let found = directory.symlink_metadata()?;
     let is_own = found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0;
@@ -64,7 +77,29 @@ pub(crate) fn begin_use(directory: &Path, workspace: &Workspace) -> io::Result<F
         return Err(io::Error::other("it belongs to another workspace"));
     }
     stamp.set_modified(SystemTime::now())?;
-    Ok(stamp)
+    let filled = make_below(&open(directory, DIRECTORY, Mode::empty())?, Path::new(CACHES))?;
+    Ok((filled, stamp))
+}
+
+/// Creates the directory `path` below `directory`, with missing parents, for this user alone. Follows no symlinks, because
+/// a run may have left them. Returns the directory.
+///
+/// # Errors
+/// Those of `mkdir(2)` and `open(2)`: ELOOP or ENOTDIR if something else has one of the names.
+pub(crate) fn make_below(directory: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
+    let mut made: Option<OwnedFd> = None;
+    for name in path {
+        let above = made.as_ref().unwrap_or(directory);
+        let opened = match openat(above, name, DIRECTORY, Mode::empty()) {
+            Err(Errno::NOENT) => {
+                mkdirat(above, name, Mode::RWXU)?;
+                openat(above, name, DIRECTORY, Mode::empty())
+            }
+            opened => opened,
+        };
+        made = Some(opened?);
+    }
+    made.map_or_else(|| directory.try_clone(), Ok)
 }
 
 /// The caches of one workspace.

@@ -84,6 +84,27 @@ fn whatever_is_written_to_them_the_home_stays() {
     before.assert_same(&scratch.whole_home());
 }
 
+/// A run may have put symlinks in the place of its caches. The launcher creates and fills nothing where they lead, and the
+/// next run gets nothing there.
+#[apply(row!)]
+fn no_symlink_of_a_run_stands_for_a_cache() {
+    let scratch = Scratch::new();
+    scratch.write("home/go/pkg/mod/cache/download/m/@v/v1.0.0.zip", "x\n");
+    scratch.write("out/npm/secret", "TOPSECRET\n");
+    let plant = scratch.expand(
+        "cd ${GOCACHE%/go/build}; rm -rf npm yarn go/path/pkg; ln -s $OUT/npm npm; ln -s $OUT yarn; ln -s $OUT go/path/pkg; ls -l",
+    );
+    let before = scratch.forbidden();
+    Run::sh(&scratch, &plant).run().assert_stdout("npm -> ");
+    let script = "cat ~/.npm/secret $GOMODCACHE/../secret; ls $GOMODCACHE/; echo x > ~/.npm/new; echo x > $GOMODCACHE/new";
+    for _ in 0..2 {
+        let second = Run::sh(&scratch, script).run();
+        second.assert_no_secret();
+        assert_ne!(second.code(), 0, "{second}");
+        before.assert_same(&scratch.forbidden());
+    }
+}
+
 /// A run may have left symlinks in its caches. What the launcher adds there for the next run goes nowhere else.
 #[apply(row!)]
 fn seeds_follow_no_symlinks_of_a_run() {

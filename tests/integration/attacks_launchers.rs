@@ -101,6 +101,6 @@ fn caches_are_filled() {
         panic!("one workspace has one directory");
     };
     assert!(own.file_name().to_str().is_some_and(|name| name.starts_with("ws-")), "{own:?}");
-    assert!(own.path().join("npm/_cacache/x").exists());
+    assert!(own.path().join("caches/npm/_cacache/x").exists());
     assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to show");
 }

@@ -46,9 +46,13 @@ fn word(scratch: &Scratch, anchor: &Path) -> String {
     if anchor == scratch.ws() {
         return "<workspace>".to_owned();
     }
-    // A cache of this workspace, not the directory of all.
-    let is_cache = anchor.strip_prefix(caches).is_ok_and(|rest| rest.components().count() >= 2);
-    if is_cache { "<cache>".to_owned() } else { anchor.display().to_string() }
+    // The caches of this workspace, not the directory of all.
+    let is_own = |rest: &Path| rest.components().count() == 2 && rest.ends_with("caches");
+    if anchor.strip_prefix(caches).is_ok_and(is_own) {
+        "<cache>".to_owned()
+    } else {
+        anchor.display().to_string()
+    }
 }
 
 #[test]
