@@ -31,7 +31,7 @@ control: setup
 # Runs as a whole what `.ci/run` only tries for some seconds.
 nightly: lint html race bench package
 	JP_CONFINE_TEST_WHOLE=1 $(CARGO) test --locked --workspace --exclude jp-confine-shim --test integration -- \
-		attacks_faults layers_stress
+		attacks_arrivals attacks_bounds attacks_busybox attacks_faults layers_stress
 	$(MAKE) fuzz SECONDS=600
 
 # Ten million attempts to be judged on one object and use another. `make test` makes some.

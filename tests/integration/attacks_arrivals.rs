@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use macro_rules_attribute::apply;
 
 use crate::attack::{arena_with, linkings, set_up};
-use crate::layers::{Holder, row};
+use crate::layers::{Holder, row, share};
 use crate::run::{Mode, Run, have, skip};
 use crate::scratch::Scratch;
 use crate::session::Session;
@@ -87,10 +87,12 @@ fn start(scratch: &Scratch, policy: &str) -> Session {
 fn no_denied_name_comes_by_a_directory_or_a_symlink_above() {
     for &linking in linkings() {
         let scratch = arena_with(linking, Scratch::new());
-        for policy in POLICIES {
+        for (first, policy) in POLICIES.into_iter().enumerate() {
             plant(&scratch);
             let mut session = start(&scratch, policy);
-            for (line, expected, holds) in ROWS {
+            // Each policy begins elsewhere, so that a holder takes all rows.
+            let rows = ROWS.into_iter().cycle().skip(first).take(ROWS.len());
+            for (line, expected, holds) in share(&Holder::ALL, rows) {
                 plant(&scratch);
                 let seen = session.call(&scratch, line);
                 // Patterns of several automata are not compared. So nothing leaves a place that they may apply to.

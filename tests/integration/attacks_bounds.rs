@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::attack::{arena, assert_refused, set_up};
 use crate::cli_status::product;
-use crate::layers::{Holder, row};
+use crate::layers::{Holder, row, share};
 use crate::run::{Run, skip};
 use crate::scratch::Scratch;
 
@@ -156,7 +156,7 @@ fn the_mark_opens_no_more_than_what_is_around() {
         return skip("the library alone has no bounds");
     }
     let mut count = 0;
-    for round in 0..ROUNDS {
+    for round in share(&Holder::OF_STATIC, 0..ROUNDS) {
         let scratch = arena(Scratch::new());
         set_up(&scratch, PLANTED);
         let text = |line: &&str| {
@@ -227,5 +227,5 @@ fn the_mark_opens_no_more_than_what_is_around() {
             }
         }
     }
-    assert!(count > 20, "it can do too little to say anything");
+    assert!(count > 10, "it can do too little to say anything");
 }

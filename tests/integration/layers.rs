@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 use std::thread;
 
-use crate::run::{Mode, note};
+use crate::run::{Mode, is_whole, note};
 
 /// A test that runs once with each holder: `#[apply(row!)] fn name() { … }`.
 macro_rules! row {
@@ -48,6 +48,19 @@ pub(crate) fn once_in_a_row(name: &str, step: impl FnOnce() -> bool) -> bool {
         DONE.with_borrow_mut(|done| done.insert(name, result));
         result
     })
+}
+
+/// The steps of a long table that the holder whose turn it is takes. Each step is taken by one of `holders`. In `make
+/// nightly`, and if only one holder is tested, it takes all.
+pub(crate) fn share<T>(
+    holders: &'static [Holder],
+    steps: impl IntoIterator<Item = T>,
+) -> impl Iterator<Item = T> {
+    let holder = Holder::under_test();
+    let turn = holders.iter().position(|one| *one == holder);
+    let takes_all = is_whole() || Holder::chosen().is_some();
+    let is_taken = move |step: usize| takes_all || turn == Some(step % holders.len());
+    steps.into_iter().enumerate().filter(move |(step, _)| is_taken(*step)).map(|(_, step)| step)
 }
 
 /// With the mediation off, fails at once in all rows of a module but one. Each of them shows first that its attack works
@@ -107,7 +120,10 @@ pub(crate) enum Holder {
 }
 
 impl Holder {
-    const ALL: [Self; 4] = [Self::Layers, Self::Library, Self::Supervisor, Self::Strict];
+    pub(crate) const ALL: [Self; 4] = [Self::Layers, Self::Library, Self::Supervisor, Self::Strict];
+
+    /// Those that confine static programs.
+    pub(crate) const OF_STATIC: [Self; 3] = [Self::Layers, Self::Supervisor, Self::Strict];
 
     /// The holder whose turn it is. A row that asks is run with the supervisor, too.
     pub(crate) fn under_test() -> Self {
