@@ -19,7 +19,7 @@ use self::list::Place;
 use self::stand::{Stand, Winner, stands, winner};
 use crate::automaton::Marks;
 use crate::capability::Capabilities;
-use crate::image::Image;
+use crate::image::{Image, walk};
 use crate::layout::Rule;
 use crate::request::{Lookup, Request};
 use crate::tier::{Reach, Restraint};
@@ -83,7 +83,9 @@ fn asked(image: &Image<'_>, request: &Request<'_>, winner: Winner<'_, '_>) -> Ca
         return Capabilities::NONE;
     }
     let mut asked = listed(image, request.path, winner);
-    if !request.is_by_own_name() {
+    // Changes at the place of a view do not land there.
+    let is_led = || walk::alias(image, request.route).is_some_and(|alias| alias.is_view);
+    if !request.is_by_own_name() && !is_led() {
         asked = asked.union(listed(image, request.route, None));
     }
     if asked.is_empty() || is_released(image, request) { Capabilities::NONE } else { asked }
