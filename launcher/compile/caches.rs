@@ -216,7 +216,7 @@ mod tests {
         let mut caches = Caches::of(&context, &workspace, &options, Stage::Question);
         for (name, cache, own) in [
             ("node", ".npm", "npm"),
-            ("node", ".local/share/pnpm/store", "pnpm/store"),
+            ("node", ".local/share/pnpm", "pnpm/home"),
             ("java", ".m2", "maven"),
             ("python", ".cache/pip", "pip"),
             ("rust", ".cargo", "cargo"),

@@ -168,11 +168,14 @@ impl Views {
         })
     }
 
-    /// The denials at the places: nothing that a run writes lands there.
+    /// The denials at the places: nothing that a run writes lands there. A place that is a source stays readable.
     pub(crate) fn denials(&self) -> impl Iterator<Item = Grant> {
-        let written = self.written.iter().filter(|view| view.is_new()).map(|view| {
-            (view.real.as_path(), format!("{} shows another directory here", view.origin))
-        });
+        let is_source =
+            |view: &ResolvedView| view.sources.iter().any(|source| *source == Path::new(""));
+        let written =
+            self.written.iter().filter(move |view| view.is_new() && !is_source(view)).map(|view| {
+                (view.real.as_path(), format!("{} shows another directory here", view.origin))
+            });
         let private = self.private.iter().map(|place| (place.as_path(), OWN.to_owned()));
         written.chain(private).map(|(place, why)| {
             let origin = Origin::Product { why };
