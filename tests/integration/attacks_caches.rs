@@ -1,6 +1,9 @@
 //! What a run writes into the caches of tools stays with the workspace. The user's own caches, from which other programs
 //! run unconfined, stay as they are.
 
+use std::fs;
+use std::path::Path;
+
 use macro_rules_attribute::apply;
 
 use crate::layers::row;
@@ -25,15 +28,20 @@ const FILES: &[&str] = &[
     ".npm/_cacache/index",
     ".npm/_npx/0/package.json",
     ".cache/node/corepack/v1/pnpm/9/pnpm.cjs",
+    ".cache/node/x",
     ".cache/node/corepack/lastKnownGood.json",
     ".cache/node-gyp/22/include/node.h",
     ".cache/pnpm/metadata/x.json",
     ".local/share/pnpm/store/v10/files/00/x",
     ".local/share/pnpm/pnpm",
+    ".local/share/pnpm/bin/tool",
+    ".local/share/pnpm/global/5/x",
     ".local/state/pnpm/x",
     ".cache/yarn/v6/x",
     ".yarn/berry/cache/x.zip",
+    ".yarn/bin/yarn",
     ".bun/install/cache/x",
+    ".bun/bin/bun",
     ".cache/deno/x",
     ".cache/pip/http/x",
     ".cache/uv/x",
@@ -56,6 +64,30 @@ const FILES: &[&str] = &[
     ".config/go/telemetry/mode",
 ];
 
+/// A file in each cache of each profile, where it is if no variable is set.
+fn files_of_profiles() -> Vec<String> {
+    let profiles = Path::new(env!("CARGO_MANIFEST_DIR")).join("profiles");
+    let tables = fs::read_dir(profiles).expect("profiles").map(|entry| {
+        let text = fs::read_to_string(entry.expect("a profile").path()).expect("a table");
+        text.parse::<toml::Table>().expect("TOML")
+    });
+    let mut files = Vec::new();
+    for cache in tables.filter_map(|table| table.get("cache")?.as_table().cloned()) {
+        let usual = cache.keys().filter_map(|place| without_variables(place));
+        files.extend(usual.map(|place| format!("{}/of-a-profile", place.trim_start_matches("~/"))));
+    }
+    assert!(files.len() > 15, "{files:?}");
+    files
+}
+
+/// A path of a profile with the defaults of its variables. `None` if one has none.
+fn without_variables(path: &str) -> Option<String> {
+    let Some(start) = path.rfind("${") else { return Some(path.to_owned()) };
+    let (reference, rest) = path[start + 2..].split_once('}')?;
+    let (_, default) = reference.split_once(":-")?;
+    without_variables(&format!("{}{default}{rest}", &path[..start]))
+}
+
 /// Changes `$f` in many ways, and what is beside it.
 const CHANGES: &str = "
     echo evil > $f; echo evil >> $f; : > $f
@@ -67,12 +99,14 @@ const CHANGES: &str = "
 #[apply(row!)]
 fn whatever_is_written_to_them_the_home_stays() {
     let scratch = Scratch::new();
-    for file in FILES {
+    let mut files = files_of_profiles();
+    files.extend(FILES.iter().map(|&file| file.to_owned()));
+    for file in &files {
         scratch.write(&format!("home/{file}"), "the user's\n");
     }
     let before = scratch.whole_home();
     let script =
-        format!("for f in {}; do f=~/$f; {CHANGES}\ndone 2>/dev/null; true", FILES.join(" "));
+        format!("for f in {}; do f=~/$f; {CHANGES}\ndone 2>/dev/null; true", files.join(" "));
     for _ in 0..2 {
         Run::sh(&scratch, &script).run();
         before.assert_same(&scratch.whole_home());

@@ -65,6 +65,22 @@ fn tools_have_the_caches_that_are_chosen() {
     explained.assert_stdout("seen from");
 }
 
+/// pnpm's installer puts the directory that has its store on `PATH`. The run's own directory is not on the user's.
+#[test]
+fn a_cache_may_be_in_a_directory_of_commands() {
+    let scratch = Scratch::new();
+    let home = scratch.home().join(".local/share/pnpm");
+    let home = home.to_str().expect("UTF-8");
+    scratch.write("home/.local/share/pnpm/tool", "#!/bin/sh\necho theirs\n");
+    let script =
+        "set -e; cd ~/.local/share/pnpm; mkdir store/d; ln ~-/file store/d/f; ln -s f store/d/l
+        echo x > new; mv new store/d; rm -r store/d; ls; sh tool; ! echo x > tool";
+    let path = format!("{home}:/usr/bin:/bin");
+    let run = Run::new(&scratch, PRODUCT, &["--", "bash", "-c", script]).mode(Mode::Bare);
+    run.env("PATH", &path).env("PNPM_HOME", home).run().assert_ok().assert_stdout("theirs");
+    assert!(scratch.path("home/.local/share/pnpm/tool").exists());
+}
+
 /// A tool finds what the user has, may add to it, and may update what the launcher copied.
 #[test]
 fn caches_begin_with_what_the_user_has() {

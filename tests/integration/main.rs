@@ -107,6 +107,7 @@ mod policy_tiers;
 mod policy_truth;
 mod policy_vfs;
 mod programs_c;
+mod programs_caches;
 mod programs_git;
 mod programs_git_config;
 mod programs_git_links;

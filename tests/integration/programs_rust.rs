@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::run::{Mode, Run, note};
+use crate::run::{Mode, Run, note, skip};
 use crate::scratch::Scratch;
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/workspace");
@@ -88,6 +88,40 @@ fn builds_by_turns_rebuild_nothing() {
     assert_eq!(build(Mode::Bare), 0);
 }
 
+/// `cargo` with the caller's own tool chain, and with the registry in the home of the scratch tree.
+fn in_a_new_home<'a>(scratch: &'a Scratch, args: &[&str]) -> Run<'a> {
+    let home = scratch.home().join(".cargo");
+    let proxies = PathBuf::from(std::env::var_os("HOME").expect("HOME")).join(".cargo");
+    let proxies = std::env::var_os("CARGO_HOME").map_or(proxies, PathBuf::from).join("bin");
+    let proxies = proxies.to_str().expect("UTF-8").to_owned();
+    cargo(scratch, args).env("CARGO_HOME", home.to_str().expect("UTF-8")).flags(&["-x", &proxies])
+}
+
+/// A run fetches into the workspace's own registry, and builds from there without the network.
+#[test]
+fn the_registry_of_a_run() {
+    let with_a_dependency = || {
+        let scratch = Scratch::new();
+        let manifest = "[package]\nname = 'app'\nversion = '0.1.0'\n[dependencies]\nitoa = '1'\n";
+        scratch.write("ws/Cargo.toml", manifest);
+        scratch.write("ws/src/main.rs", "fn main() { itoa::Buffer::new(); }\n");
+        scratch
+    };
+    let fetch = |scratch: &Scratch, mode| {
+        let fetch = in_a_new_home(scratch, &["fetch"]).mode(mode);
+        fetch.env("CARGO_NET_OFFLINE", "false").run()
+    };
+    if fetch(&with_a_dependency(), Mode::Bare).code() != 0 {
+        return skip("no registry of crates");
+    }
+    let scratch = with_a_dependency();
+    let before = scratch.whole_home();
+    fetch(&scratch, Mode::under_test()).assert_ok().assert_stderr("Downloaded");
+    let build = in_a_new_home(&scratch, &["build", "--offline"]).flags(&["--no-net"]).run();
+    build.assert_ok().assert_stderr("Compiling itoa");
+    before.assert_same(&scratch.whole_home());
+}
+
 /// In the first build of a home, cargo creates its database in a directory of its own, and syncs it. No build script
 /// may read the login data that cargo keeps there.
 #[test]
@@ -95,14 +129,7 @@ fn the_first_build_of_a_home() {
     let scratch = Scratch::new();
     scratch.write("ws/Cargo.toml", "[package]\nname = 'app'\nversion = '0.1.0'\n");
     scratch.write("ws/src/main.rs", "fn main() {}\n");
-    let home = scratch.home().join(".cargo");
-    let home = home.to_str().expect("UTF-8");
-    let build = |scratch| {
-        let proxies = PathBuf::from(std::env::var_os("HOME").expect("HOME")).join(".cargo");
-        let proxies = std::env::var_os("CARGO_HOME").map_or(proxies, PathBuf::from).join("bin");
-        let proxies = proxies.to_str().expect("UTF-8").to_owned();
-        cargo(scratch, &["build", "-v"]).env("CARGO_HOME", home).flags(&["-x", &proxies]).run()
-    };
+    let build = |scratch| in_a_new_home(scratch, &["build", "-v"]).run();
     let first = build(&scratch);
     first.assert_ok();
     assert!(!first.stderr.contains("denied"), "{}", first.stderr);
