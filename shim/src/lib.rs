@@ -44,6 +44,8 @@ mod memory;
 mod mmap_box;
 mod path;
 mod path_cache;
+#[cfg(target_os = "linux")]
+mod plain_ways;
 mod report;
 mod resolve;
 mod session;

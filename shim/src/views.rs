@@ -11,6 +11,7 @@ use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
+use crate::plain_ways::SpelledDirectory;
 use crate::resolve::{self, LINK_BUDGET};
 use crate::{memory, session, sys};
 
@@ -70,11 +71,18 @@ pub(crate) fn may_hide(image: &Image<'_>, errno: Errno) -> bool {
     is_about_names && views::exist(image)
 }
 
-/// Whether a symlink is on the way of the program's name, which may then lead through a view.
-#[cold]
-#[inline(never)]
-pub(crate) fn may_lead(dirfd: c_int, path: *const c_char, stops: bool) -> bool {
-    sys::pin_spelled_without_links(dirfd, path, stops) == Err(Errno::ELOOP)
+/// Whether a symlink is on the way of the program's name, which may then lead through a view. `why` is the kernel's error
+/// for the name, or for the entry itself if the way `stops` there.
+pub(crate) fn may_lead(dirfd: c_int, path: *const c_char, stops: bool, why: Errno) -> bool {
+    let directory = SpelledDirectory::of(dirfd, path).filter(|_| why == Errno::ENOENT);
+    if stops && directory.is_some_and(SpelledDirectory::is_plain) {
+        return false;
+    }
+    let found = sys::pin_spelled_without_links(dirfd, path, stops);
+    if found == Err(Errno::ENOENT) {
+        directory.inspect(|directory| directory.remember());
+    }
+    found == Err(Errno::ELOOP)
 }
 
 /// Rewrites `spelling` to the canonical path that it leads to, as far as its names exist, if a view is on the way.
@@ -175,7 +183,9 @@ fn led_by_view(
 ) -> Option<MmapBox<Spelling>> {
     let mut spelling = MmapBox::<Spelling>::blank().ok()?;
     spelling.read_own(dirfd, name.to_bytes()).ok()?;
-    (concern(image, &spelling) || may_lead(dirfd, name.as_ptr(), stops)).then_some(())?;
+    let has_link =
+        || sys::pin_spelled_without_links(dirfd, name.as_ptr(), stops) == Err(Errno::ELOOP);
+    (concern(image, &spelling) || has_link()).then_some(())?;
     follow(image, &mut spelling, stops).ok()?.then_some(spelling)
 }
 

@@ -28,8 +28,20 @@ pub(crate) fn change(change: impl FnOnce() -> Result<(), Errno>) -> Result<(), E
     outcome
 }
 
+/// How often this process forgot the path, because the directory may have become another one.
+#[cfg(target_os = "linux")]
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// A number that differs once the process has changed its directory.
+#[cfg(target_os = "linux")]
+pub(crate) fn changes() -> u64 {
+    CHANGES.load(Ordering::Acquire)
+}
+
 /// Forgets the path.
 fn forget() {
+    #[cfg(target_os = "linux")]
+    CHANGES.fetch_add(1, Ordering::AcqRel);
     SHOWS_EVERYTHING_AT.store(0, Ordering::Release);
     REMEMBERED.forget();
 }
@@ -53,8 +65,8 @@ pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
     shows
 }
 
-/// Announces to every process of the run that a directory was renamed or removed. A removed directory's inode number
-/// may come to mean another one.
+/// Announces to every process of the run that a directory was renamed or removed, or that a symlink got its name. A
+/// removed directory's inode number may come to mean another one.
 pub(crate) fn announce_change() {
     if !path_cache::begin_generation() {
         forget();

@@ -38,6 +38,7 @@ const SCRIPTS: &[&str] = &[
     "find $P; touch $P/a $P/b; find $P -type f | sort; du -a $P | cut -f 2 | sort; tar -C $P -cf t.tar . && tar -tf t.tar | sort",
     "mktemp -p $P x.XXXXXX | sed s/[^.]*$//; d=$(mktemp -d -p $P); cd $d && pwd -P | sed s/[^.]*$//",
     "mkfifo $P/p; (echo l > $P/p &); cat $P/p; chmod 600 $P/p; stat -c %a $P/p; touch -d @0 $P/p; stat -c %Y $P/p",
+    "echo m > $P/f; stat -c %s $PWD/dir/../../out/place/f; test -e dir/../../out/place/f && echo yes; realpath dir/../../out/place/f",
     "truncate -s 5 $P/f; stat -c %s $P/f; df $P > /dev/null && echo df; rm -rf $P/f; ls -a $P",
 ];
 
@@ -57,6 +58,21 @@ const PYTHON: &[&str] = &[
     "subprocess.run(['pwd', '-P'], cwd=P); print(shutil.disk_usage(P).total > 0, os.statvfs(P).f_bsize > 0, os.access(P, os.W_OK), os.pathconf(P, 'PC_NAME_MAX'))",
     "shutil.copytree('dir', P + '/d'); shutil.rmtree(P + '/d'); print(os.listdir(P)); os.chdir(P); os.mkdir('x'); os.chdir('x'); os.rmdir('../x')\ntry: print(os.getcwd())\nexcept OSError as e: print(e.errno)",
     "open(P + '/f', 'w'); os.utime(P + '/f', (1, 1)); os.chmod(P + '/f', 0o600); os.setxattr(P + '/f', 'user.a', b'b'); print(os.stat(P + '/f').st_mtime, os.listxattr(P + '/f'), os.getxattr(P + '/f', 'user.a'), oct(os.stat(P + '/f').st_mode)); os.removexattr(P + '/f', 'user.a'); os.truncate(P + '/f', 3)",
+    // Names that are missing again and again, until a symlink leads there.
+    "os.makedirs(P, exist_ok=True); open(P + '/f', 'w'); os.mkdir('m')
+for way in 'm/a/f', os.path.abspath('m/b/f'), 'm/c/f', 'm/d/f', 'm/e':
+    look = lambda: print(way, [seen(way) for seen in (os.path.exists, os.path.lexists, os.path.isfile)])
+    look(), look(), os.stat('file')
+    if way != 'm/d/f': os.symlink(P + '/f' if way == 'm/e' else P, 'm/link')
+    if way == 'm/c/f': os.link('m/link', 'm/c', follow_symlinks=False)
+    elif way == 'm/d/f': subprocess.run(['ln', '-s', P, 'm/d'])
+    else: os.rename('m/link', way.removesuffix('/f'))
+    look(), look()
+    if way == 'm/c/f': os.remove('m/link')
+shutil.rmtree('m')",
+    "os.makedirs(P, exist_ok=True); open(P + '/f', 'w'); os.makedirs('m/a/k'); os.mkdir('m/b'); os.symlink(P, 'm/b/k')
+for d in '.', 'm/a', '../b', '../a': os.chdir(d); print(d, os.path.exists('k/f'), os.path.lexists('k/f'), os.access('k/f', 0))
+os.chdir('../..'); shutil.rmtree('m')",
     "subprocess.run([sys.executable, '-m', 'venv', '--without-pip', P + '/v'], check=True); open('s', 'w').write('#!%s/v/bin/python\nimport sys; print(sys.prefix, sys.executable, sys.argv)' % P); os.chmod('s', 0o755); subprocess.run(['./s', 'a'])",
 ];
 

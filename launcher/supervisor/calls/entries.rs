@@ -151,7 +151,9 @@ pub(crate) fn make_symlink(
         decide::symlink(image, entry, || target.as_bytes())
     };
     on_entry(task, &argument, Change::Create, judge, |entry| {
-        symlinkat(&target, &entry.directory, &entry.name)
+        symlinkat(&target, &entry.directory, &entry.name)?;
+        task.policy.generation.advance();
+        Ok(())
     })
 }
 

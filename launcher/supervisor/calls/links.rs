@@ -55,6 +55,9 @@ pub(crate) fn make_link(
     changes::settle_link(task, path.map(|path| (path, is_symlink)), &entry)?;
     let name = name_of(object.file.as_fd());
     let outcome = linkat(HERE, name, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW);
+    if is_symlink {
+        task.policy.generation.advance();
+    }
     task.learn_link(&entry);
     match (outcome, path) {
         (Err(Errno::EXIST), _) => task.learn(UseKind::Existed, &entry.path, Capabilities::CREATE),

@@ -30,7 +30,8 @@ pub use crate::grant::{Grant, GrantKind, Origin, decider};
 use crate::image::tiers::ASKS;
 use crate::image::{Behind, Image, checksum};
 use crate::layout::{
-    Base, Header, ImageError, MAGIC, NONE, Node, Rule, Slot, Span, TIED, Text, VERSION, VIEW,
+    BACKING, Base, Header, ImageError, MAGIC, NONE, Node, Rule, Slot, Span, TIED, Text, VERSION,
+    VIEW,
 };
 use crate::table::{NO_PATTERNS, Table};
 use crate::tier::Tier;
@@ -136,6 +137,10 @@ fn image(
     for (place, backing) in &ways {
         let at = tables.lead(place, backing)?;
         tables.trie.prefixes[at].node.view = VIEW;
+    }
+    for view in spec.views {
+        let at = tables.trie.place(&view.backing)?.at;
+        tables.trie.prefixes[at].node.view |= BACKING;
     }
     tables.trie.summarise(&tables.rules);
     tables.write(spec, form)

@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
 
 /// Increased whenever the layout changes: the preload library and the launcher must be of one build.
-pub(crate) const VERSION: u32 = 9;
+pub(crate) const VERSION: u32 = 10;
 
 /// The index that stands for "none".
 pub(crate) const NONE: u32 = u32::MAX;
@@ -92,7 +92,7 @@ pub(crate) struct Node {
     /// The path that names from here on lead to: a span of `bytes`, empty if none. It is the target of a symlink that
     /// was here at compile time, or the backing of a view.
     pub(crate) alias: Span,
-    /// [`VIEW`] and [`VIEW_BELOW`].
+    /// [`VIEW`], [`VIEW_BELOW`], [`BACKING`] and [`BACKING_BELOW`].
     pub(crate) view: u8,
     /// Capabilities that every rule strictly below grants.
     pub(crate) below_all: u8,
@@ -110,6 +110,12 @@ pub(crate) const VIEW: u8 = 1;
 
 /// A view has its place strictly below the node.
 pub(crate) const VIEW_BELOW: u8 = 2;
+
+/// The node is the backing of a view.
+pub(crate) const BACKING: u8 = 4;
+
+/// A view has its backing strictly below the node.
+pub(crate) const BACKING_BELOW: u8 = 8;
 
 impl Node {
     /// Whether it is on the way to something that programs see.

@@ -109,6 +109,9 @@ pub fn lead(image: &Image<'_>, found: Resolved, op: Op) -> Result<Resolved, Reso
 /// path is below no backing. Of two views of one backing, the first counts.
 #[must_use]
 pub fn to_place<'a>(image: &Image<'a>, path: &[u8]) -> Option<Substitution<'a>> {
+    if !exist(image) || !walk::is_in_backing(image, path) {
+        return None;
+    }
     let shown = |view: &&ImageView| leads_to(image.string(view.backing), path);
     let mut deepest = None;
     for view in image.views().iter().filter(shown) {

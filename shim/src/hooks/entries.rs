@@ -171,7 +171,9 @@ pub(super) fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> 
     on_entry(call, at, Change::Create, judge, |dirfd, name| {
         let target =
             copied.get().map_or(target, |text: &MmapBox<PathBuffer>| text.c_str(0).as_ptr());
-        sys::symlinkat(target, dirfd, name)
+        sys::symlinkat(target, dirfd, name)?;
+        working_directory::announce_change();
+        Ok(())
     })
 }
 
@@ -266,7 +268,11 @@ fn link_object(
     };
     let object = (!resolve::is_anonymous(path.as_bytes())).then_some((path.as_bytes(), is_symlink));
     changes::settle_link(&Enforcing { image, call }, object, &entry)?;
-    act(entry.dirfd(), entry.name())
+    act(entry.dirfd(), entry.name())?;
+    if is_symlink {
+        working_directory::announce_change();
+    }
+    Ok(())
 }
 
 /// The library as the layer that enforces verdicts, in a call of this name.

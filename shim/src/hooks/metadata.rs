@@ -2,6 +2,10 @@
 //! look absent, and a lexical test alone decides that.
 
 use core::ffi::{c_char, c_int, c_void};
+use core::mem::offset_of;
+use core::sync::atomic::AtomicBool;
+#[cfg(target_os = "linux")]
+use core::sync::atomic::Ordering;
 
 use jp_confine_engine::decide::{self, Denial, Verdict};
 use jp_confine_engine::image::Image;
@@ -31,8 +35,24 @@ pub(crate) fn look<T>(
     stops: bool,
     act: impl Fn(c_int, *const c_char) -> Result<T, Errno>,
 ) -> Result<T, Errno> {
+    let entry = None::<(&'static AtomicBool, fn(c_int, *const c_char) -> Result<T, Errno>)>;
+    look_at(dirfd, path, stops, act, entry)
+}
+
+/// Like [`look`]. The `entry` does the same without following a symlink, and fails with `ELOOP` where it may have met
+/// one. Its flag says whether a name was missing since then. If so, others may be missing, too.
+///
+/// # Errors
+/// As [`look`].
+pub(crate) fn look_at<T>(
+    dirfd: c_int,
+    path: *const c_char,
+    stops: bool,
+    act: impl Fn(c_int, *const c_char) -> Result<T, Errno>,
+    entry: Option<(&'static AtomicBool, impl Fn(c_int, *const c_char) -> Result<T, Errno>)>,
+) -> Result<T, Errno> {
     #[cfg(target_os = "macos")]
-    let _ = stops;
+    let _ = (stops, entry);
     let image = session::image()?;
     let Ok(text) = Text::at(path) else { return act(dirfd, path) };
     let is_shown =
@@ -44,15 +64,46 @@ pub(crate) fn look<T>(
             Sight::ThroughView => return look_through_view(image, dirfd, text, stops, act),
         }
     }
-    let found = act(dirfd, path);
     #[cfg(target_os = "linux")]
-    if let Err(errno) = &found
-        && views::may_hide(image, *errno)
-        && views::may_lead(dirfd, path, stops)
-    {
-        return look_through_view(image, dirfd, text, stops, act);
+    if jp_confine_engine::views::exist(image) {
+        return look_among_views(image, dirfd, text, stops, act, entry);
     }
-    found
+    act(dirfd, path)
+}
+
+/// Has the kernel look at a name that no view shows. If it finds nothing, a symlink on the way may lead to a view. Where
+/// names are missing, looks at the entry itself: then only a symlink takes a second call.
+#[cfg(target_os = "linux")]
+fn look_among_views<T>(
+    image: &Image<'_>,
+    dirfd: c_int,
+    path: Text,
+    stops: bool,
+    act: impl Fn(c_int, *const c_char) -> Result<T, Errno>,
+    entry: Option<(&'static AtomicBool, impl Fn(c_int, *const c_char) -> Result<T, Errno>)>,
+) -> Result<T, Errno> {
+    let name = path.as_ptr();
+    let entry = entry.filter(|_| !stops);
+    let first = entry.as_ref().filter(|(missed, _)| missed.load(Ordering::Relaxed));
+    let (found, was_entry) = match first.map(|(missed, entry)| (missed, entry(dirfd, name))) {
+        Some((missed, Err(Errno::ELOOP))) => {
+            missed.store(false, Ordering::Relaxed);
+            (act(dirfd, name), stops)
+        }
+        Some((_, found)) => (found, true),
+        None => (act(dirfd, name), stops),
+    };
+    let Err(errno) = found else { return found };
+    if let Some((missed, _)) = entry
+        && errno == Errno::ENOENT
+        && !was_entry
+    {
+        missed.store(true, Ordering::Relaxed);
+    }
+    if views::may_hide(image, errno) && views::may_lead(dirfd, name, was_entry, errno) {
+        return look_through_view(image, dirfd, path, stops, act);
+    }
+    Err(errno)
 }
 
 /// How the kernel gets a name.
@@ -80,6 +131,10 @@ fn require_visible(image: &Image<'_>, dirfd: c_int, path: Text) -> Result<Sight,
     }
     if !spelling.is_lexical() {
         spelling.collapse();
+        #[cfg(target_os = "linux")]
+        if views::concern(image, &spelling) {
+            return Ok(Sight::ThroughView);
+        }
     }
     match decide::metadata(image, &spelling.request()) {
         Verdict::Allow => Ok(Sight::AsNamed),
@@ -147,7 +202,25 @@ pub(super) fn status(
     flags: c_int,
 ) -> Result<(), Errno> {
     let stops = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
-    look(dirfd, path, stops, |dirfd, path| sys::fstatat(dirfd, path, buffer, flags))
+    let ask = |flags| move |dirfd, path| sys::fstatat(dirfd, path, buffer, flags);
+    let entry = |dirfd, path| {
+        ask(flags | libc::AT_SYMLINK_NOFOLLOW)(dirfd, path)?;
+        let mode = buffer.wrapping_byte_add(offset_of!(libc::stat, st_mode));
+        // SAFETY: the kernel has just filled this structure.
+        not_symlink(unsafe { mode.cast::<libc::mode_t>().read_unaligned() })
+    };
+    look_at(dirfd, path, stops, ask(flags), Some((&MISSED, entry)))
+}
+
+/// See [`look_at`], for the calls of stat(2).
+pub(super) static MISSED: AtomicBool = AtomicBool::new(false);
+
+/// Fails if a file of this mode is a symlink.
+///
+/// # Errors
+/// `ELOOP`.
+pub(super) const fn not_symlink(mode: libc::mode_t) -> Result<(), Errno> {
+    if mode & libc::S_IFMT == libc::S_IFLNK { Err(Errno::ELOOP) } else { Ok(()) }
 }
 
 macro_rules! stat_family {
@@ -183,8 +256,17 @@ pub(super) fn may(
     flags: c_int,
 ) -> Result<(), Errno> {
     let stops = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
-    look(dirfd, path, stops, |dirfd, path| sys::faccessat(dirfd, path, mode, flags))
+    // A success may be that of a symlink, which always has all rights.
+    let entry = |dirfd, path| {
+        let found = sys::faccessat(dirfd, path, libc::F_OK, flags | libc::AT_SYMLINK_NOFOLLOW);
+        if found == Err(Errno::ENOENT) { found } else { Err(Errno::ELOOP) }
+    };
+    let ask = |dirfd, path| sys::faccessat(dirfd, path, mode, flags);
+    look_at(dirfd, path, stops, ask, Some((&NOT_ACCESSIBLE, entry)))
 }
+
+/// See [`look_at`], for the calls of access(2).
+static NOT_ACCESSIBLE: AtomicBool = AtomicBool::new(false);
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
@@ -228,7 +310,7 @@ pub(crate) extern "C" fn readlinkat(
     link_text(dirfd, path, buffer, room).reply()
 }
 
-type RealPath = extern "C" fn(*const c_char, *mut c_char) -> *mut c_char;
+pub(crate) type RealPath = extern "C" fn(*const c_char, *mut c_char) -> *mut c_char;
 
 static REALPATH: Original = Original::new(c"realpath");
 
@@ -237,15 +319,15 @@ fn real_path(path: *const c_char, resolved: *mut c_char) -> Result<*mut c_char, 
         return Err(Errno::EINVAL);
     }
     memory::first_byte(path)?;
-    #[cfg(target_os = "linux")]
-    if let Some(shown) = told_paths::real_path(path, resolved) {
-        // libc's function tries to read each name as a symlink. So this is what the last one leaves.
-        return shown.inspect(|_| Errno::EINVAL.set());
-    }
     let original = REALPATH.address().ok_or(Errno::EACCES)?;
     // SAFETY: the address is that of libc's function of this name and type.
     let original = unsafe { core::mem::transmute::<usize, RealPath>(original) };
-    look(libc::AT_FDCWD, path, false, |_, _| Ok(()))?;
+    let is_led = look(libc::AT_FDCWD, path, false, |_, named| Ok(named != path))?;
+    #[cfg(target_os = "linux")]
+    if jp_confine_engine::views::exist(session::image()?) {
+        return told_paths::real_path(path, resolved, is_led, original);
+    }
+    let _ = is_led;
     Ok(original(path, resolved))
 }
 

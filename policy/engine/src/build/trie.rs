@@ -10,7 +10,9 @@ use crate::build::bytes::size;
 use crate::build_error::BuildError;
 use crate::capability::Capabilities;
 use crate::image::{edge_hash, folded_edge_hash};
-use crate::layout::{ALIAS_BELOW, HIDDEN_BELOW, NONE, Node, Rule, Span, VIEW, VIEW_BELOW};
+use crate::layout::{
+    ALIAS_BELOW, BACKING, BACKING_BELOW, HIDDEN_BELOW, NONE, Node, Rule, Span, VIEW, VIEW_BELOW,
+};
 use crate::reaches::Reaches;
 
 /// A path prefix. It comes after its parent.
@@ -147,7 +149,9 @@ impl<'a> Trie<'a> {
                 let above = &mut self.prefixes[parent].node;
                 above.below_all &= node.below_all & all;
                 above.below_any |= node.below_any | any;
-                above.view |= if node.view == 0 { 0 } else { VIEW_BELOW };
+                for (at, below) in [(VIEW, VIEW_BELOW), (BACKING, BACKING_BELOW)] {
+                    above.view |= if node.view & (at | below) == 0 { 0 } else { below };
+                }
                 above.flags |= node.flags | rule.map_or(0, |rule| Reaches::of(rule).bits());
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::components::{Components, leads_to};
 use crate::image::Image;
-use crate::layout::{ALIAS_BELOW, HIDDEN_BELOW, NONE, Node, VIEW};
+use crate::layout::{ALIAS_BELOW, BACKING, BACKING_BELOW, HIDDEN_BELOW, NONE, Node, VIEW};
 
 /// How far a path goes down the trie.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +74,7 @@ pub(crate) struct WalkHead<'a> {
     path: &'a [u8],
     walk: Walk<'a>,
     shows_everything: bool,
+    is_in_backing: bool,
 }
 
 impl<'a> WalkHead<'a> {
@@ -82,7 +83,8 @@ impl<'a> WalkHead<'a> {
         let is_way = path.len() > 1 && alias(image, path).is_none();
         is_way.then(|| {
             let walk = Walk::along(image, path);
-            Self { path, walk, shows_everything: walk.shows_everything(image, path) }
+            let shows_everything = walk.shows_everything(image, path);
+            Self { path, walk, shows_everything, is_in_backing: is_in_backing(image, path) }
         })
     }
 
@@ -129,4 +131,23 @@ pub(crate) fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<Alias<'a>> {
     }
     let is_way = |node: &Node, view: &Alias<'_>| view.end < end && node.below_any != 0;
     view.filter(|view| !walk.reached.is_some_and(|node| is_way(node, view)))
+}
+
+/// Whether `path` is the backing of a view, or below one.
+pub(crate) fn is_in_backing(image: &Image<'_>, path: &[u8]) -> bool {
+    if image.head().is_some_and(|head| head.is_in_backing && leads_to(head.path, path)) {
+        return true;
+    }
+    let (mut walk, names) = Walk::begin(image, path);
+    for component in names {
+        if walk.reached.is_none_or(|node| node.view & BACKING_BELOW == 0) {
+            return false;
+        }
+        let child = image.child(walk.at, component.name);
+        if child.is_some_and(|(_, node)| node.view & BACKING != 0) {
+            return true;
+        }
+        walk.arrive(child, component.end);
+    }
+    false
 }

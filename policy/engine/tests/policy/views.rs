@@ -91,6 +91,16 @@ fn the_system_paths_are_led_back_to_names() {
 }
 
 #[test]
+fn a_workspace_in_a_backing_is_led_back() {
+    let (grants, shown) = ([grant("/jp/run/ws", Capabilities::ALL)], [view("/tmp", "/jp/run")]);
+    let spec = ImageSpec { views: &shown, ..ImageSpec::to_ask(&grants, Path::new("/jp/run/ws")) };
+    let bytes = build(&spec).expect("an image");
+    let image = Image::parse(&bytes).expect("an image");
+    assert_eq!(views::seen(&image, b"/jp/run/ws/x").as_ref(), b"/tmp/ws/x");
+    assert_eq!(views::seen(&image, b"/jp/running").as_ref(), b"/jp/running");
+}
+
+#[test]
 fn a_known_symlink_counts_before_a_view() {
     let bytes = image(&[("/scratch".into(), "/tmp".into())]);
     let image = Image::parse(&bytes).expect("an image");

@@ -1,10 +1,12 @@
 //! Hooks for metadata that exist only on Linux.
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
+use core::mem::offset_of;
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::metadata::{
-    fstatat, look, lstat, may, readlink, readlinkat, realpath, stat, status,
+    MISSED, fstatat, look, look_at, lstat, may, not_symlink, readlink, readlinkat, realpath, stat,
+    status,
 };
 use crate::sys::{self, word};
 
@@ -78,12 +80,20 @@ pub(crate) extern "C" fn statx(
     buffer: *mut c_void,
 ) -> c_int {
     let stops = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
-    look(dirfd, path, stops, |dirfd, path| {
-        let (path, buffer) = (path.expose_provenance(), buffer.expose_provenance());
-        let args = [word(dirfd), path, word(flags), mask as usize, buffer, 0];
-        sys::call(libc::SYS_statx, args).map(|_| ())
-    })
-    .reply()
+    let ask = |flags| {
+        move |dirfd, path: *const c_char| {
+            let (path, buffer) = (path.expose_provenance(), buffer.expose_provenance());
+            let args = [word(dirfd), path, word(flags), mask as usize, buffer, 0];
+            sys::call(libc::SYS_statx, args).map(|_| ())
+        }
+    };
+    let entry = |dirfd, path| {
+        ask(flags | libc::AT_SYMLINK_NOFOLLOW)(dirfd, path)?;
+        let mode = buffer.wrapping_byte_add(offset_of!(libc::statx, stx_mode));
+        // SAFETY: the kernel has just filled this structure.
+        not_symlink(unsafe { mode.cast::<u16>().read_unaligned() }.into())
+    };
+    look_at(dirfd, path, stops, ask(flags), Some((&MISSED, entry))).reply()
 }
 
 /// The number of `file_getattr(2)`, which libc has no function for.

@@ -1,20 +1,23 @@
 //! Hooks that tell programs a path: of the working directory, of a file, of a descriptor. In a run with views they tell
-//! the name that programs know. Without views, libc's own functions do that.
+//! the name that programs know. Where no view shows the working directory, libc's own functions tell that.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{CStr, c_char, c_int};
+use core::mem::MaybeUninit;
 
 use jp_confine_engine::decide::{self, Request, Verdict};
 use jp_confine_engine::image::Image;
 use jp_confine_engine::views;
 
-use crate::buffer::PathBuffer;
+use crate::buffer::{CAPACITY, PathBuffer};
 use crate::errno::{Errno, Reply};
+use crate::hooks::metadata::RealPath;
 use crate::hooks::tail::tail_jumps;
 use crate::libc_functions;
 use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::sys::next::Original;
-use crate::{fd_paths, resolve, session, sys};
+use crate::views::{may_hide, may_lead};
+use crate::{fd_paths, resolve, session, sys, working_directory};
 
 tail_jumps! {
     getcwd => choose_getcwd;
@@ -28,8 +31,7 @@ macro_rules! choose {
     ($($choose:ident: $name:literal, $own:ident;)*) => {$(
         extern "C" fn $choose() -> usize {
             static ORIGINAL: Original = Original::new($name);
-            let is_own = session::image().is_ok_and(views::exist);
-            let original = if is_own { None } else { ORIGINAL.address() };
+            let original = if is_in_view() { None } else { ORIGINAL.address() };
             original.unwrap_or_else(|| ($own as *const ()).expose_provenance())
         }
     )*};
@@ -41,6 +43,15 @@ choose! {
     choose_getwd: c"getwd", own_getwd;
     choose_checked_getwd: c"__getwd_chk", own_getwd;
     choose_current: c"get_current_dir_name", own_current;
+}
+
+/// Whether a view shows the working directory, as far as that is known.
+fn is_in_view() -> bool {
+    let Some(image) = session::image().ok().filter(|image| views::exist(image)) else {
+        return false;
+    };
+    let mut here = PathBuffer::new();
+    working_directory::read(&mut here).is_ok() && views::to_place(image, here.as_bytes()).is_some()
 }
 
 extern "C" fn own_getcwd(buffer: *mut c_char, room: usize) -> *mut c_char {
@@ -75,13 +86,35 @@ fn current(buffer: *mut c_char, room: usize) -> Result<*mut c_char, Errno> {
     give(session::image()?, &mut path, buffer, room)
 }
 
-/// realpath(3), if the run has views.
+/// realpath(3) in a run with views. libc's `original` function does it, unless a view is on the way of the path, which is
+/// certain if the path `is_led`.
+///
+/// # Errors
+/// As realpath(3).
 pub(crate) fn real_path(
     path: *const c_char,
     buffer: *mut c_char,
-) -> Option<Result<*mut c_char, Errno>> {
-    let image = session::image().ok().filter(|image| views::exist(image))?;
-    Some(canonical(image, path, buffer))
+    is_led: bool,
+    original: RealPath,
+) -> Result<*mut c_char, Errno> {
+    let image = session::image()?;
+    // libc's function tries to read each name as a symlink. So this is what the last one leaves.
+    let in_view = || canonical(image, path, buffer).inspect(|_| Errno::EINVAL.set());
+    let mut own = MaybeUninit::<[c_char; CAPACITY]>::uninit();
+    let target = if buffer.is_null() { own.as_mut_ptr().cast() } else { buffer };
+    let found = if is_led { core::ptr::null_mut() } else { original(path, target) };
+    if found.is_null() {
+        let errno = Errno::last();
+        let is_led =
+            is_led || may_hide(image, errno) && may_lead(libc::AT_FDCWD, path, false, errno);
+        return if is_led { in_view() } else { Err(errno) };
+    }
+    // SAFETY: libc has written a text there.
+    let text = unsafe { CStr::from_ptr(found) }.to_bytes();
+    if views::to_place(image, text).is_some() || views::to_backing(image, text).is_some() {
+        return in_view();
+    }
+    if buffer.is_null() { copied(found) } else { Ok(found) }
 }
 
 fn canonical(
@@ -122,13 +155,21 @@ fn give(
         return Err(Errno::ERANGE);
     }
     if buffer.is_null() {
-        let copy = libc_functions::jp_copy(path.c_str(0).as_ptr());
-        return if copy.is_null() { Err(Errno::ENOMEM) } else { Ok(copy) };
+        return copied(path.c_str(0).as_ptr());
     }
     let bytes = path.c_str(0).to_bytes_with_nul();
     // SAFETY: the program's buffer has that much room, as the function demands of it.
     unsafe { buffer.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     Ok(buffer)
+}
+
+/// A copy of the text for the program to free.
+///
+/// # Errors
+/// `ENOMEM`.
+fn copied(text: *const c_char) -> Result<*mut c_char, Errno> {
+    let copy = libc_functions::jp_copy(text);
+    if copy.is_null() { Err(Errno::ENOMEM) } else { Ok(copy) }
 }
 
 /// Replaces the text of a symlink in `/proc` that stands for an object by the path that programs know the object by.
