@@ -3,11 +3,12 @@
 //!
 //! A memory lasts until somebody in the run creates or renames a symlink, or anything else ([`path_cache`]).
 
-use core::ffi::{c_char, c_int};
+use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::buffer::PathBuffer;
-use crate::{memory, path_cache, working_directory};
+use crate::memory::Text;
+use crate::{path_cache, working_directory};
 
 const SLOTS: usize = 64;
 
@@ -22,10 +23,10 @@ impl SpelledDirectory {
     /// The directory of the last name in `path`. `None` if that is no ordinary name, or if nothing tells when the
     /// directory means another one.
     #[inline(never)] // keeps its stack use from adding up with that of the call
-    pub(crate) fn of(dirfd: c_int, path: *const c_char) -> Option<Self> {
+    pub(crate) fn of(dirfd: c_int, path: Text) -> Option<Self> {
         let now = path_cache::now()?;
         let mut text = PathBuffer::new();
-        memory::copy_path(path, &mut text).ok()?;
+        path.copy_to(&mut text).ok()?;
         let text = text.as_bytes();
         let name_at =
             text.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at.wrapping_add(1));

@@ -9,11 +9,12 @@ use jp_confine_engine::{existing, views};
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
+use crate::memory::Text;
 use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::plain_ways::SpelledDirectory;
 use crate::resolve::{self, LINK_BUDGET};
-use crate::{memory, session, sys};
+use crate::{memory, session, sys, working_directory};
 
 /// The path of a name on its way.
 struct Way<'i, 's> {
@@ -47,10 +48,13 @@ pub(crate) fn concern(image: &Image<'_>, spelling: &Spelling) -> bool {
 }
 
 /// Whether the program's name begins with `..`, and so may leave a directory that a view shows.
-pub(crate) fn may_go_up(image: &Image<'_>, name: *const c_char) -> bool {
+pub(crate) fn may_go_up(image: &Image<'_>, dirfd: c_int, name: *const c_char) -> bool {
+    // Reading the name may take a system call.
+    let may_start_in_view =
+        || dirfd != libc::AT_FDCWD || !working_directory::shows_everything(image);
     let is_dot =
         |at: usize| memory::first_byte(name.wrapping_add(at)).is_ok_and(|byte| byte == b'.');
-    views::exist(image) && is_dot(0) && is_dot(1)
+    views::exist(image) && may_start_in_view() && is_dot(0) && is_dot(1)
 }
 
 /// Replaces the path up to `end`, where a relative name starts, by the name that programs know it by. The name may go up
@@ -73,12 +77,12 @@ pub(crate) fn may_hide(image: &Image<'_>, errno: Errno) -> bool {
 
 /// Whether a symlink is on the way of the program's name, which may then lead through a view. `why` is the kernel's error
 /// for the name, or for the entry itself if the way `stops` there.
-pub(crate) fn may_lead(dirfd: c_int, path: *const c_char, stops: bool, why: Errno) -> bool {
+pub(crate) fn may_lead(dirfd: c_int, path: Text, stops: bool, why: Errno) -> bool {
     let directory = SpelledDirectory::of(dirfd, path).filter(|_| why == Errno::ENOENT);
     if stops && directory.is_some_and(SpelledDirectory::is_plain) {
         return false;
     }
-    let found = sys::pin_spelled_without_links(dirfd, path, stops);
+    let found = sys::pin_spelled_without_links(dirfd, path.as_ptr(), stops);
     if found == Err(Errno::ENOENT) {
         directory.inspect(|directory| directory.remember());
     }

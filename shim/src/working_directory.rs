@@ -52,9 +52,11 @@ static SHOWS_EVERYTHING_AT: AtomicU64 = AtomicU64::new(0);
 /// Whether nothing is hidden at or below the working directory, and no view is there.
 pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
     let Some(now) = path_cache::now() else { return false };
-    if SHOWS_EVERYTHING_AT.load(Ordering::Acquire) == now {
-        return true;
-    }
+    SHOWS_EVERYTHING_AT.load(Ordering::Acquire) == now || find_whether_shows_everything(image, now)
+}
+
+#[inline(never)] // keeps its stack use out of the common case
+fn find_whether_shows_everything(image: &Image<'_>, now: u64) -> bool {
     let mut here = PathBuffer::new();
     let shows = read(&mut here).is_ok()
         && decide::shows_everything(image, here.as_bytes())

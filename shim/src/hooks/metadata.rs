@@ -100,7 +100,7 @@ fn look_among_views<T>(
     {
         missed.store(true, Ordering::Relaxed);
     }
-    if views::may_hide(image, errno) && views::may_lead(dirfd, name, was_entry, errno) {
+    if views::may_hide(image, errno) && views::may_lead(dirfd, path, was_entry, errno) {
         return look_through_view(image, dirfd, path, stops, act);
     }
     Err(errno)

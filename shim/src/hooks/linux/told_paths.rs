@@ -13,6 +13,7 @@ use crate::errno::{Errno, Reply};
 use crate::hooks::metadata::RealPath;
 use crate::hooks::tail::tail_jumps;
 use crate::libc_functions;
+use crate::memory::Text;
 use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::sys::next::Original;
@@ -105,8 +106,8 @@ pub(crate) fn real_path(
     let found = if is_led { core::ptr::null_mut() } else { original(path, target) };
     if found.is_null() {
         let errno = Errno::last();
-        let is_led =
-            is_led || may_hide(image, errno) && may_lead(libc::AT_FDCWD, path, false, errno);
+        let may_lead = |path| may_lead(libc::AT_FDCWD, path, false, errno);
+        let is_led = is_led || may_hide(image, errno) && Text::at(path).is_ok_and(may_lead);
         return if is_led { in_view() } else { Err(errno) };
     }
     // SAFETY: libc has written a text there.

@@ -87,7 +87,7 @@ pub(super) fn open_as_held(
     let holds = || {
         image.holds_reads()
             && (!how.has(libc::O_DIRECTORY) || image.holds_listings())
-            && !views::may_go_up(image, path)
+            && !views::may_go_up(image, dirfd, path)
     };
     if !how.only_reads() || !holds() {
         return judged();
