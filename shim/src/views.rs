@@ -193,6 +193,16 @@ fn led_by_view(
     follow(image, &mut spelling, stops).ok()?.then_some(spelling)
 }
 
+/// Where the `name` of a file leads that libc opens itself, if a view is on the way. libc searches for a name without a
+/// slash.
+pub(crate) fn led_file(name: *const c_char) -> Option<MmapBox<Spelling>> {
+    let image = session::image().ok().filter(|image| views::exist(image))?;
+    let mut copy = MmapBox::<PathBuffer>::blank().ok()?;
+    memory::copy_path(name, &mut copy).ok()?;
+    copy.as_bytes().contains(&b'/').then_some(())?;
+    led(image, libc::AT_FDCWD, copy.c_str(0), 0)
+}
+
 /// Leads the spelling to the backing. Returns whether that is all, because no symlink is on the way.
 fn is_direct(image: &Image<'_>, spelling: &mut Spelling, stops: bool) -> Result<bool, Errno> {
     resolve::expand_alias(image, spelling, !stops)?;

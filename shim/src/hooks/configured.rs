@@ -1,17 +1,18 @@
 //! Guards for functions that read files named by the environment, and quote, search or run them. If a file is not
 //! granted, the guard removes the variable, and libc goes on without it.
 
-use core::ffi::{CStr, c_char};
+use core::ffi::{CStr, c_char, c_int};
 
 use jp_confine_engine::Capabilities;
 
 use super::guard::{granted, guards, minus_one, null};
 use crate::buffer::PathBuffer;
-use crate::errno::Errno;
+use crate::errno::{Errno, Reply as _};
 use crate::exec::reader::Reader;
 use crate::exec::search;
-use crate::memory;
 use crate::mmap_box::MmapBox;
+use crate::sys::next::Original;
+use crate::{memory, views};
 
 guards! {
     getaddrinfo(): resolver() => minus_one;
@@ -65,7 +66,6 @@ guards! {
     iconv_open(): list(b"GCONV_PATH=") => minus_one;
     __gconv_open(): list(b"GCONV_PATH=") => minus_one;
 
-    catopen(name: *const c_char): catalogue(name) => minus_one;
     __open_catalog(name: *const c_char): catalogue(name) => minus_one;
 }
 
@@ -106,6 +106,25 @@ fn list(name: &[u8]) -> Result<(), Errno> {
 fn readable(path: *const c_char) -> Result<(), Errno> {
     const CALL: &CStr = c"getenv";
     if memory::first_byte(path)? == 0 { Ok(()) } else { granted(CALL, path, Capabilities::READ) }
+}
+
+static CATOPEN: Original = Original::new(c"catopen");
+
+type OpenCatalogue = extern "C" fn(*const c_char, c_int) -> isize;
+
+#[unsafe(no_mangle)]
+extern "C" fn catopen(name: *const c_char, flag: c_int) -> isize {
+    open_catalogue(name, flag).map(isize::cast_unsigned).reply()
+}
+
+/// catopen(3). libc knows no views, so it gets the path that the name leads to.
+fn open_catalogue(name: *const c_char, flag: c_int) -> Result<isize, Errno> {
+    catalogue(name)?;
+    let original = CATOPEN.address().ok_or(Errno::ENOSYS)?;
+    // SAFETY: the address is that of libc's function of this name and type.
+    let original = unsafe { core::mem::transmute::<usize, OpenCatalogue>(original) };
+    let led = views::led_file(name);
+    Ok(original(led.as_ref().map_or(name, |led| led.text().c_str(0).as_ptr()), flag))
 }
 
 /// A message catalogue. libc searches for it unless its name has a slash (catopen(3)).

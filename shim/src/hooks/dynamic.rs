@@ -7,16 +7,13 @@ use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
 use jp_confine_engine::Capabilities;
 
-use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::exec::reader::Reader;
 use crate::hooks::guard::granted;
 use crate::hooks::refusal::{EVERYWHERE, refuse};
 use crate::hooks::tail::tail_jumps;
-use crate::mmap_box::MmapBox;
-use crate::path::Spelling;
 use crate::sys::next::{self, Original};
-use crate::{memory, session, views};
+use crate::views;
 
 static DLSYM: Original = Original::new(c"dlsym");
 static DLVSYM: Original = Original::new(c"dlvsym");
@@ -124,7 +121,8 @@ fn loadable(call: &CStr, name: *const c_char) -> Result<(), Errno> {
 /// The address that continues loading the library, if it may be loaded.
 fn load(call: &CStr, name: *const c_char, original: &Original) -> usize {
     match loadable(call, name) {
-        Ok(()) if shown(name).is_some() => (open_shown as *const ()).expose_provenance(),
+        // The loader knows no views.
+        Ok(()) if views::led_file(name).is_some() => (open_shown as *const ()).expose_provenance(),
         Ok(()) => or_absent(original),
         Err(errno) => {
             errno.set();
@@ -133,18 +131,9 @@ fn load(call: &CStr, name: *const c_char, original: &Original) -> usize {
     }
 }
 
-/// Where the library's name leads, if a view is on the way. The loader knows no views.
-fn shown(name: *const c_char) -> Option<MmapBox<Spelling>> {
-    let image = session::image().ok().filter(|image| jp_confine_engine::views::exist(image))?;
-    let mut copy = MmapBox::<PathBuffer>::blank().ok()?;
-    memory::copy_path(name, &mut copy).ok()?;
-    copy.as_bytes().contains(&b'/').then_some(())?;
-    views::led(image, libc::AT_FDCWD, copy.c_str(0), 0)
-}
-
 /// Opens a library by the path that its name leads to. With a slash in the name, the loader does not look at its caller.
 extern "C" fn open_shown(name: *const c_char, flags: c_int) -> *mut c_void {
-    let (Some(led), Some(original)) = (shown(name), DLOPEN.address()) else {
+    let (Some(led), Some(original)) = (views::led_file(name), DLOPEN.address()) else {
         return refuse_library();
     };
     // SAFETY: the address is that of libc's function of this name and type.
@@ -163,7 +152,7 @@ extern "C" fn choose_libc_dlopen(name: *const c_char) -> usize {
 
 /// dlmopen(3): in a namespace of its own, a library would get a libc without hooks.
 extern "C" fn choose_dlmopen(namespace: c_long, name: *const c_char) -> usize {
-    if namespace == c_long::from(libc::LM_ID_BASE) && shown(name).is_none() {
+    if namespace == c_long::from(libc::LM_ID_BASE) && views::led_file(name).is_none() {
         load(c"dlmopen", name, &DLMOPEN)
     } else {
         refuse(c"dlmopen", EVERYWHERE).set();
