@@ -6,6 +6,7 @@
 //! one above, without following symlinks, and what is there stays.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -47,6 +48,8 @@ type Rest<'a> = (Form, &'a [&'a str]);
 struct Target<'a> {
     above: Option<(&'a Self, &'a CStr)>,
     opened: OnceCell<Option<OwnedFd>>,
+    /// The entries that were there before.
+    known: OnceCell<HashMap<CString, FileType>>,
 }
 
 /// A walk through the user's directory.
@@ -70,7 +73,8 @@ pub(crate) fn seed(source: &Path, cache: OwnedFd, record: &Path, seeds: &Seeds) 
     if is_unchanged(&from, record, &head) {
         return Ok(());
     }
-    let target = Target { above: None, opened: OnceCell::from(Some(cache)) };
+    let (opened, known) = (OnceCell::from(Some(cache)), OnceCell::new());
+    let target = Target { above: None, opened, known };
     let links = seeds.links.iter().map(|pattern| (Form::Link, pattern));
     let copies = seeds.copies.iter().map(|pattern| (Form::Copy, pattern));
     let all: Vec<_> = links
@@ -157,7 +161,9 @@ impl Walk<'_> {
                     let Ok(from) = openat(from, name, OWN_DIRECTORY, Mode::empty()) else {
                         continue;
                     };
-                    let inner = Target { above: Some((target, name)), opened: OnceCell::new() };
+                    let (above, opened, known) =
+                        (Some((target, name)), OnceCell::new(), OnceCell::new());
+                    let inner = Target { above, opened, known };
                     self.directory(&from, &whole, &inside, &inner, &step.deeper);
                 }
                 _ => {}
@@ -240,10 +246,19 @@ impl Target<'_> {
         self.opened.get_or_init(open).as_ref().map(OwnedFd::as_fd)
     }
 
+    fn known(&self) -> &HashMap<CString, FileType> {
+        self.known.get_or_init(|| {
+            let entries = self.open().and_then(|directory| Dir::read_from(directory).ok());
+            let entries = entries.into_iter().flatten().flatten();
+            entries.map(|entry| (entry.file_name().to_owned(), entry.file_type())).collect()
+        })
+    }
+
     /// Adds the entry `name` of the user's directory `from`, whose absolute path is `path`. Returns whether it is there.
     fn add(&self, form: Form, from: &OwnedFd, name: &CStr, path: &[u8]) -> bool {
         let Some(directory) = self.open() else { return false };
         match form {
+            Form::Link if self.known().contains_key(name) => true,
             Form::Link => {
                 let _ = symlinkat([b"/", path].concat(), directory, name);
                 true
@@ -255,10 +270,8 @@ impl Target<'_> {
     /// Removes symlinks into the user's directory at `path` to entries that are not `seeded`, because they are gone.
     fn remove_dangling(&self, path: &[u8], seeded: &[CString]) {
         let Some(directory) = self.open() else { return };
-        let Ok(entries) = Dir::read_from(directory) else { return };
-        for entry in entries.flatten().filter(|entry| entry.file_type() == FileType::Symlink) {
-            let name = entry.file_name();
-            let is_known = seeded.binary_search_by(|known| known.as_c_str().cmp(name)).is_ok();
+        for (name, _) in self.known().iter().filter(|(_, kind)| **kind == FileType::Symlink) {
+            let is_known = seeded.binary_search_by(|known| known.cmp(name)).is_ok();
             let leads_there = || {
                 let target = readlinkat(directory, name, Vec::new()).ok()?;
                 let rest = target.to_bytes().strip_prefix(b"/")?.strip_prefix(path)?;
@@ -274,13 +287,14 @@ impl Target<'_> {
 /// Copies a file with its modification time, unless the cache has one that is as new. `None` if that fails.
 fn copy(from: BorrowedFd<'_>, directory: BorrowedFd<'_>, name: &CStr) -> Option<()> {
     let nofollow = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let mut source = File::from(openat(from, name, OFlags::RDONLY | nofollow, Mode::empty()).ok()?);
-    let found = fstat(&source).ok()?;
     let time = |stat: &Stat| (stat.st_mtime, stat.st_mtime_nsec);
-    let known = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
-    if known.as_ref().is_ok_and(|known| time(known) >= time(&found)) {
+    let [found, known] = [from, directory].map(|at| statat(at, name, AtFlags::SYMLINK_NOFOLLOW));
+    let found = found.ok()?;
+    if known.is_ok_and(|known| time(&known) >= time(&found)) {
         return Some(());
     }
+    let mut source = File::from(openat(from, name, OFlags::RDONLY | nofollow, Mode::empty()).ok()?);
+    let found = fstat(&source).ok()?;
     // Another run may be copying it now.
     let prefix = format!(".jp-confine.{}.", std::process::id());
     let part = CString::new([prefix.as_bytes(), name.to_bytes()].concat()).ok()?;
