@@ -105,8 +105,8 @@ impl Running {
 
 fn start(product: &Path, folder: &Path, tools: &Path) -> Running {
     let mut child = Command::new(product)
-        // No views: the kernel, which it is compared with, knows none.
-        .args(["-q", "--share-tmp", "--cache", "none", "-C"])
+        // The views of caches stay. The kernel, which it is compared with, knows none where the tree is.
+        .args(["-q", "--share-tmp", "-C"])
         .arg(folder)
         .arg("-p")
         .arg(tools.join("policy.toml"))

@@ -256,8 +256,9 @@ impl Way<'_, '_> {
 
     /// Stores in `real` where the way up to `end` leads.
     fn lead(&mut self, end: usize, real: &mut PathBuffer) -> Result<(), Errno> {
+        let way = self.text.as_bytes().get(..end).unwrap_or(&[]);
         real.clear();
-        real.push(self.text.as_bytes().get(..end).unwrap_or(&[]))?;
+        real.push(if way.is_empty() { b"/" } else { way })?;
         let led = views::to_backing(self.image, real.as_bytes()).filter(|_| !self.plain);
         self.is_led |= led.is_some();
         led.map_or(Ok(()), |led| real.replace_start(led.end, led.target))

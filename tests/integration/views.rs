@@ -32,6 +32,7 @@ const SCRIPTS: &[&str] = &[
     "cat $P/none 2>/dev/null || echo none; ls $P/none/x 2>/dev/null || echo none; test -e $P || echo no",
     "mkdir $P/d; rmdir $P/d; mkdir $P 2>/dev/null || echo exists; echo x > $P/f/ 2>/dev/null || echo no",
     "echo j > $P/f; cat $P/f/x 2>/dev/null || echo no; cat $P/f/.. 2>/dev/null || echo no; test -d $P/f/.. || echo no",
+    "echo j > $P/f; cat /..$P/f/.. 2>&1 | sed 's/.*: //'; cat /..$P/../place/f; cat /../..$P/./f",
     "exec 3> $P/f; echo k >&3; cat $P/f; readlink /proc/self/fd/3 < /dev/null; cat /proc/self/fd/3",
     "cd $P; readlink /proc/self/cwd; exec 3< .; readlink /proc/self/fd/3; ls -a /proc/self/cwd/",
     "mkdir $P 2>&1 | sed 's/.*: //'; mkdir -p $P $P/a/b; cd $P && mkdir -p a/c && ls -a . a",
