@@ -43,7 +43,7 @@ enum Making {
 #[derive(Debug, Default)]
 pub(crate) struct Caches {
     /// The canonical directory for the workspace's own caches, if they are used.
-    directory: Option<PathBuf>,
+    pub(super) directory: Option<PathBuf>,
     workspace: PathBuf,
     /// The user's own caches are used.
     are_shared: bool,

@@ -401,6 +401,7 @@ impl Prepared {
             lists_programs: self.commands.is_some(),
             has_devices: self.unusual.device.is_some(),
             kernel_mounts: &self.unusual.mounts,
+            own_caches: self.caches.directory.as_deref(),
         })?;
         plan.notes.extend(self.environment.note(&context.environment));
         plan.notes.extend(programs::notes(self.commands.as_deref().unwrap_or_default(), &image));

@@ -57,6 +57,8 @@ pub(crate) struct PlanInput<'a> {
     pub(crate) has_devices: bool,
     /// The kernel's own file systems mounted at unusual places.
     pub(crate) kernel_mounts: &'a [KernelMount],
+    /// The directory of the workspace's own caches. They exist before a program starts.
+    pub(crate) own_caches: Option<&'a Path>,
 }
 
 impl PlanInput<'_> {

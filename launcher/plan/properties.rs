@@ -136,6 +136,7 @@ impl World {
             lists_programs: false,
             has_devices: false,
             kernel_mounts: &[],
+            own_caches: None,
         })
         .expect("a plan")
     }

@@ -92,6 +92,7 @@ impl Scene {
         Plan::of(&PlanInput {
             has_devices: false,
             kernel_mounts: &[],
+            own_caches: None,
             grants: &self.grants,
             image: &image::parse_image(&image)?,
             tiers: &self.tiers,
