@@ -18,7 +18,6 @@ macro_rules! names {
 names!(
     E2BIG,
     EACCES,
-    EADDRINUSE,
     EAFNOSUPPORT,
     EAGAIN,
     EBADF,
@@ -39,7 +38,6 @@ names!(
     ENOMEM,
     ENOSYS,
     ENOTDIR,
-    ENOTEMPTY,
     ENOTSUP,
     EPERM,
     ERANGE,

@@ -100,10 +100,7 @@ fn pin_on_stack(
 }
 
 /// Pins an object, stores its place in `path` and judges it by that.
-///
-/// # Errors
-/// As [`pin_judged`].
-pub(crate) fn pin_by_place(
+fn pin_by_place(
     image: &Image<'_>,
     call: &CStr,
     spelling: &mut Spelling,

@@ -34,7 +34,6 @@ mod layout;
 pub mod loader;
 mod lookup;
 pub mod moves;
-pub mod no_entry;
 pub mod planted;
 mod reaches;
 pub mod report_protocol;
