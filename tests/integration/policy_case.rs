@@ -338,7 +338,9 @@ fn the_start_says_it_and_questions_agree() {
         .mode(Mode::under_test())
         .flags(&["--deny", "secret"]);
     let denied = denied.run();
-    assert!(denied.stderr.contains("equal to one that the policy keeps"), "{denied}");
+    // The kernel may still know the directory by the spelling in the policy, and then tells that one.
+    let told = ["equal to one that the policy keeps", "via SECRET/k"];
+    assert!(told.iter().any(|why| denied.stderr.contains(why)), "{denied}");
     let ask = |path: &str| {
         let mut command = Command::new(crate::run::PRODUCT);
         command.args(["--deny", "secret", "check", "read", path]).current_dir(there.scratch.ws());
