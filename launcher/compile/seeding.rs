@@ -17,12 +17,13 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, Timespec, Timestamps, fstat, futimens,
-    mkdirat, openat, readlinkat, renameat, statat, symlinkat, unlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, Timespec, Timestamps, fstat, futimens, openat,
+    readlinkat, renameat, statat, symlinkat, unlinkat,
 };
 
 use crate::config::profile::Seeds;
 use crate::files;
+use crate::host::cache_dirs;
 
 /// The first line of a record, before the rules.
 const FORMAT: &str = "jp-confine seeds 1";
@@ -239,9 +240,7 @@ impl Target<'_> {
     fn open(&self) -> Option<BorrowedFd<'_>> {
         let open = || {
             let (above, name) = self.above?;
-            let above = above.open()?;
-            let _ = mkdirat(above, name, Mode::RWXU);
-            openat(above, name, OWN_DIRECTORY, Mode::empty()).ok()
+            cache_dirs::make_in(above.open()?, name).ok()
         };
         self.opened.get_or_init(open).as_ref().map(OwnedFd::as_fd)
     }

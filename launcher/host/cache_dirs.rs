@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ use std::time::SystemTime;
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, mkdirat, open, openat};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 use crate::files;
 use crate::host::context::Context;
@@ -89,17 +90,24 @@ pub(crate) fn begin_use(directory: &Path, workspace: &Workspace) -> io::Result<(
 pub(crate) fn make_below(directory: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
     let mut made: Option<OwnedFd> = None;
     for name in path {
-        let above = made.as_ref().unwrap_or(directory);
-        let opened = match openat(above, name, DIRECTORY, Mode::empty()) {
-            Err(Errno::NOENT) => {
-                mkdirat(above, name, Mode::RWXU)?;
-                openat(above, name, DIRECTORY, Mode::empty())
-            }
-            opened => opened,
-        };
-        made = Some(opened?);
+        made = Some(make_in(made.as_ref().unwrap_or(directory).as_fd(), name)?);
     }
     made.map_or_else(|| directory.try_clone(), Ok)
+}
+
+/// Opens the directory `name` in `above`. Creates it if it is missing: another run may do so at the same time.
+///
+/// # Errors
+/// As [`make_below`].
+pub(crate) fn make_in(above: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
+    match openat(above, name, DIRECTORY, Mode::empty()) {
+        Err(Errno::NOENT) => {}
+        opened => return opened,
+    }
+    match mkdirat(above, name, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => openat(above, name, DIRECTORY, Mode::empty()),
+        Err(errno) => Err(errno),
+    }
 }
 
 /// The caches of one workspace.
