@@ -32,7 +32,8 @@ impl Advisor<'_> {
             let is_itself = path_of(&denial.path) == link && is_change;
             return Some(if is_itself { ITSELF } else { NOTHING }.to_owned());
         }
-        let is_nowhere = asked.paths().any(is_behind_link);
+        let is_nowhere =
+            asked.paths().any(is_behind_link) || asked.spellings().any(is_behind_dangling_link);
         if is_nowhere { Some(NOTHING.to_owned()) } else { self.lacks_link(denial) }
     }
 
@@ -67,8 +68,7 @@ impl Advisor<'_> {
 /// may not know the target is judged by the spelling, but grants through links count at the target. Looks at the disk.
 pub(super) fn as_led(denial: &Denial) -> Cow<'_, Denial> {
     let path = path_of(&denial.path);
-    let dangles = |above: &Path| is_link(above) && !above.exists();
-    let is_led = || is_behind_link(path) && !path.ancestors().skip(1).any(dangles);
+    let is_led = || is_behind_link(path) && !is_behind_dangling_link(path);
     let lead = || canonical::resolve(Path::new("/"), path, Op::Content).ok();
     match Some(path).filter(|path| path.is_absolute() && is_led()).and_then(|_| lead()) {
         Some(found) => {
@@ -83,6 +83,11 @@ pub(super) fn as_led(denial: &Denial) -> Cow<'_, Denial> {
 /// through a link counts at its target.
 fn is_behind_link(path: &Path) -> bool {
     path.ancestors().skip(1).any(is_link) && path.symlink_metadata().is_err()
+}
+
+/// Whether a link on the way leads to nothing. A file cannot be created behind it.
+fn is_behind_dangling_link(path: &Path) -> bool {
+    path.ancestors().skip(1).any(|above| is_link(above) && !above.exists())
 }
 
 fn is_link(path: &Path) -> bool {

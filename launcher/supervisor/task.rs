@@ -5,8 +5,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use jp_confine_engine::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_engine::image::{Image, RuleId};
-use jp_confine_engine::{Capabilities, report_protocol};
-use rustix::fs::{Mode, OFlags, openat, readlinkat};
+use jp_confine_engine::{Capabilities, existing, report_protocol};
+use rustix::fs::readlinkat;
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, socket_timeout};
 
@@ -251,18 +251,14 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The place that a path which leads nowhere would have, as far as everybody may see it, and its spelling.
+    /// The place that a path which leads nowhere would have, and its spelling.
     ///
     /// # Errors
     /// As [`Argument::lexical`].
     pub(crate) fn absent(&self, argument: &Argument<'_>) -> Result<(Vec<u8>, Vec<u8>), Errno> {
         let spelled = self.spelled(argument)?;
-        let is_shown = |place: &Vec<u8>| {
-            let metadata = |image| decide::metadata(image, &Request::canonical(place));
-            metadata(self.image()) == Verdict::Allow
-        };
-        let place = argument.absent_place().filter(is_shown);
-        Ok((place.unwrap_or_else(|| spelled.clone()), spelled))
+        let shows = |link: &[u8]| existing::shows(self.image(), &Request::canonical(link));
+        Ok((argument.absent_place(shows).unwrap_or_else(|| spelled.clone()), spelled))
     }
 
     /// The path as written, with links replaced that were known when the policy was compiled.
@@ -468,17 +464,6 @@ impl<'a> Task<'a> {
 
 const fn errno_of(denial: Denial) -> Errno {
     if denial.hidden { Errno::NOENT } else { Errno::ACCESS }
-}
-
-/// Whether all of a path that everybody may see is missing, so that its absence is no secret.
-pub(crate) fn is_absent(denial: Denial, path: &[u8], errno: Errno) -> bool {
-    if errno != Errno::NOENT || denial.visible == 0 {
-        return false;
-    }
-    let visible = path.get(..denial.visible).unwrap_or(path);
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let found = openat(crate::sys::proc::HERE, visible, flags, Mode::empty());
-    found.err() == Some(Errno::NOENT)
 }
 
 /// The program that a thread runs. If that is hidden, the name that it gives itself. Empty if both are unknown.

@@ -18,6 +18,7 @@ macro_rules! names {
 names!(
     E2BIG,
     EACCES,
+    EADDRINUSE,
     EAFNOSUPPORT,
     EAGAIN,
     EBADF,
@@ -38,6 +39,7 @@ names!(
     ENOMEM,
     ENOSYS,
     ENOTDIR,
+    ENOTEMPTY,
     ENOTSUP,
     EPERM,
     ERANGE,

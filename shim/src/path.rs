@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use jp_confine_engine::decide::Request;
+use jp_confine_engine::no_entry::Last;
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
@@ -27,6 +28,7 @@ pub(crate) struct Spelling {
     physical: bool,
     /// The program wrote a slash (or `/.`) at the end, so the object must be a directory.
     slash: bool,
+    /// The kind of the last component, as the program wrote it.
     last: Last,
     /// It goes up from a directory that a view shows, so the kernel would go up elsewhere.
     #[cfg(target_os = "linux")]
@@ -326,12 +328,7 @@ impl Spelling {
         }
         for component in rest.split(|&byte| byte == b'/') {
             form.slash = matches!(component, [] | b"." | b"..");
-            form.last = match component {
-                [] => form.last,
-                b"." => Last::Here,
-                b".." => Last::Above,
-                _ => Last::Name,
-            };
+            form.last = if component.is_empty() { form.last } else { Last::of(component) };
             let shape = match component {
                 b".." if named => Shape::Physical,
                 b".." => Shape::Climbs,
@@ -426,18 +423,6 @@ struct Form {
     shape: Shape,
     slash: bool,
     last: Last,
-}
-
-/// The kind of a path's last component, as the program wrote it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Last {
-    /// A name, or nothing if the path is the root.
-    Name = 0,
-    /// `.`
-    Here,
-    /// `..`
-    Above,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -100,7 +100,10 @@ fn pin_on_stack(
 }
 
 /// Pins an object, stores its place in `path` and judges it by that.
-fn pin_by_place(
+///
+/// # Errors
+/// As [`pin_judged`].
+pub(crate) fn pin_by_place(
     image: &Image<'_>,
     call: &CStr,
     spelling: &mut Spelling,

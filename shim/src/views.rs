@@ -3,8 +3,9 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
+use jp_confine_engine::decide::Request;
 use jp_confine_engine::image::Image;
-use jp_confine_engine::views;
+use jp_confine_engine::{existing, views};
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
@@ -105,6 +106,26 @@ pub(crate) fn follow(
         let is_shown = || views::to_place(image, spelling.lexical()).is_some();
         return Ok(spelling.is_from_view() || is_shown());
     }
+    walk(image, spelling, stops, None::<&fn(&[u8]) -> bool>)
+}
+
+/// Like [`follow`], for a path that leads nowhere, even if no view is on the way. Follows a symlink only if the policy
+/// shows it.
+///
+/// # Errors
+/// As [`follow`].
+pub(crate) fn follow_shown(image: &Image<'_>, spelling: &mut Spelling) -> Result<(), Errno> {
+    let shows = |path: &[u8]| existing::shows(image, &Request::canonical(path));
+    walk(image, spelling, false, Some(&shows)).map(|_| ())
+}
+
+/// Generic, because [`follow`] has no stack left to ask what the policy `shows`.
+fn walk(
+    image: &Image<'_>,
+    spelling: &mut Spelling,
+    stops: bool,
+    shows: Option<&impl Fn(&[u8]) -> bool>,
+) -> Result<bool, Errno> {
     let mut text = MmapBox::<PathBuffer>::blank()?;
     text.push(spelling.text().as_bytes())?;
     let seen = views::to_place(image, text.as_bytes());
@@ -122,6 +143,9 @@ pub(crate) fn follow(
             break;
         }
         way.lead(end, &mut real)?;
+        if shows.is_some_and(|shows| !shows(real.as_bytes())) {
+            break;
+        }
         match way.step(end, &real, &mut target)? {
             Step::Entry => way.done = end,
             Step::Link => links = links.checked_sub(1).ok_or(Errno::ELOOP)?,
@@ -133,7 +157,7 @@ pub(crate) fn follow(
     }
     let (plain, is_led) = (way.plain, way.is_led);
     let led = views::to_backing(image, text.as_bytes()).filter(|_| !plain);
-    if !is_led && led.is_none() {
+    if !is_led && led.is_none() && shows.is_none() {
         return Ok(false);
     }
     spelling.text_mut().clear();

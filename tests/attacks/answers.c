@@ -421,7 +421,11 @@ static int v_dot_names(char **a)
         line(names[i], "mkdir", mkdir(names[i], 0755));
         line(names[i], "mkfifo", mkfifo(names[i], 0644));
         line(names[i], "symlink", symlink("text", names[i]));
+        line(names[i], "symlink without text", symlink("", names[i]));
         line(names[i], "link", link("file", names[i]));
+        line(names[i], "link to nothing", link("missing", names[i]));
+        line(names[i], "rename nothing to", rename("missing/new", names[i]));
+        line(names[i], "rename to nothing", rename(names[i], "missing/new"));
         if (!is_elsewhere(names[i])) {
             line(names[i], "rename from", rename(names[i], "renamed"));
             line(names[i], "rename to", rename("dir", names[i]));
@@ -430,8 +434,10 @@ static int v_dot_names(char **a)
         line(names[i], "unlink", unlink(names[i]));
         line(names[i], "rmdir", rmdir(names[i]));
         line(names[i], "bind", bound(names[i]));
-        if (strncmp(names[i], "..", 2) && strcmp(names[i], "/missing/.."))
+        if (strncmp(names[i], "..", 2) && strcmp(names[i], "/missing/..")) {
             line(names[i], "open O_CREAT O_EXCL", open(names[i], O_RDWR | O_CREAT | O_EXCL, 0600));
+            line(names[i], "open O_CREAT", open(names[i], O_RDWR | O_CREAT, 0600));
+        }
     }
     line("missing", "truncate", truncate("missing", -1));
     line("missing", "unlinkat", unlinkat(AT_FDCWD, "missing", 0x8000));

@@ -2,7 +2,7 @@
 
 use macro_rules_attribute::apply;
 
-use crate::attack::{answer, arena_with, attacks, call, linkings};
+use crate::attack::{answer, arena_with, attacks, call, linkings, set_up};
 use crate::layers::row;
 use crate::run::Mode;
 use crate::scratch::Scratch;
@@ -73,6 +73,15 @@ fn hidden_directory_before_dots() {
             "mkfifo HIDDEN/.",
             "rmdir HIDDEN/..",
             "rename HIDDEN/.. new",
+            "rename HIDDEN/.. missing/new",
+            "rename HIDDEN/key .",
+            "rename HIDDEN/key missing/new",
+            "rename_noreplace HIDDEN/key ..",
+            "exchange HIDDEN/key .",
+            "rename . HIDDEN/new",
+            "rename .. HIDDEN/..",
+            "link HIDDEN/key .",
+            "link HIDDEN/key $OUT/missing/new",
             "unlink HIDDEN/..",
         ] {
             let said = |name: &str| {
@@ -80,6 +89,45 @@ fn hidden_directory_before_dots() {
                 answer(&call(&scratch, Mode::under_test(), &line)).to_owned()
             };
             assert_eq!(said(".private"), said(".absent"), "{linking:?}: {line}");
+        }
+    }
+}
+
+/// The answer to a change through a symlink does not show whether the symlink leads to a hidden directory or nowhere.
+#[apply(row!)]
+fn hidden_directory_behind_a_link() {
+    for &linking in linkings() {
+        let scratch = arena_with(linking, Scratch::new());
+        set_up(
+            &scratch,
+            "mkdir $HOME/.private/deep; ln -s $HOME/.private private; ln -s $HOME/.absent absent",
+        );
+        set_up(&scratch, "ln -s private/deep to_private; ln -s absent/deep to_absent");
+        for line in [
+            "mkdir LINK/new",
+            "mkdir LINK/missing/new",
+            "mkdir to_LINK/new",
+            "mkfifo LINK/new",
+            "symlink text LINK/new",
+            "link file LINK/new",
+            "creat LINK/new",
+            "creat to_LINK/../missing/new",
+            "write LINK/key",
+            "write LINK/missing/key",
+            "unlink LINK/key",
+            "rmdir LINK/deep",
+            "rename LINK/key new",
+            "rename file LINK/new",
+            "rename LINK/key .",
+            "chmod LINK/key",
+            "truncate to_LINK/key",
+            "bind LINK/new",
+        ] {
+            let said = |name: &str| {
+                let line = line.replace("LINK", name);
+                answer(&call(&scratch, Mode::under_test(), &line)).to_owned()
+            };
+            assert_eq!(said("private"), said("absent"), "{linking:?}: {line}");
         }
     }
 }

@@ -169,7 +169,7 @@ fn behind_a_link_that_dangles_there_is_nothing_to_allow() {
     let rules = "[[access.fs]]\npath = '.'\nread = true\n[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
     scratch.write("ws/jp-confine.toml", rules);
     let run = Run::sh(&scratch, "cat fork/x").run();
-    run.assert_code(1).assert_stderr("leads to nothing on this machine, so that");
+    run.assert_code(1).assert_stderr("`fork` leads to nothing on this machine");
     assert!(!run.stderr.contains("allow: jp-confine"), "{run}");
 }
 

@@ -435,6 +435,18 @@ fn what_is_missing_beyond_a_link_to_a_grant_is_no_secret() {
     assert_answers("ln -s $OUT/dir far", &["file r"], "-r $OUT/dir", rows);
 }
 
+/// Creating takes the right to create, even if the directory is missing.
+#[apply(row!)]
+fn what_would_be_created_in_a_missing_directory_is_denied() {
+    let rows = &[
+        ("creat new", "EACCES"),
+        ("creat missing/new", "EACCES"),
+        ("mkdir missing/new", "EACCES"),
+        ("write missing/new", "ENOENT"),
+    ];
+    assert_answers("", &[". r u"], "", rows);
+}
+
 /// Tools look for files in every directory above their own, and try to create directories that exist.
 #[apply(row!)]
 fn names_beside_the_way_to_a_grant_are_no_secret() {
@@ -473,6 +485,10 @@ fn that_an_entry_exists_is_told_to_who_makes_it() {
             ("rename_noreplace file $OUT/dir", "EEXIST"),
             ("rename_noreplace file $OUT/secret", "EEXIST"),
             ("rename_noreplace file .", "EEXIST"),
+            ("rename . missing/entry", "ENOENT"),
+            ("rename . $OUT/new", "EBUSY"),
+            ("rename missing/entry .", "ENOENT"),
+            ("rename $OUT/secret .", "EBUSY"),
             ("rename_noreplace missing $OUT/dir", "ENOENT"),
             ("rename_noreplace file $OUT/new", "EACCES"),
             ("rename_noreplace $OUT/secret $OUT/dir", "EEXIST"),

@@ -5,6 +5,7 @@ use std::ffi::CString;
 use jp_confine_engine::changes::{self, Pinned, may_create};
 use jp_confine_engine::decide::{self, Request, Verdict};
 use jp_confine_engine::image::Image;
+use jp_confine_engine::no_entry::{self, Change};
 use jp_confine_engine::report_protocol::{PRIVATE_DIRECTORY, is_private_directory};
 use jp_confine_engine::set_id;
 use rustix::fs::{
@@ -19,16 +20,15 @@ use crate::supervisor::resolve::object::PinnedEntry;
 use crate::supervisor::task::Task;
 use crate::sys::notification::CallResult;
 
-/// Pins the directory of an entry, has `judge` decide, and lets `act` do it there. `said` is the errno for `.`, `..`
-/// and the root, which cannot be created or deleted.
+/// Pins the directory of an entry, has `judge` decide, and lets `act` do it there.
 fn on_entry(
     task: &Task<'_>,
     argument: &Argument<'_>,
-    said: Errno,
+    kind: Change,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
     act: impl FnOnce(&PinnedEntry) -> Result<(), Errno>,
 ) -> Result<CallResult, Errno> {
-    let entry = pin(task, argument, said, &judge)?;
+    let entry = pin(task, argument, kind, &judge)?;
     changes::settle_entry(task, &entry, &judge)?;
     change(task, &entry, judge, act)
 }
@@ -37,12 +37,12 @@ fn on_entry(
 pub(super) fn pin(
     task: &Task<'_>,
     argument: &Argument<'_>,
-    said: Errno,
+    kind: Change,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
 ) -> Result<PinnedEntry, Errno> {
     match argument.entry() {
         Ok(Some(entry)) => Ok(entry),
-        Ok(None) => Err(no_entry(task, argument, said)),
+        Ok(None) => Err(no_entry::error(task, &argument, kind)),
         Err(errno) => Err(task.nowhere(argument, judge, errno)),
     }
 }
@@ -59,14 +59,6 @@ fn change(
     task.learn_link(entry);
     task.learn_change(outcome, Subject::by_route(&entry.path, &entry.route), judge);
     outcome.map(|()| CallResult::Value(0))
-}
-
-/// The errno for a path that names no entry: `said`, if the directory before the dots exists. The kernel looks for that
-/// first.
-pub(super) fn no_entry(task: &Task<'_>, argument: &Argument<'_>, said: Errno) -> Errno {
-    let found =
-        argument.before_dots().and_then(|it| task.object_judged(&it, false, decide::metadata));
-    found.err().unwrap_or(said)
 }
 
 impl Pinned for PinnedEntry {
@@ -104,7 +96,7 @@ pub(crate) fn make_directory(
     let _acting = task.begin()?;
     let private = PRIVATE_DIRECTORY.to_str().unwrap_or(task.call);
     let call = if is_private_directory(mode) { private } else { task.call };
-    on_entry(&task.called(call), &argument, Errno::EXIST, decide::make_directory, |entry| {
+    on_entry(&task.called(call), &argument, Change::Create, decide::make_directory, |entry| {
         task.prepare_to_make()?;
         mkdirat(&entry.directory, &entry.name, Mode::from_raw_mode(set_id::of_new(mode)))
     })
@@ -126,7 +118,7 @@ pub(crate) fn make_node(
         0 => FileType::RegularFile,
         _ => FileType::from_raw_mode(mode),
     };
-    on_entry(task, &argument, Errno::EXIST, may_create, |entry| {
+    on_entry(task, &argument, Change::Create, may_create, |entry| {
         task.prepare_to_make()?;
         let mode = Mode::from_raw_mode(set_id::of_new(mode & !libc::S_IFMT));
         mknodat(&entry.directory, &entry.name, kind, mode, device)
@@ -158,7 +150,7 @@ pub(crate) fn make_symlink(
     let judge = |image: &Image<'_>, entry: &Request<'_>| {
         decide::symlink(image, entry, || target.as_bytes())
     };
-    on_entry(task, &argument, Errno::EXIST, judge, |entry| {
+    on_entry(task, &argument, Change::Create, judge, |entry| {
         symlinkat(&target, &entry.directory, &entry.name)?;
         task.policy.generation.advance();
         Ok(())
@@ -177,14 +169,9 @@ pub(crate) fn remove(
     let argument = task.argument(dirfd, path)?;
     let _acting = task.begin()?;
     let directory = flags & libc::AT_REMOVEDIR != 0;
-    let said = match argument.last() {
-        _ if !directory => Errno::ISDIR,
-        b"." => Errno::INVAL,
-        b".." => Errno::NOTEMPTY,
-        _ => Errno::BUSY,
-    };
+    let kind = if directory { Change::RemoveDirectory } else { Change::Remove };
     let judge = if directory { decide::remove_directory } else { decide::remove };
-    on_entry(task, &argument, said, judge, |entry| {
+    on_entry(task, &argument, kind, judge, |entry| {
         let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         unlinkat(&entry.directory, &entry.name, flags)?;
         if directory {
@@ -200,7 +187,7 @@ pub(super) fn make_socket(
     argument: &Argument<'_>,
     act: impl FnOnce(&PinnedEntry) -> Result<(), Errno>,
 ) -> Result<CallResult, Errno> {
-    let entry = pin(task, argument, Errno::ADDRINUSE, may_create)?;
+    let entry = pin(task, argument, Change::Bind, may_create)?;
     changes::settle_socket(task, &entry.request())?;
     change(task, &entry, may_create, |entry| {
         task.prepare_to_make()?;

@@ -5,13 +5,14 @@ use std::os::fd::AsFd as _;
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::changes::{self, may_create};
 use jp_confine_engine::decide;
+use jp_confine_engine::no_entry::Change;
 use rustix::fs::{AtFlags, FileType, linkat};
 use rustix::io::Errno;
 
 use super::entries::pin;
 use crate::record::usage::UseKind;
 use crate::supervisor::resolve::Argument;
-use crate::supervisor::resolve::object::{Object, ResolvedObject};
+use crate::supervisor::resolve::object::Object;
 use crate::supervisor::task::Task;
 use crate::sys::notification::CallResult;
 use crate::sys::proc::{HERE, name_of};
@@ -43,9 +44,12 @@ pub(crate) fn make_link(
     let _acting = task.begin()?;
     let object = match old {
         Old::Descriptor(object) => object,
-        Old::Path(argument) => find(task, &argument, flags & libc::AT_SYMLINK_FOLLOW == 0)?,
+        Old::Path(argument) => {
+            let stops = flags & libc::AT_SYMLINK_FOLLOW == 0;
+            task.object_judged(&argument, stops, decide::metadata)?
+        }
     };
-    let entry = pin(task, &new, Errno::EXIST, may_create)?;
+    let entry = pin(task, &new, Change::Create, may_create)?;
     let path = task.judged_path(&object)?;
     let is_symlink = object.kind() == FileType::Symlink;
     changes::settle_link(task, path.map(|path| (path, is_symlink)), &entry)?;
@@ -63,14 +67,4 @@ pub(crate) fn make_link(
         (_, None) => task.learn(UseKind::Made, &entry.path, Capabilities::CREATE),
     }
     outcome.map(|()| CallResult::Value(0))
-}
-
-fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object, Errno> {
-    match argument.find(stops) {
-        Ok(ResolvedObject::Object(object)) => Ok(object),
-        Ok(ResolvedObject::Missing(_)) => {
-            Err(task.nowhere(argument, decide::metadata, Errno::NOENT))
-        }
-        Err(errno) => Err(task.nowhere(argument, decide::metadata, errno)),
-    }
 }

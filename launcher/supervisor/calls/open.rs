@@ -3,8 +3,9 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use jp_confine_engine::decide::{self, Denial, OpenRequest, OpenVerdict, Request};
+use jp_confine_engine::decide::{self, OpenRequest, OpenVerdict, Request};
 use jp_confine_engine::image::Image;
+use jp_confine_engine::no_entry::{self, Change};
 use jp_confine_engine::{Capabilities, device, report_protocol, set_id};
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 use rustix::io::Errno;
@@ -13,10 +14,11 @@ use super::{git_links, terminals};
 use crate::prompt::during_run::subject::Subject;
 use crate::record::usage::UseKind;
 use crate::supervisor::descriptor_slot;
-use crate::supervisor::resolve::Argument;
 use crate::supervisor::resolve::object::{Object, PinnedEntry, ResolvedObject};
-use crate::supervisor::task::{Task, is_absent};
+use crate::supervisor::resolve::{Argument, HELD_ENTRY};
+use crate::supervisor::task::Task;
 use crate::sys::notification::CallResult;
+use crate::sys::proc::HERE;
 
 /// The flags with a meaning. open(2) ignores others.
 const KNOWN: i32 = libc::O_ACCMODE
@@ -185,9 +187,7 @@ pub(crate) fn open_argument(
             }
             Ok(ResolvedObject::Missing(entry)) if how.has(libc::O_CREAT) => {
                 // A dangling symlink whose text ends in a slash.
-                let subject = Subject::by_route(&entry.path, &entry.route);
-                task.settle_open(|image, request| how.judge(image, request), subject)?;
-                return Err(Errno::ISDIR);
+                return Err(error_at(task, &entry.request(), how, Errno::ISDIR));
             }
             Ok(ResolvedObject::Missing(_)) => {
                 return Err(nowhere(task, argument, how, Errno::NOENT));
@@ -340,8 +340,7 @@ fn create(task: &Task<'_>, entry: &PinnedEntry, how: OpenArguments) -> Result<Ow
     Ok(made)
 }
 
-/// Judges a path that leads nowhere by its spelling. But tools look for their files in every directory above the
-/// workspace, where a file's absence is no secret.
+/// The errno for a path that leads nowhere.
 pub(super) fn nowhere(
     task: &Task<'_>,
     argument: &Argument<'_>,
@@ -352,24 +351,22 @@ pub(super) fn nowhere(
         Ok(place) => place,
         Err(unknown) => return unknown,
     };
-    let subject = Subject::by_route(&path, &route);
-    match how.judge(task.image(), &subject.request()) {
-        OpenVerdict::Deny(denial) if !denial.ask && is_told(how, denial, &path, errno) => {
-            task.denied(denial, subject)
-        }
-        OpenVerdict::OnlyExisting(denial) if !denial.ask && errno == Errno::NOENT => {
-            task.denied(denial, subject)
-        }
+    let place = Request::by_route(&path, &route);
+    match how.judge(task.image(), &place) {
         OpenVerdict::Allow if how.has(libc::O_CREAT) => {
             task.learn(UseKind::Used, &path, how.need_to_make());
-            errno
         }
-        OpenVerdict::Allow => {
-            task.learn(UseKind::Absent, &path, how.need_on_existing());
-            errno
-        }
-        _ => errno,
+        OpenVerdict::Allow => task.learn(UseKind::Absent, &path, how.need_on_existing()),
+        _ => return error_at(task, &place, how, errno),
     }
+    errno
+}
+
+/// The errno for an open that the kernel would answer with `errno`, at the place where it leads.
+fn error_at(task: &Task<'_>, place: &Request<'_>, how: OpenArguments, errno: Errno) -> Errno {
+    no_entry::open_error(task, how.request(), place, errno, |path| {
+        openat(HERE, path, HELD_ENTRY, Mode::empty()).err() == Some(Errno::NOENT)
+    })
 }
 
 /// Records for a learning run that a path led nowhere.
@@ -385,24 +382,15 @@ pub(super) fn learn_absent(
     }
 }
 
-fn is_told(how: OpenArguments, denial: Denial, path: &[u8], errno: Errno) -> bool {
-    how.has(libc::O_CREAT) || !is_absent(denial, path, errno)
-}
-
 /// The errno for creating a file from a name that ends in a slash, `.` or `..`, whether or not it exists.
 fn make_directory(task: &Task<'_>, argument: &Argument<'_>, how: OpenArguments) -> Errno {
     let judge = |image: &Image<'_>, request: &Request<'_>| how.judge(image, request).at_all();
-    let exists = if how.exclusive() { Errno::EXIST } else { Errno::ISDIR };
+    let exists = Change::of_open(how.request()).error::<Task<'_>>(argument.last());
     if argument.is_dotted() {
         return task.object_judged(argument, false, judge).err().unwrap_or(exists);
     }
     match argument.entry() {
-        Ok(Some(entry)) => {
-            let verdict = judge(task.image(), &entry.request());
-            task.settle(verdict, Subject::by_route(&entry.path, &entry.route))
-                .err()
-                .unwrap_or(Errno::ISDIR)
-        }
+        Ok(Some(entry)) => error_at(task, &entry.request(), how, Errno::ISDIR),
         Ok(None) => exists,
         Err(errno) => nowhere(task, argument, how, errno),
     }

@@ -3,15 +3,14 @@
 use std::os::fd::AsFd as _;
 
 use jp_confine_engine::Capabilities;
-use jp_confine_engine::changes::{self, Going, Pinned as _, PinnedEnds, may_create};
-use jp_confine_engine::decide;
+use jp_confine_engine::changes::{self, Going, Pinned as _, PinnedEnds};
 use jp_confine_engine::moves::{Kind, Move, Way};
 use jp_confine_engine::moves_alone::move_alone;
+use jp_confine_engine::no_entry;
 use jp_confine_engine::report_protocol::EXCHANGE;
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::entries::no_entry;
 use super::vetting;
 use crate::record::usage::UseKind;
 use crate::supervisor::resolve::object::PinnedEntry;
@@ -39,11 +38,9 @@ pub(crate) fn rename(
     let old = task.argument(olddirfd, old)?;
     let new = task.argument(newdirfd, new)?;
     let _acting = task.begin()?;
-    let source = old.entry().map_err(|errno| task.nowhere(&old, decide::remove, errno))?;
-    let target = new.entry().map_err(|errno| task.nowhere(&new, may_create, errno))?;
-    let source = source.ok_or_else(|| no_entry(task, &old, Errno::BUSY))?;
-    let said = if flags.contains(RenameFlags::NOREPLACE) { Errno::EXIST } else { Errno::BUSY };
-    let target = target.ok_or_else(|| no_entry(task, &new, said))?;
+    let (Ok(Some(source)), Ok(Some(target))) = (old.entry(), new.entry()) else {
+        return Err(no_entry::move_error(task, &mut &old, &mut &new, kind(flags)));
+    };
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let ends = PinnedEnds { source: &source, target: &target };
     let shown = match vetting::rename(task, &asked, &ends, (&source, &target))? {

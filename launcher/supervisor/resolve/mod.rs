@@ -13,6 +13,7 @@ pub(crate) mod walk;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use jp_confine_engine::no_entry::Last;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 
@@ -100,12 +101,12 @@ impl<'a> Argument<'a> {
 
     /// Whether the last component is `.` or `..`.
     pub(crate) fn is_dotted(&self) -> bool {
-        matches!(self.last(), b"." | b"..")
+        self.last() != Last::Name
     }
 
-    /// The last component, or empty for the root.
-    pub(crate) fn last(&self) -> &[u8] {
-        split(self.text.to_bytes()).name
+    /// The kind of the last component.
+    pub(crate) fn last(&self) -> Last {
+        Last::of(split(self.text.to_bytes()).name)
     }
 
     /// The path as written, made absolute, and led through the views. Used if it leads nowhere, or there are several
@@ -124,28 +125,14 @@ impl<'a> Argument<'a> {
         Ok(self.caller.spelled(&start, self.text.to_bytes()))
     }
 
-    /// The place that a path which leads nowhere would have. Follows its links as far as they exist, or would be
-    /// created, and appends the rest. `None` if `..` follows, or no link is on the way.
-    pub(crate) fn absent_place(&self) -> Option<Vec<u8>> {
-        let text = self.text.to_bytes();
-        if text.split(|&byte| byte == b'/').any(|component| component == b"..") {
-            return None;
+    /// The place that a path which leads nowhere would have. Follows the links on the way that the policy `shows`. `None`
+    /// if there is none.
+    pub(crate) fn absent_place(&self, shows: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+        // Usually no link is on the way, as the kernel tells at once.
+        match self.without_links(&self.text, HELD) {
+            Ok(_) | Err(Errno::NOENT) => None,
+            Err(_) => self.walk_along(self.text.to_bytes(), false).ok()?.place(shows),
         }
-        let mut before = text;
-        while !before.is_empty() {
-            // Usually no link is on the way, as the kernel tells at once.
-            match self.without_links(&CString::new(before).ok()?, HELD) {
-                Ok(_) => return None,
-                Err(Errno::NOENT) => {}
-                Err(_) => {
-                    if let Ok(found) = self.walk(before, false) {
-                        return Some(joined(found.path()?, text.get(before.len()..)?));
-                    }
-                }
-            }
-            before = split(before).parent;
-        }
-        None
     }
 
     /// Pins the target of the path. With `stops`, does not follow a link at the end.
@@ -255,6 +242,10 @@ impl<'a> Argument<'a> {
     }
 
     fn walk(&self, path: &[u8], stops: bool) -> Result<ResolvedObject, Errno> {
+        self.walk_along(path, stops)?.finish(stops)
+    }
+
+    fn walk_along(&self, path: &[u8], stops: bool) -> Result<Walk<'_, 'a>, Errno> {
         let current = openat(&self.start, ".", HELD_DIRECTORY, Mode::empty())?;
         let mut walk = Walk::new(&self.caller, current, path);
         let through = self.through.as_ref().map(|through| (through, path.get(through.end..)));
@@ -263,7 +254,7 @@ impl<'a> Argument<'a> {
         {
             walk.enter(object.try_clone().map_err(|_| Errno::MFILE)?, rest.to_vec(), true)?;
         }
-        walk.finish(stops)
+        Ok(walk)
     }
 }
 
@@ -281,13 +272,6 @@ fn below(start: &OwnedFd, path: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> 
     let relative = relative.and_then(|bytes| CStr::from_bytes_with_nul(bytes).ok());
     let path = relative.unwrap_or(c".");
     openat2(start, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
-}
-
-/// A path with the rest appended to it.
-fn joined(path: &[u8], rest: &[u8]) -> Vec<u8> {
-    let names = rest.split(|&byte| byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
-    let root = path.strip_suffix(b"/").unwrap_or(path);
-    names.fold(root.to_vec(), |place, name| [&place, &b"/"[..], name].concat())
 }
 
 /// The parts of a path.

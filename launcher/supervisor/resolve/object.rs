@@ -21,16 +21,6 @@ pub(crate) enum ResolvedObject {
     Missing(PinnedEntry),
 }
 
-impl ResolvedObject {
-    /// The canonical path of the object or the missing entry, if it has one.
-    pub(crate) fn path(&self) -> Option<&[u8]> {
-        match self {
-            Self::Object(object) => object.path(),
-            Self::Missing(entry) => Some(&entry.path),
-        }
-    }
-}
-
 /// A pinned object.
 pub(crate) struct Object {
     pub(crate) file: OwnedFd,

@@ -12,7 +12,7 @@ use super::location::{self, ObjectLocation};
 use super::object::{Object, PinnedEntry, ResolvedObject};
 use super::{HELD, HELD_DIRECTORY, HELD_ENTRY, Split, as_it_stands, split};
 use crate::supervisor::caller::Caller;
-use crate::supervisor::views::Way;
+use crate::supervisor::views::{Way, lexical};
 use crate::sys::identity::look_into;
 use crate::sys::proc::link_protection::Directory;
 
@@ -80,6 +80,27 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         let object = Object::locate(self.caller, self.current, self.own)?;
         Ok(ResolvedObject::Object(object.below(self.directory)))
+    }
+
+    /// The place of a path that leads nowhere. Follows the links that the policy `shows`. `None` if the place is unknown.
+    pub(crate) fn place(mut self, shows: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+        while let Some((name, rest)) = self.next_component() {
+            let Some(name) = self.turn(name, &rest).ok()? else { continue };
+            let stat = fstat(&self.current).ok()?;
+            let here = location::of(self.caller, self.current.as_fd(), &stat).ok()?;
+            let ObjectLocation::Named(here) = here else { return None };
+            match self.step(&name) {
+                Ok(Step::Link(link)) if shows(&lexical(&here, &name)) => {
+                    self.follow(&link, &name, rest).ok()?;
+                }
+                Ok(Step::Reached(file, _)) => {
+                    self.current = file;
+                    self.rest = rest;
+                }
+                _ => return Some(lexical(&here, &[name, rest].concat())),
+            }
+        }
+        None
     }
 
     /// The next component, and the rest including slashes.

@@ -73,6 +73,16 @@ pub trait Enforcer {
     const ELSEWHERE: Self::Error;
     /// `EACCES`.
     const DENIED: Self::Error;
+    /// `EBUSY`.
+    const BUSY: Self::Error;
+    /// `EADDRINUSE`.
+    const IN_USE: Self::Error;
+    /// `EISDIR`.
+    const IS_DIRECTORY: Self::Error;
+    /// `EINVAL`.
+    const INVALID: Self::Error;
+    /// `ENOTEMPTY`.
+    const NOT_EMPTY: Self::Error;
 
     /// The policy.
     fn image(&self) -> &Image<'_>;

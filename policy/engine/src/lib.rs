@@ -34,6 +34,7 @@ mod layout;
 pub mod loader;
 mod lookup;
 pub mod moves;
+pub mod no_entry;
 pub mod planted;
 mod reaches;
 pub mod report_protocol;

@@ -6,6 +6,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 use jp_confine_engine::changes::{self, Enforcer, Pinned, may_create};
 use jp_confine_engine::decide::{self, Denial, Request, Verdict};
 use jp_confine_engine::image::Image;
+use jp_confine_engine::no_entry::{self, Change, Last, PathArgument};
 use jp_confine_engine::report_protocol::{PRIVATE_DIRECTORY, is_private_directory};
 use jp_confine_engine::{Capabilities, set_id};
 use libc::dev_t;
@@ -17,7 +18,7 @@ use crate::hooks::attributes::path_of;
 use crate::hooks::renames::move_entry;
 use crate::memory::Text;
 use crate::mmap_box::MmapBox;
-use crate::path::{Last, NAME, Spelling};
+use crate::path::{NAME, Spelling};
 use crate::report::{self, Other, Reason, Subject};
 use crate::resolve::{self, Entry};
 use crate::{session, sys, working_directory};
@@ -35,15 +36,14 @@ impl Argument {
     }
 }
 
-/// Pins the directory of an entry, asks `judge`, and calls `act` there. `errno_for_dots` is the error for `.`, `..` and the root,
-/// which cannot be created or deleted.
+/// Pins the directory of an entry, asks `judge`, and calls `act` there.
 ///
 /// # Errors
 /// The kernel's; `EACCES` or `ENOENT` if the policy denies it.
 fn on_entry(
     call: &CStr,
     argument: Argument,
-    errno_for_dots: impl Fn(&Spelling) -> Errno,
+    kind: Change,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
     act: impl FnOnce(c_int, &CStr) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
@@ -55,48 +55,18 @@ fn on_entry(
             changes::settle_entry(&Enforcing { image, call }, &entry, judge)?;
             act(entry.dirfd(), entry.name())
         }
-        Ok(None) => Err(no_entry(image, call, &spelling, errno_for_dots(&spelling))),
+        Ok(None) => Err(no_entry(image, call, &spelling, kind)),
         Err(errno) => {
             judge_missing(image, call, &mut spelling, judge, errno, || as_spelled(argument, act))
         }
     }
 }
 
-/// The error for a path that names no entry: `errno_for_dots` if the directory before the dots exists.
+/// The error for a path that names no entry.
 #[cold]
 #[inline(never)]
-pub(super) fn no_entry(
-    image: &Image<'_>,
-    call: &CStr,
-    spelling: &Spelling,
-    errno_for_dots: Errno,
-) -> Errno {
-    find_before_dots(image, call, spelling).err().unwrap_or(errno_for_dots)
-}
-
-/// Looks up the path without its final `.` or `..`, because the kernel does that before it examines these.
-fn find_before_dots(image: &Image<'_>, call: &CStr, spelling: &Spelling) -> Result<(), Errno> {
-    let (dirfd, path) = spelling.as_spelled();
-    let path = path.to_bytes();
-    let path = path.strip_suffix(b"/").unwrap_or(path);
-    let before = if path == b".." { b"." } else { path.strip_suffix(b"/..").unwrap_or(path) };
-    let mut text = MmapBox::<PathBuffer>::blank()?;
-    text.push(before)?;
-    text.push(b"/.")?;
-    let mut directory = MmapBox::<Spelling>::blank()?;
-    directory.read_own(dirfd, text.as_bytes())?;
-    let held = resolve::pin_judged_far(image, call, &mut directory, 0, decide::metadata)?;
-    // The lookup fails, as the kernel's would, if the caller may not search the directory.
-    #[cfg(target_os = "linux")]
-    sys::find(held.raw(), c".")?;
-    #[cfg(target_os = "macos")]
-    let _ = held;
-    Ok(())
-}
-
-/// The error for creating `.`, `..` or the root, which always exist.
-const fn exists_already(_: &Spelling) -> Errno {
-    Errno::EEXIST
+pub(super) fn no_entry(image: &Image<'_>, call: &CStr, spelling: &Spelling, kind: Change) -> Errno {
+    no_entry::error(&Enforcing { image, call }, spelling, kind)
 }
 
 /// The outcome for an entry in a missing directory. The verdict on its spelling comes first. In a learning run the
@@ -137,7 +107,7 @@ pub(super) fn create(
     at: Argument,
     act: impl FnOnce(c_int, &CStr) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
-    on_entry(call, at, exists_already, may_create, act)
+    on_entry(call, at, Change::Create, may_create, act)
 }
 
 /// mkdir(2).
@@ -145,7 +115,7 @@ pub(super) fn create(
 /// # Errors
 /// The kernel's; `EACCES` or `ENOENT` if the policy denies it.
 pub(crate) fn make_directory(call: &CStr, at: Argument, mode: c_uint) -> Result<(), Errno> {
-    on_entry(told(call, mode), at, exists_already, decide::make_directory, |dirfd, name| {
+    on_entry(told(call, mode), at, Change::Create, decide::make_directory, |dirfd, name| {
         sys::mkdirat(dirfd, name, set_id::of_new(mode))
     })
 }
@@ -171,7 +141,7 @@ pub(super) fn make_node(
 
 #[inline(never)] // keeps its stack out of a denial
 fn make_plain_node(call: &CStr, at: Argument, mode: c_uint, device: dev_t) -> Result<(), Errno> {
-    on_entry(call, at, exists_already, may_create, |dirfd, name| {
+    on_entry(call, at, Change::Create, may_create, |dirfd, name| {
         sys::mknodat(dirfd, name, set_id::of_new(mode), device)
     })
 }
@@ -190,11 +160,15 @@ fn refuse_device(call: &CStr, at: Argument) -> Errno {
 }
 
 pub(super) fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> Result<(), Errno> {
+    // The kernel looks at the text first.
+    if Text::at(target)?.first() == 0 {
+        return Err(Errno::ENOENT);
+    }
     let copied = OnceCell::new();
     let judge = |image: &Image<'_>, entry: &Request<'_>| {
         decide::symlink(image, entry, || text_of(target, &copied))
     };
-    on_entry(call, at, exists_already, judge, |dirfd, name| {
+    on_entry(call, at, Change::Create, judge, |dirfd, name| {
         let target =
             copied.get().map_or(target, |text: &MmapBox<PathBuffer>| text.c_str(0).as_ptr());
         sys::symlinkat(target, dirfd, name)?;
@@ -222,17 +196,11 @@ pub(super) fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<()
     if flags & !libc::AT_REMOVEDIR != 0 {
         return Err(Errno::EINVAL);
     }
-    let errno_for_dots = |spelling: &Spelling| match spelling.last() {
-        _ if flags & libc::AT_REMOVEDIR == 0 => Errno::EISDIR,
-        Last::Here => Errno::EINVAL,
-        Last::Above => Errno(libc::ENOTEMPTY),
-        Last::Name => Errno::EBUSY,
-    };
     let is_directory = flags & libc::AT_REMOVEDIR != 0;
+    let kind = if is_directory { Change::RemoveDirectory } else { Change::Remove };
     let judge = if is_directory { decide::remove_directory } else { decide::remove };
-    let outcome =
-        on_entry(call, at, errno_for_dots, judge, |dirfd, name| sys::unlinkat(dirfd, name, flags));
-    if flags & libc::AT_REMOVEDIR != 0 && outcome.is_ok() {
+    let outcome = on_entry(call, at, kind, judge, |dirfd, name| sys::unlinkat(dirfd, name, flags));
+    if is_directory && outcome.is_ok() {
         working_directory::announce_change();
     }
     outcome
@@ -277,10 +245,7 @@ fn hold(
 ) -> Result<sys::Object, Errno> {
     let mut from = Spelling::new();
     from.read(old.dirfd, old.path)?;
-    resolve::pin(image, &mut from, flags, path).or_else(|errno| {
-        resolve::apply_verdict_where_absent(image, call, &mut from, decide::metadata)?;
-        Err(errno)
-    })
+    resolve::pin_by_place(image, call, &mut from, flags, path, decide::metadata)
 }
 
 #[inline(never)]
@@ -295,7 +260,7 @@ fn link_object(
     to.read(new.dirfd, new.path)?;
     let entry = match resolve::entry(image, &mut to) {
         Ok(Some(entry)) => entry,
-        Ok(None) => return Err(no_entry(image, call, &to, Errno::EEXIST)),
+        Ok(None) => return Err(no_entry(image, call, &to, Change::Create)),
         Err(errno) => {
             let again = || as_spelled(new, act);
             return judge_missing(image, call, &mut to, may_create, errno, again);
@@ -322,6 +287,11 @@ impl Enforcer for Enforcing<'_> {
     const MISSING: Errno = Errno::ENOENT;
     const ELSEWHERE: Errno = Errno::EXDEV;
     const DENIED: Errno = Errno::EACCES;
+    const BUSY: Errno = Errno::EBUSY;
+    const IN_USE: Errno = Errno::EADDRINUSE;
+    const IS_DIRECTORY: Errno = Errno::EISDIR;
+    const INVALID: Errno = Errno::EINVAL;
+    const NOT_EMPTY: Errno = Errno::ENOTEMPTY;
 
     fn image(&self) -> &Image<'_> {
         self.image
@@ -339,6 +309,49 @@ impl Enforcer for Enforcing<'_> {
     ) -> Result<(), Errno> {
         let subject = Subject::of(self.call, about);
         report::apply_verdict_to_pair(self.image, denial, subject, Other { path, wanted })
+    }
+}
+
+impl PathArgument<Enforcing<'_>> for Spelling {
+    fn last(&self) -> Last {
+        Self::last(self)
+    }
+
+    fn find_before_dots(&self, layer: &Enforcing<'_>) -> Result<(), Errno> {
+        let (dirfd, path) = self.as_spelled();
+        let path = path.to_bytes();
+        let path = path.strip_suffix(b"/").unwrap_or(path);
+        let before = if path == b".." { b"." } else { path.strip_suffix(b"/..").unwrap_or(path) };
+        let mut text = MmapBox::<PathBuffer>::blank()?;
+        text.push(before)?;
+        text.push(b"/.")?;
+        let mut directory = MmapBox::<Self>::blank()?;
+        directory.read_own(dirfd, text.as_bytes())?;
+        let Enforcing { image, call } = *layer;
+        let held = resolve::pin_judged_far(image, call, &mut directory, 0, decide::metadata)?;
+        // The lookup fails, as the kernel's would, if the caller may not search the directory.
+        #[cfg(target_os = "linux")]
+        sys::find(held.raw(), c".")?;
+        #[cfg(target_os = "macos")]
+        let _ = held;
+        Ok(())
+    }
+
+    #[inline(never)] // keeps its stack out of the search before the dots
+    fn settle_entry(
+        &mut self,
+        layer: &Enforcing<'_>,
+        judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+        settle: impl FnOnce(&Request<'_>) -> Result<(), Errno>,
+    ) -> Result<bool, Errno> {
+        match resolve::entry(layer.image, self) {
+            Ok(Some(entry)) => settle(&entry.request()).map(|()| true),
+            Ok(None) => Ok(false),
+            Err(errno) => {
+                resolve::apply_verdict_where_absent(layer.image, layer.call, self, judge)?;
+                Err(errno)
+            }
+        }
     }
 }
 

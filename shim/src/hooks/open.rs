@@ -2,12 +2,15 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
-use jp_confine_engine::decide::{self, Denial, OpenRequest, OpenVerdict, Request};
+use jp_confine_engine::decide::{self, OpenRequest, OpenVerdict, Request};
 use jp_confine_engine::image::Image;
+use jp_confine_engine::no_entry;
 use jp_confine_engine::{report_protocol, set_id};
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
+use crate::hooks::entries::Enforcing;
+use crate::mmap_box::MmapBox;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::resolve::{self, LINK_BUDGET, Route};
@@ -169,63 +172,29 @@ enum Failure {
     Nowhere(Errno),
 }
 
-/// The error for a path that leads nowhere. If its directory exists, the verdict is that of the canonical place;
-/// otherwise that of the spelling. So a denial reveals nothing about what exists (spec §1, §4.1). But tools look for
-/// their files in every directory above the workspace, where absence is no secret.
-/// absent is no secret.
+/// The error for a path that leads nowhere.
 #[cold]
+#[inline(never)]
 fn judge_missing(
     image: &Image<'_>,
     call: &CStr,
     spelling: &mut Spelling,
     how: How,
-    refusal: Option<Denial>,
     errno: Errno,
 ) -> Errno {
-    let judge = |image: &Image<'_>, request: &Request<'_>| how.judge(image, request).at_all();
-    let spelled = decide::spelled(image, spelling.lexical(), judge);
-    let is_placed = is_placed(image, spelling, how) || resolve::place_absent(image, spelling);
-    let refusal = if is_placed { spelled } else { refusal };
-    let refusal = refusal.or_else(|| match how.judge(image, &spelling.request()) {
-        OpenVerdict::Deny(denial) => Some(denial),
-        _ => None,
-    });
-    // Nobody is prompted about a missing object.
-    match refusal.filter(|denial| !denial.ask) {
-        Some(denial) if how.has(libc::O_CREAT) || !is_absent(denial, spelling, errno) => {
-            report::denied(image, denial, Subject::new(call, spelling.lexical()))
-        }
-        _ => errno,
-    }
+    let route = match Route::of(image, spelling) {
+        Ok(route) => route,
+        Err(unknown) => return unknown,
+    };
+    resolve::place_absent(image, spelling);
+    let place = route.request(spelling.lexical());
+    no_entry::open_error(&Enforcing { image, call }, how.request(), &place, errno, is_absent)
 }
 
-/// Whether the directory of the missing object exists. Then `spelling` becomes its canonical path plus the missing
-/// name, with all symlinks followed.
-fn is_placed(image: &Image<'_>, spelling: &mut Spelling, how: How) -> bool {
-    for _ in 0..LINK_BUDGET {
-        let mut next = PathBuffer::new();
-        let Ok(Some(entry)) = resolve::entry(image, spelling) else { return false };
-        let link =
-            next.fill(|bytes, room| sys::readlinkat(entry.dirfd(), entry.name(), bytes, room));
-        if link.is_err() || how.stops_at_link() {
-            return true;
-        }
-        if spelling.follow(next.as_bytes()).is_err() {
-            return false;
-        }
-    }
-    false
-}
-
-/// Whether the path leads nowhere because the part that everybody may see is absent.
-fn is_absent(denial: Denial, spelling: &mut Spelling, errno: Errno) -> bool {
-    if errno != Errno::ENOENT || denial.visible == 0 {
-        return false;
-    }
-    let found = spelling
-        .text_mut()
-        .with_part(0, denial.visible, |visible| sys::find(libc::AT_FDCWD, visible));
-    found.is_err_and(|errno| errno == Errno::ENOENT)
+/// Whether nothing is at the path.
+fn is_absent(path: &[u8]) -> bool {
+    let Ok(mut name) = MmapBox::<PathBuffer>::blank() else { return false };
+    name.push(path).is_ok() && sys::find(libc::AT_FDCWD, name.c_str(0)) == Err(Errno::ENOENT)
 }
 
 /// Opens a name without following a symlink at its end, as far as `verdict` allows.

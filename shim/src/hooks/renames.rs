@@ -2,13 +2,13 @@
 
 use core::ffi::{CStr, c_uint};
 
-use jp_confine_engine::changes::{self, PinnedEnds, may_create};
-use jp_confine_engine::decide;
+use jp_confine_engine::changes::{self, PinnedEnds};
 use jp_confine_engine::image::Image;
 use jp_confine_engine::moves::{self, Ends as _, Kind, Move};
+use jp_confine_engine::no_entry;
 use jp_confine_engine::report_protocol::EXCHANGE;
 
-use super::entries::{Argument, Enforcing, as_spelled, judge_missing, no_entry};
+use super::entries::{Argument, Enforcing, as_spelled};
 use super::moves_alone::{LENDS, Names, STAYS, move_alone};
 use crate::errno::Errno;
 use crate::path::Spelling;
@@ -46,18 +46,12 @@ fn move_by(
     };
     from.read(old.dirfd, old.path)?;
     to.read(new.dirfd, new.path)?;
-    let source = match resolve::entry(image, &mut from) {
-        Ok(Some(entry)) => entry,
-        Ok(None) => return Err(no_entry(image, call, &from, Errno::EBUSY)),
-        Err(errno) => return judge_missing(image, call, &mut from, decide::remove, errno, again),
+    let layer = Enforcing { image, call };
+    let Ok(Some(source)) = resolve::entry(image, &mut from) else {
+        return move_nothing(&layer, (&mut from, &mut to), kind(flags), again);
     };
-    let target = match resolve::entry_beside(image, &source, &mut to) {
-        Ok(Some(entry)) => entry,
-        Ok(None) if flags & sys::RENAME_NOREPLACE != 0 => {
-            return Err(no_entry(image, call, &to, Errno::EEXIST));
-        }
-        Ok(None) => return Err(no_entry(image, call, &to, Errno::EBUSY)),
-        Err(errno) => return judge_missing(image, call, &mut to, may_create, errno, again),
+    let Ok(Some(target)) = resolve::entry_beside(image, &source, &mut to) else {
+        return move_nothing(&layer, (&mut from, &mut to), kind(flags), again);
     };
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let ends = PinnedEnds { source: &source, target: &target };
@@ -70,7 +64,6 @@ fn move_by(
     if is_supervised && moves::puts_git_config(image, &asked) {
         return by_supervisor();
     }
-    let layer = Enforcing { image, call };
     let going = changes::settle_move(&layer, &asked, &ends)?;
     let flags = flags | going.if_exists.map_or(0, |_| sys::RENAME_NOREPLACE);
     let outcome = match going.alone {
@@ -93,6 +86,21 @@ fn move_by(
         (Err(Errno::EEXIST), Some(denial)) => Err(changes::refuse_move(&layer, denial, &asked)),
         (outcome, _) => outcome,
     }
+}
+
+/// The outcome if one end names no entry or leads nowhere. In a learning run the supervisor must see the call.
+#[cold]
+#[inline(never)]
+fn move_nothing(
+    layer: &Enforcing<'_>,
+    (from, to): (&mut Spelling, &mut Spelling),
+    kind: Kind,
+    again: impl FnOnce() -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    if layer.image.is_learned_from() {
+        return again();
+    }
+    Err(no_entry::move_error(layer, from, to, kind))
 }
 
 const fn kind(flags: c_uint) -> Kind {

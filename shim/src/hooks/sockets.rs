@@ -6,6 +6,7 @@ use core::mem::offset_of;
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::changes::{self, may_create};
 use jp_confine_engine::decide;
+use jp_confine_engine::no_entry::Change;
 #[cfg(target_os = "linux")]
 use jp_confine_engine::views;
 
@@ -150,14 +151,13 @@ fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
         let image = session::image()?;
         let mut spelling = Spelling::new();
         spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
-        let taken = Errno(libc::EADDRINUSE);
         #[cfg(target_os = "linux")]
         let bind = || sys::bind_name(fd, address.at.cast(), address.len);
         #[cfg(target_os = "macos")]
         let bind = || sys::bind(fd, address.at.cast(), address.len);
         let entry = match resolve::entry(image, &mut spelling) {
             Ok(Some(entry)) => entry,
-            Ok(None) => return Err(no_entry(image, c"bind", &spelling, taken)),
+            Ok(None) => return Err(no_entry(image, c"bind", &spelling, Change::Bind)),
             Err(errno) => {
                 return judge_missing(image, c"bind", &mut spelling, may_create, errno, bind);
             }

@@ -2,7 +2,8 @@
 
 use core::ffi::{CStr, c_int};
 
-use jp_confine_engine::decide::{self, Request, Verdict};
+use jp_confine_engine::decide::Request;
+use jp_confine_engine::existing;
 use jp_confine_engine::image::Image;
 use jp_confine_engine::views::{exist as shows, to_backing};
 
@@ -146,33 +147,32 @@ pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     own_process(to)
 }
 
-/// Respells a path that leads nowhere from its last existing directory, if a symlink is on the way there. Returns
-/// whether it did. Otherwise, or if the program may not learn that the directory exists, only removes each `..`, and leads
-/// the rest to the backing of a view.
+/// Respells a path that leads nowhere by the place where it would lead. Follows the symlinks that the policy shows, even
+/// if nothing is there.
 #[cold]
 #[inline(never)]
-pub(crate) fn place_absent(image: &Image<'_>, spelling: &mut Spelling) -> bool {
-    let is_placed = spelling.is_lexical() && respell_from_last(image, spelling).is_ok_and(|is| is);
-    if !is_placed {
-        spelling.collapse();
-        if let Some(shown) = to_backing(image, spelling.lexical()) {
-            let _ = spelling.rewrite(shown.end, shown.target);
-        }
+pub(crate) fn place_absent(image: &Image<'_>, spelling: &mut Spelling) {
+    // Usually no symlink is on the way, as the kernel tells at once.
+    let is_direct = spelling.is_lexical() && pin_without_links(spelling, 0).is_some();
+    let is_led = !is_direct && views::follow_shown(image, spelling).is_ok();
+    spelling.collapse();
+    if is_led {
+        let _ = respell_from_last(image, spelling);
+    } else if let Some(shown) = to_backing(image, spelling.lexical()) {
+        let _ = spelling.rewrite(shown.end, shown.target);
     }
-    is_placed
 }
 
-fn respell_from_last(image: &Image<'_>, spelling: &mut Spelling) -> Result<bool, Errno> {
+/// Respells a path from its last existing directory, for symlinks that stand for an object.
+fn respell_from_last(image: &Image<'_>, spelling: &mut Spelling) -> Result<(), Errno> {
     let mut place = MmapBox::<PathBuffer>::blank()?;
     let (end, directory) = last_directory(spelling)?;
     locate(directory.raw(), &mut place)?;
-    let spelled = spelling.lexical().get(..end).unwrap_or(&[]);
-    let is_shown = decide::metadata(image, &Request::canonical(place.as_bytes())) == Verdict::Allow;
-    if is_anonymous(place.as_bytes()) || place.as_bytes() == spelled || !is_shown {
-        return Ok(false);
+    let is_shown = existing::shows(image, &Request::canonical(place.as_bytes()));
+    if is_anonymous(place.as_bytes()) || !is_shown {
+        return Ok(());
     }
-    spelling.rewrite(end, place.as_bytes())?;
-    Ok(true)
+    spelling.rewrite(end, place.as_bytes())
 }
 
 /// The last existing directory on the way, and the end of its path.

@@ -8,7 +8,7 @@ use core::ffi::{CStr, c_int};
 
 use jp_confine_engine::image::Image;
 
-use super::LINK_BUDGET;
+use super::{LINK_BUDGET, entry};
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
 use crate::fd_paths;
@@ -51,10 +51,22 @@ pub(crate) fn place_of(object: &Object, to: &mut PathBuffer) -> Result<(), Errno
     object.place(to)
 }
 
-/// Removes the `..` from a path that leads nowhere. It is judged by its spelling.
-pub(crate) fn place_absent(_image: &Image<'_>, spelling: &mut Spelling) -> bool {
+/// Respells a path that leads nowhere by the place where it would lead. If the directory of the last component is
+/// missing, only removes each `..`.
+pub(crate) fn place_absent(image: &Image<'_>, spelling: &mut Spelling) {
+    for _ in 0..LINK_BUDGET {
+        let mut next = PathBuffer::new();
+        let Ok(Some(entry)) = entry(image, spelling) else { break };
+        let link =
+            next.fill(|bytes, room| sys::readlinkat(entry.dirfd(), entry.name(), bytes, room));
+        if link.is_err() {
+            return;
+        }
+        if spelling.follow(next.as_bytes()).is_err() {
+            break;
+        }
+    }
     spelling.collapse();
-    false
 }
 
 /// Always allows: descriptors of other processes have no names here, so an object without a path is the program's own.

@@ -5,13 +5,15 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::autorun;
-use jp_confine_engine::decide::{self, Denial, OpenVerdict, Request};
+use jp_confine_engine::decide::{self, OpenVerdict, Request};
 use jp_confine_engine::device::{self, Device};
 use jp_confine_engine::image::Image;
+use jp_confine_engine::no_entry::{self, Change};
 
 use super::{Failure, How, attempt, create, in_place_of, judge_missing, refuse_directory};
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
+use crate::hooks::entries::Enforcing;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::resolve::Route;
@@ -128,11 +130,10 @@ pub(crate) fn open_spelled(
         return Err(make_directory(image, call, spelling, how));
     }
     resolve::expand_alias(image, spelling, !how.stops_at_link())?;
-    let mut refusal = None;
     // If devices may exist, the object must be pinned and examined before it is opened.
     if spelling.is_lexical() && !image.judges_devices() {
         match how.judge(image, &spelling.request()) {
-            OpenVerdict::Deny(denial) => refusal = Some(denial),
+            OpenVerdict::Deny(_) => {}
             verdict => {
                 if links::are_expected(spelling.lexical())
                     && let Some(settled) = open_beneath(image, spelling, how)
@@ -162,7 +163,7 @@ pub(crate) fn open_spelled(
             }
         }
     }
-    open_through_links(image, call, spelling, how, refusal)
+    open_through_links(image, call, spelling, how)
 }
 
 /// Whether a directory is opened relative to its parent's descriptor. Such a caller will continue below it.
@@ -174,23 +175,22 @@ const fn is_walk(spelling: &Spelling, how: How) -> bool {
 #[cold]
 #[inline(never)]
 fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: How) -> Errno {
-    let exists = !spelling.split().ordinary && how.exclusive();
-    let outcome = if spelling.is_dotted() {
+    let layer = Enforcing { image, call };
+    let exists = Change::of_open(how.request()).error::<Enforcing<'_>>(spelling.last());
+    if spelling.is_dotted() {
         let flags = libc::O_DIRECTORY;
         let judge = |image: &Image<'_>, request: &Request<'_>| how.judge(image, request).at_all();
-        resolve::pin_judged(image, call, spelling, flags, judge)
-            .and_then(|held| sys::find(held.raw(), c"."))
-    } else {
-        match resolve::entry(image, spelling) {
-            Ok(Some(entry)) => {
-                let request = entry.request();
-                how.apply_verdict(image, &request, Subject::of(call, &request)).map(|_| ())
-            }
-            Ok(None) => Ok(()),
-            Err(errno) => return judge_missing(image, call, spelling, how, None, errno),
+        let held = resolve::pin_judged(image, call, spelling, flags, judge);
+        return held.and_then(|held| sys::find(held.raw(), c".")).err().unwrap_or(exists);
+    }
+    match resolve::entry(image, spelling) {
+        Ok(Some(entry)) => {
+            let (how, place) = (how.request(), entry.request());
+            no_entry::open_error(&layer, how, &place, Errno::EISDIR, |_| false)
         }
-    };
-    outcome.err().unwrap_or(if exists { Errno::EEXIST } else { Errno::EISDIR })
+        Ok(None) => exists,
+        Err(errno) => judge_missing(image, call, spelling, how, errno),
+    }
 }
 
 /// Whether an error of the open is certainly the kernel's, and not a denial.
@@ -231,7 +231,6 @@ fn open_through_links(
     call: &CStr,
     spelling: &mut Spelling,
     how: How,
-    refusal: Option<Denial>,
 ) -> Result<c_int, Errno> {
     let outcome = match open_existing(image, call, spelling, how) {
         Err(Failure::Nowhere(why)) if how.has(libc::O_CREAT) => {
@@ -241,7 +240,7 @@ fn open_through_links(
     };
     outcome.map_err(|failure| match failure {
         Failure::Settled(errno) => errno,
-        Failure::Nowhere(errno) => judge_missing(image, call, spelling, how, refusal, errno),
+        Failure::Nowhere(errno) => judge_missing(image, call, spelling, how, errno),
     })
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn open_spelled(
     };
     outcome.map_err(|failure| match failure {
         Failure::Settled(errno) => errno,
-        Failure::Nowhere(errno) => judge_missing(image, call, spelling, how, None, errno),
+        Failure::Nowhere(errno) => judge_missing(image, call, spelling, how, errno),
     })
 }
 
