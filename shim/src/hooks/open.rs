@@ -96,15 +96,8 @@ impl How {
     }
 
     /// The open as the policy judges it.
-    fn request(self) -> OpenRequest {
-        let access = self.flags & libc::O_ACCMODE;
-        OpenRequest {
-            read: access != libc::O_WRONLY,
-            write: access != libc::O_RDONLY || self.has(libc::O_TRUNC),
-            create: self.has(libc::O_CREAT),
-            exclusive: self.exclusive(),
-            bare: system::is_bare(self),
-        }
+    const fn request(self) -> OpenRequest {
+        OpenRequest::of_flags(self.flags)
     }
 
     /// The policy's verdict.

@@ -226,15 +226,8 @@ fn open_queue(
     mode: c_uint,
     attributes: *const c_void,
 ) -> Result<c_int, Errno> {
-    let access = flags & libc::O_ACCMODE;
-    let create = flags & libc::O_CREAT != 0;
-    let how = OpenRequest {
-        read: access != libc::O_WRONLY,
-        write: access != libc::O_RDONLY,
-        create,
-        exclusive: create && flags & libc::O_EXCL != 0,
-        bare: false,
-    };
+    const KNOWN: c_int = libc::O_ACCMODE | libc::O_CREAT | libc::O_EXCL;
+    let how = OpenRequest::of_flags(flags & KNOWN);
     let mut path = Name::new();
     let judge = |image: &Image<'_>, request: &Request<'_>| decide::open(image, request, how);
     let (flags, otherwise) = match queue(c"mq_open", name, judge, &mut path)? {

@@ -1,5 +1,7 @@
 //! Judges opens, which may need other rights for a new file than for an existing one.
 
+use core::ffi::c_int;
+
 use super::{access, metadata, permits};
 use crate::capability::Capabilities;
 use crate::image::Image;
@@ -22,7 +24,27 @@ pub struct OpenRequest {
     pub bare: bool,
 }
 
+/// The flag for a descriptor that gives no access. macOS has none.
+#[cfg(target_os = "linux")]
+const BARE: c_int = libc::O_PATH;
+#[cfg(not(target_os = "linux"))]
+const BARE: c_int = 0;
+
 impl OpenRequest {
+    /// The open with these flags of open(2).
+    #[must_use]
+    pub const fn of_flags(flags: c_int) -> Self {
+        let access = flags & libc::O_ACCMODE;
+        let create = flags & libc::O_CREAT != 0;
+        Self {
+            read: access != libc::O_WRONLY,
+            write: access != libc::O_RDONLY || flags & libc::O_TRUNC != 0,
+            create,
+            exclusive: create && flags & libc::O_EXCL != 0,
+            bare: flags & BARE != 0,
+        }
+    }
+
     /// The rights that the open needs on an existing object.
     #[must_use]
     pub fn need_on_existing(self) -> Capabilities {

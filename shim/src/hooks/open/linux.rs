@@ -52,11 +52,6 @@ pub(super) const fn known(flags: c_int) -> c_int {
     flags & if flags & libc::O_PATH == 0 { KNOWN } else { KNOWN_WITH_PATH }
 }
 
-/// Whether the descriptor will give no access to the object.
-pub(super) const fn is_bare(how: How) -> bool {
-    how.has(libc::O_PATH)
-}
-
 /// Opens a name. Fails with `ELOOP` if a symlink is on the way.
 pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<sys::Fd, Errno> {
     match sys::openat2(dirfd, path, how.flags, how.mode, how.resolve | sys::NO_SYMLINKS) {

@@ -21,11 +21,6 @@ pub(super) const fn known(flags: c_int) -> c_int {
     flags
 }
 
-/// Always false: macOS has no descriptors without access to the object.
-pub(super) const fn is_bare(_how: How) -> bool {
-    false
-}
-
 /// Opens a name. Fails with `ELOOP` if a symlink is on the way. With `O_SYMLINK`, opens a symlink at the end itself.
 pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<sys::Fd, Errno> {
     let flags = if how.has(libc::O_SYMLINK) {
