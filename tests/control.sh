@@ -11,7 +11,7 @@ trap 'rm -f "$log"' EXIT
 export RUST_BACKTRACE=0
 # Most tests wait for other processes.
 export RUST_TEST_THREADS="${RUST_TEST_THREADS-$((2 * $(nproc)))}"
-JP_CONFINE_TEST_BARE=1 cargo test --locked --workspace --exclude jp-confine-shim --test integration -- \
+JP_CONFINE_TEST_BARE=1 JP_CONFINE_TEST_SAMPLE=1 cargo test --locked --workspace --exclude jp-confine-shim --test integration -- \
     attacks_ policy_ programs_ runs_ > "$log" 2>&1 || true
 
 left_out=$(grep -c ' \.\.\. left out$' "$log" || true)

@@ -72,7 +72,7 @@ const SETUP: &str = "ln -s $OUT/secret link; ln -s $OUT parent; ln -s $OUT/new d
     ln -s ../file dir/l; cp $ATTACK $OUT/program";
 
 /// The errnos that the call `number` fails with here: two for each call, so that all calls try all errnos between them.
-/// `make nightly` tries all of them with each call.
+/// `make layers` tries all of them with each call.
 fn errnos(number: i64) -> Vec<i32> {
     if is_whole() {
         return ERRNOS.to_vec();

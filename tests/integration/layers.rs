@@ -24,7 +24,8 @@ macro_rules! row {
 }
 pub(crate) use row;
 
-/// Runs a row with each holder in turn. Meanwhile, [`Holder::under_test`] is that holder.
+/// Runs a row with each holder in turn. Meanwhile, [`Holder::under_test`] is that holder. In a sample, only two take
+/// turns.
 pub(crate) fn with_each_holder(mut row: impl FnMut()) {
     IS_ASKED_FOR.set(false);
     DONE.take();
@@ -50,16 +51,17 @@ pub(crate) fn once_in_a_row(name: &str, step: impl FnOnce() -> bool) -> bool {
     })
 }
 
-/// The steps of a long table that the holder whose turn it is takes. Each step is taken by one of `holders`. In `make
-/// nightly`, and if only one holder is tested, it takes all.
+/// The steps of a long table that the holder whose turn it is takes. In a sample, each step is taken by one of `holders`.
 pub(crate) fn share<T>(
     holders: &'static [Holder],
     steps: impl IntoIterator<Item = T>,
 ) -> impl Iterator<Item = T> {
     let holder = Holder::under_test();
-    let turn = holders.iter().position(|one| *one == holder);
-    let takes_all = is_whole() || Holder::chosen().is_some();
-    let is_taken = move |step: usize| takes_all || turn == Some(step % holders.len());
+    let in_turn = Holder::to_test();
+    let sharing: Vec<_> = holders.iter().filter(|one| in_turn.contains(one)).collect();
+    let turn = sharing.iter().position(|one| **one == holder);
+    let all = sharing.len();
+    let is_taken = move |step: usize| is_whole() || turn.is_some_and(|turn| step % all == turn);
     steps.into_iter().enumerate().filter(move |(step, _)| is_taken(*step)).map(|(_, step)| step)
 }
 
@@ -136,8 +138,18 @@ impl Holder {
         match Self::chosen() {
             Some(holder) => vec![holder],
             None if Mode::under_test() == Mode::Bare => vec![Self::Layers],
-            None => Self::ALL.to_vec(),
+            None if is_whole() => Self::ALL.to_vec(),
+            None => vec![Self::Layers, Self::of_sample()],
         }
+    }
+
+    /// The holder that takes its turn beside the layers in a sample. It is always the same for a row, so that a change
+    /// makes only those rows fail that it breaks.
+    fn of_sample() -> Self {
+        let [_, others @ ..] = Self::ALL;
+        let thread = thread::current();
+        let name = thread.name().unwrap_or_default();
+        others[name.bytes().map(usize::from).sum::<usize>() % others.len()]
     }
 
     /// The only holder to test, by `JP_CONFINE_TEST_HOLDER`: `layers`, `library`, `supervisor` or `strict`.

@@ -40,10 +40,10 @@ impl Mode {
     }
 }
 
-/// Whether tests of many similar steps take all of them, as `make nightly` asks by `JP_CONFINE_TEST_WHOLE`. Otherwise
-/// they take a sample.
+/// Whether tests of many similar steps take all of them. `make test` sets `JP_CONFINE_TEST_SAMPLE`: then they take a
+/// sample.
 pub(crate) fn is_whole() -> bool {
-    std::env::var_os("JP_CONFINE_TEST_WHOLE").is_some_and(|value| value == "1")
+    std::env::var_os("JP_CONFINE_TEST_SAMPLE").is_none_or(|value| value != "1")
 }
 
 /// A program to run in the workspace of a scratch tree.
