@@ -197,7 +197,7 @@ impl Consent {
     ) -> Result<Answer, Errno> {
         let answer = match self.known(asking, question) {
             Some(answer) => answer,
-            None if !self.about.interactive || self.start().is_err() => Answer::Silence,
+            None if self.terminal.is_none() || self.start().is_err() => Answer::Silence,
             None => {
                 let waiter = self.join(asking.tid, question)?;
                 Answer::of(wait(&|| waiter.wait())?)
