@@ -183,7 +183,7 @@ impl Row {
             "export WS=$PWD OUT=$PWD/../out; ROOT=$(dirname $PWD); OUT=$ROOT/out
              {SETUP}\n{hand_over}
              KEY=TOPSECRET {become_it} sleep 100 </dev/null >/dev/null 2>&1 &
-             export P=$!; sleep 0.1
+             export P=$!; until read name </proc/$P/comm && [ $name = sleep ]; do :; done
              {{ {before}; }} || {{ kill $P; exit 98; }}
              {become_it} {product} {sh} -c '{line}'
              code=$?; kill $P; exit $code"

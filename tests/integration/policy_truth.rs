@@ -11,7 +11,7 @@ use std::fs;
 use macro_rules_attribute::apply;
 
 use crate::attack::{arena, call};
-use crate::layers::row;
+use crate::layers::{Holder, row, share};
 use crate::run::Mode;
 use crate::scratch::Scratch;
 use crate::truth_rows::{ABOVE, Row, SETS, above, between, capabilities, one_rule, onto, opening};
@@ -70,12 +70,12 @@ fn assert_rows(rows: &[Row], rules: &str, pairs: &[(u8, u8)], places: Places) {
     let scratch = arena(Scratch::new());
     let mut lines = Vec::new();
     let mut expected = Vec::new();
-    for ((index, row), answer) in rows.iter().enumerate().zip(&kernel) {
-        for &(first, second) in pairs {
-            let [at, to] = places(index, first, second);
-            lines.push(prepare(&scratch, row, &at, &to));
-            expected.push(row.answer(first, second, answer));
-        }
+    let each = rows.iter().enumerate().zip(&kernel);
+    let each = each.flat_map(|row| pairs.iter().map(move |&pair| (row, pair)));
+    for (((index, row), answer), (first, second)) in share(&Holder::ALL, each) {
+        let [at, to] = places(index, first, second);
+        lines.push(prepare(&scratch, row, &at, &to));
+        expected.push(row.answer(first, second, answer));
     }
     let policy = scratch.path("policy.toml");
     fs::write(&policy, rules).expect("a policy");
