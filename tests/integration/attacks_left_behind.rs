@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use macro_rules_attribute::apply;
 
 use crate::attack::{arena, call};
-use crate::layers::row;
+use crate::layers::{Holder, row, share};
 use crate::run::{Mode, Run, given, skip};
 use crate::scratch::Scratch;
 
@@ -228,7 +228,7 @@ fn git_is_led_nowhere_else() {
         "git config extensions.worktreeConfig true; cp $P/git .git/config.worktree",
         "git config alias.status \"!$P/shell\"; git config include.path \"$P/git\"",
     ];
-    for trick in TRICKS {
+    for trick in share(&Holder::ALL, TRICKS) {
         assert_nothing_is_obeyed(trick, |scratch| {
             let payloads = scratch.expand("$OUT/payloads");
             let flags = ["-q", "-x", &payloads, "--profile", "git"];

@@ -160,11 +160,7 @@ fn what_a_link_leads_nowhere_with_cannot_be_allowed() {
     scratch
         .write("ws/jp-confine.toml", &format!("[[access.fs]]\npath = '.'\nread = true\n{rules}"));
     product(&scratch, &["approvals", "approve", "fork"]).run().assert_ok();
-    for script in [
-        "echo x > dangling/new",
-        "echo x > dangling/new/file",
-        "mkdir dangling/new",
-    ] {
+    for script in ["echo x > dangling/new", "echo x > dangling/new/file", "mkdir dangling/new"] {
         let run = attempt(&scratch, script);
         assert_ne!(run.code(), 0, "{script}: allowed");
         run.assert_stderr("its link leads to nothing on this machine, so that");
