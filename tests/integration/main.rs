@@ -123,6 +123,7 @@ mod runs_tmp;
 mod runs_wide;
 mod shim_binary;
 mod shim_stack;
+mod sys;
 mod truth_document;
 mod truth_rows;
 mod views;

@@ -12,6 +12,7 @@ use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 use rustix::io::{read, retry_on_intr};
 
 use crate::layers::Holder;
+use crate::sys::leave_terminal;
 
 /// Content of the forbidden files. No confined program may ever see it.
 pub(crate) const SECRET: &str = "TOPSECRET";
@@ -31,6 +32,7 @@ impl Scratch {
     /// Creates the tree in the folder of the holder whose turn it is:
     /// `ws/{file,dir/}`, `home/.private/key`, `out/{secret,target,dir/inner,empty/}`.
     pub(crate) fn new() -> Self {
+        leave_terminal();
         let mut builder = tempfile::Builder::new();
         let root = builder.prefix("jp-test-").tempdir_in(Holder::current().folder());
         let root = root.expect("a scratch folder");
