@@ -2,6 +2,14 @@
 # Runs every test. At the end, says what was left out for want of a program or right, and what was a sample.
 set -eu
 cd "$(dirname "$0")/.."
+# In `/tmp` a run sees a directory of its own, and the home is protected. So the trees of the tests are elsewhere.
+folder=${JP_CONFINE_TEST_FOLDER-${XDG_RUNTIME_DIR-/run/user/$(id -u)}}
+if [ "$(id -u)" -ne 0 ] && ! [ -w "$folder" ]; then
+    echo "the tests need a folder that you may write to, outside /tmp and your home. As root, once:"
+    echo "  install -d -o $(id -un) /srv/jp-confine-test"
+    echo "Then: JP_CONFINE_TEST_FOLDER=/srv/jp-confine-test make test"
+    exit 1
+fi
 skips=$(mktemp)
 trap 'rm -f "$skips"' EXIT
 export JP_CONFINE_TEST_SKIPS="$skips" JP_CONFINE_TEST_SAMPLE=1

@@ -1,6 +1,7 @@
 //! The suggestion for a denial works: the tests take it from `why --last`, and follow it.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
 
 use serde_json::Value;
@@ -310,13 +311,16 @@ fn what_the_system_refuses_too_is_not_counted() {
     // In a workspace without rules, nobody would be prompted for sensitive files in a directory that moves in.
     let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n";
     scratch.write("ws/jp-confine.toml", rules);
-    let names = ["out/dir", "out/dir/inner"];
+    let set_mode = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
+    };
     let hand = |owner, [directory, file]: [u32; 2]| {
-        for (name, mode) in names.into_iter().zip([directory, file]) {
-            let path = scratch.path(name);
-            std::os::unix::fs::chown(&path, owner, owner).expect("an owner");
-            let mode = std::fs::Permissions::from_mode(mode);
-            std::fs::set_permissions(path, mode).expect("a mode");
+        let parent = scratch.path("out/dir");
+        // An earlier row may have closed it.
+        set_mode(&parent, 0o755);
+        for (path, mode) in [(parent.join("inner"), file), (parent, directory)] {
+            chown(&path, owner, owner).expect("an owner");
+            set_mode(&path, mode);
         }
     };
     let is_root = rustix::process::geteuid().is_root();

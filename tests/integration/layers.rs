@@ -202,12 +202,15 @@ impl Holder {
     }
 }
 
-/// Where the trees are by default. That is not below the home, which the product protects.
+/// Where the trees are by default. That is neither below the home, which the product protects, nor in `/tmp`, where a
+/// run sees a directory of its own.
 fn usual_folder() -> PathBuf {
-    if rustix::process::geteuid().is_root() {
+    let user = rustix::process::geteuid();
+    if user.is_root() {
         return "/var/lib".into();
     }
-    std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from)
+    let of_user = || PathBuf::from(format!("/run/user/{}", user.as_raw()));
+    std::env::var_os("XDG_RUNTIME_DIR").map_or_else(of_user, PathBuf::from)
 }
 
 /// A row that one holder answers in its own way.

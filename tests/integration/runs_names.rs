@@ -141,7 +141,8 @@ fn paths_hold_where_the_proxy_sees_them() {
         "[[access.net]]\nhost = \"127.0.0.1\"\nport = PORT\npath_prefix = \"/v1\"\nallow = true\n";
     scratch.write("ws/jp-confine.toml", &server.text(rule));
     for (request, reaches, told) in DOCUMENTS {
-        let words = ["curl", "-sS", "-m", "20", "--path-as-is"];
+        // Without `-q`, curl looks for its settings in the home of the password file, too.
+        let words = ["curl", "-q", "-sS", "-m", "20", "--path-as-is"];
         let line: Vec<&str> = words.into_iter().chain(request.split(' ')).collect();
         let run = run(&scratch, &server, &["--net-proxy"], &line);
         assert_eq!(server.was_reached(), reaches, "{request}: {run}");
