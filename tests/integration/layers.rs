@@ -61,8 +61,27 @@ pub(crate) fn share<T>(
     let sharing: Vec<_> = holders.iter().filter(|one| in_turn.contains(one)).collect();
     let turn = sharing.iter().position(|one| **one == holder);
     let all = sharing.len();
-    let is_taken = move |step: usize| is_whole() || turn.is_some_and(|turn| step % all == turn);
-    steps.into_iter().enumerate().filter(move |(step, _)| is_taken(*step)).map(|(_, step)| step)
+    let is_taken =
+        move |step: u32| is_whole() || turn.is_some_and(|turn| mixed(step) % all == turn);
+    (0..).zip(steps).filter(move |(step, _)| is_taken(*step)).map(|(_, step)| step)
+}
+
+/// A number without the pattern of the steps' own. Tables list sets of rights in order, so that every second step has one
+/// right more.
+fn mixed(step: u32) -> usize {
+    // Multiplicative hashing: Knuth, The Art of Computer Programming, section 6.4.
+    (step.wrapping_mul(2_654_435_769) >> 16) as usize
+}
+
+#[test]
+fn every_holder_has_steps_of_every_kind() {
+    for holders in [2, 3, 4] {
+        for (right, with) in (0..5).flat_map(|right| [(right, 0), (right, 1)]) {
+            let steps = (0..1024).filter(|step| step >> right & 1 == with);
+            let taken: BTreeSet<_> = steps.map(|step| mixed(step) % holders).collect();
+            assert_eq!(taken.len(), holders, "right {right}: {with}");
+        }
+    }
 }
 
 /// With the mediation off, fails at once in all rows of a module but one. Each of them shows first that its attack works
