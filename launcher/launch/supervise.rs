@@ -28,6 +28,7 @@ use crate::supervisor::waiting::STACK;
 use crate::supervisor::{Proc, Supervisor};
 use crate::sys::child::{self, KernelConfinement, NotStarted};
 use crate::sys::exit_status::End;
+use crate::sys::groups::group_of;
 use crate::sys::landlock_bounds::StartPlace;
 use crate::sys::mount_table::KernelMount;
 use crate::sys::proc::descendants::{self, Descendant};
@@ -228,8 +229,7 @@ impl Front {
 
     /// Whether the process is in the front's job.
     fn shares_group(&self, pid: Pid) -> bool {
-        let group = |pid| rustix::process::getpgid(Some(pid)).ok();
-        group(pid).is_some_and(|its| group(self.pid) == Some(its))
+        group_of(pid).is_some_and(|its| group_of(self.pid) == Some(its))
     }
 }
 

@@ -3,9 +3,9 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 
-use rustix::process;
 use rustix::termios::{self, LocalModes};
 
+use crate::sys::groups::own_group;
 use crate::text::quote::printable;
 
 /// Most characters of a title.
@@ -37,7 +37,7 @@ impl Screen {
         let Ok(modes) = termios::tcgetattr(&self.terminal) else { return false };
         let is_plain = modes.local_modes.contains(LocalModes::ICANON | LocalModes::ECHO);
         let group = termios::tcgetpgrp(&self.terminal);
-        is_plain && group.is_ok_and(|group| group == process::getpgrp())
+        is_plain && group.is_ok_and(|group| own_group() == Some(group))
     }
 
     /// Shows `text`. The first time, the terminal saves its own title, for [`Self::clear`].

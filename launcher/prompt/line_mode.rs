@@ -8,12 +8,12 @@ use std::fs::File;
 use std::io;
 
 use rustix::io::{Errno, ioctl_fionread};
-use rustix::process::getpgrp;
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, SpecialCodeIndex, Termios,
     tcflush, tcgetattr, tcgetpgrp, tcsetattr,
 };
 
+use crate::sys::groups::own_group;
 use crate::sys::terminals::show_again;
 
 /// Keys that keep the person's setting unless text contains them, and their defaults. A key is also reset if it is the
@@ -92,7 +92,7 @@ impl Lines {
 
     /// Whether this process's group receives the keys, and lines are still read in the known way.
     pub(crate) fn are_known(&self) -> bool {
-        tcgetpgrp(&self.terminal).is_ok_and(|group| group == getpgrp())
+        tcgetpgrp(&self.terminal).is_ok_and(|group| own_group() == Some(group))
             && tcgetattr(&self.terminal).is_ok_and(|now| is_alike(&now, &self.during))
     }
 }

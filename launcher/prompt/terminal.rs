@@ -7,7 +7,6 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process;
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::{self, ioctl_tiocnxcl};
 
@@ -17,6 +16,7 @@ use crate::prompt::reader::Typing;
 use crate::prompt::reply::Reply;
 use crate::prompt::turns::{PromptLock, PromptQueue};
 use crate::prompt::visibility::{ScreenVisibility, Size, size_of};
+use crate::sys::groups::own_group;
 use crate::sys::signals::{BlockedSignals, ENDING, Signals, stop_by};
 
 /// How often to check whether a prompt is over.
@@ -126,7 +126,7 @@ impl Terminal {
     /// Fails if the terminal is gone.
     fn is_ours(&self) -> Result<bool, Errno> {
         match termios::tcgetpgrp(&self.file) {
-            Ok(group) => Ok(group == process::getpgrp()),
+            Ok(group) => Ok(own_group() == Some(group)),
             // The group has no name here, for instance because it is in another namespace.
             Err(Errno::OPNOTSUPP) => Ok(false),
             Err(error) => Err(error),

@@ -5,6 +5,7 @@ pub(crate) mod child;
 pub(crate) mod executable;
 pub(crate) mod exit_status;
 pub(crate) mod filter;
+pub(crate) mod groups;
 pub(crate) mod identity;
 pub(crate) mod interruption;
 pub(crate) mod landlock;

@@ -7,7 +7,7 @@ use crate::cli_mounts::{approved, forked, say};
 use crate::cli_prompts::{QUESTION, place, place_with, reply, start};
 use crate::cli_prompts_keys::start_python;
 use crate::layers_stress::{Linked, ground};
-use crate::run::{Mode, Run, given, have};
+use crate::run::{Mode, Run, given, have, skip};
 use crate::scratch::{SECRET, Scratch};
 use crate::terminal::{Terminal, quoted};
 
@@ -39,6 +39,23 @@ fn start_orphan(scratch: &Scratch, run: &Run<'_>) -> Terminal {
 
 /// Prints whether the terminal takes lines, and shows them.
 const MODES: &str = "stty -a < /dev/tty | grep -o -w -e '[-]*icanon' -e '[-]*echo' | tr '\\n' :";
+
+/// In another PID namespace, the process group of the terminal has no number.
+#[test]
+fn who_cannot_see_the_terminals_job_asks_nothing() {
+    let Some(scratch) = place_with(&["unshare", "sh"]) else { return };
+    let own = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
+    let tried = Run::new(&scratch, "unshare", &[&own[..], &["true"]].concat()).mode(Mode::Bare);
+    if tried.run().code() != 0 {
+        return skip("no PID namespace can be made");
+    }
+    let script = format!("unshare {} {}; echo status:$?", own.join(" "), quoted(&reader(&scratch)));
+    let mut terminal =
+        Terminal::start(&Run::new(&scratch, "sh", &["-c", &script]).mode(Mode::Bare));
+    assert_eq!(terminal.end(), Some(0));
+    let screen = terminal.screen();
+    assert!(screen.contains("status:1\r\n") && !screen.contains(QUESTION), "{screen}");
+}
 
 /// A shell whose job ends during a prompt wants the terminal back.
 #[test]

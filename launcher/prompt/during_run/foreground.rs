@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group};
+use rustix::process::{Pid, Signal, getppid, kill_process_group};
 use rustix::termios::{LocalModes, tcgetpgrp, tcsetpgrp};
 
 use super::terminal_readers::{Readers, Reading};
@@ -21,6 +21,7 @@ use crate::prompt::reader::Typing;
 use crate::prompt::reply::Reply;
 use crate::prompt::turns::PromptLock;
 use crate::prompt::visibility::{ScreenVisibility, Size, size_of};
+use crate::sys::groups::{group_of, own_group};
 use crate::sys::proc::descendants;
 use crate::sys::signals::Signals;
 use crate::sys::terminals::show_again;
@@ -89,12 +90,13 @@ impl Foreground {
         let readers = Readers::new();
         let size = size_of(&terminal);
         let mut taken = Self { terminal, lines: None, group, readers, size, _turn: turn };
+        let own = own_group().ok_or(Errno::OPNOTSUPP)?;
         loop {
-            tcsetpgrp(&taken.terminal, getpgrp())?;
+            tcsetpgrp(&taken.terminal, own)?;
             // From here on the terminal stops every process that begins to read.
             taken.readers.hold(taken.group, Reading::Surely);
             let group = tcgetpgrp(&taken.terminal)?;
-            if group == getpgrp() {
+            if group == own {
                 break;
             }
             // Another process took the terminal away in between. It did not have to wait for this prompt yet.
@@ -206,7 +208,7 @@ impl Foreground {
 
     /// Whether this process group still receives the keys.
     fn is_ours(&self) -> bool {
-        tcgetpgrp(&self.terminal).is_ok_and(|group| group == getpgrp())
+        tcgetpgrp(&self.terminal).is_ok_and(|group| own_group() == Some(group))
     }
 
     fn say(&mut self, text: &str) -> io::Result<()> {
@@ -222,8 +224,10 @@ impl Drop for Foreground {
         self.lines = None;
         if self.is_ours() {
             // If that group has ended, the terminal goes to the group in which the run began.
-            let _ = tcsetpgrp(&self.terminal, self.group)
-                .or_else(|_| tcsetpgrp(&self.terminal, getpgid(getppid())?));
+            let _ = tcsetpgrp(&self.terminal, self.group).or_else(|error| {
+                let first = getppid().and_then(group_of).ok_or(error)?;
+                tcsetpgrp(&self.terminal, first)
+            });
         }
         let _ = kill_process_group(self.group, Signal::CONT);
         self.readers.go_on();
@@ -260,9 +264,8 @@ pub(super) fn announce(mut terminal: &File) -> io::Result<()> {
 
 /// Whether the group is that of the first process, or of any process of the run.
 fn is_of_run(group: Pid) -> bool {
-    let is_in_group = |process: Option<Pid>| {
-        process.is_some() && getpgid(process).is_ok_and(|its_group| its_group == group)
-    };
+    let is_in_group =
+        |process: Option<Pid>| process.is_some_and(|process| group_of(process) == Some(group));
     is_in_group(getppid())
         || descendants::all().iter().any(|process| is_in_group(Pid::from_raw(process.pid)))
 }

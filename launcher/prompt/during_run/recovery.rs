@@ -2,10 +2,11 @@
 
 use std::io;
 
-use rustix::process::{Pid, getpgrp};
+use rustix::process::Pid;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr, tcsetpgrp};
 
 use crate::prompt::terminal::controlling;
+use crate::sys::groups::own_group;
 
 /// The terminal's modes when a run began.
 #[derive(Clone, Debug)]
@@ -17,7 +18,7 @@ impl Before {
     /// The modes now. `None` without a terminal, and in the background, where the modes are another job's.
     pub(crate) fn now() -> Option<Self> {
         let terminal = controlling().ok()?;
-        let is_ours = tcgetpgrp(&terminal).is_ok_and(|group| group == getpgrp());
+        let is_ours = tcgetpgrp(&terminal).is_ok_and(|group| own_group() == Some(group));
         let modes = is_ours.then(|| tcgetattr(&terminal))?.ok()?;
         Some(Self { modes })
     }
@@ -29,9 +30,11 @@ impl Before {
     /// Fails if the terminal is gone.
     pub(crate) fn restore(&self, supervisor: Pid) -> io::Result<()> {
         let terminal = controlling()?;
-        if tcgetpgrp(&terminal)? == supervisor {
+        if let Some(group) = own_group()
+            && tcgetpgrp(&terminal)? == supervisor
+        {
             tcsetattr(&terminal, OptionalActions::Flush, &self.modes)?;
-            tcsetpgrp(&terminal, getpgrp())?;
+            tcsetpgrp(&terminal, group)?;
         }
         Ok(())
     }

@@ -12,9 +12,10 @@ use std::{fs, thread};
 
 use rustix::fs::{FileType, major, minor, stat};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, getpgid, getsid, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process};
 
 use crate::prompt::turns::own_terminal;
+use crate::sys::groups::{group_of, share_session};
 use crate::sys::proc::descendants;
 use crate::sys::tracing;
 
@@ -159,8 +160,9 @@ impl Keys {
     /// Whether the terminal does not stop a process that ends a wait and reads. That is so for the group that received
     /// the keys. It is also so for another session, such as a server that was handed the terminal (tmux).
     fn is_unstopped(self, process: Option<Pid>) -> bool {
-        is_of_another_session(process)
-            || getpgid(process).is_ok_and(|group| group == self.foreground)
+        process.is_none_or(|process| {
+            !share_session(process, getpid()) || group_of(process) == Some(self.foreground)
+        })
     }
 
     fn may_come_from(self, descriptor: &Path) -> bool {
@@ -211,10 +213,6 @@ fn may_read(thread: &Path) -> bool {
 fn descriptor(argument: &str) -> Option<u64> {
     let argument = u64::from_str_radix(argument.strip_prefix("0x")?, 16).ok()?;
     Some(argument & u64::from(u32::MAX))
-}
-
-fn is_of_another_session(process: Option<Pid>) -> bool {
-    getsid(process).ok() != getsid(None).ok()
 }
 
 fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {

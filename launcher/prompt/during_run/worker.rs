@@ -9,13 +9,14 @@ use std::thread::{self, Builder};
 use std::time::Instant;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, getpgid, getppid, kill_process_group};
+use rustix::process::{Pid, Signal, getppid, kill_process_group};
 
 use super::foreground::{self, Foreground, Said};
 use super::question::{Question, Screenful};
 use super::{Consent, GATHER, GRACE, Pending};
 use crate::prompt::during_run::answer::Answer;
 use crate::prompt::reply::Reply;
+use crate::sys::groups::group_of;
 use crate::sys::proc::status::Status;
 use crate::sys::proc::{descendants, orphaned_group};
 
@@ -266,7 +267,7 @@ impl Pressed {
         let mut groups: HashSet<Pid> = self.foreground.into_iter().collect();
         for process in descendants::all() {
             if self.askers.iter().any(|asker| i64::from(*asker) == i64::from(process.pid)) {
-                groups.extend(getpgid(Pid::from_raw(process.pid)));
+                groups.extend(Pid::from_raw(process.pid).and_then(group_of));
             }
         }
         for group in groups {

@@ -9,9 +9,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::process::{
-    Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions, getpgid, getppid, pidfd_getfd,
-    pidfd_open,
+    Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions, getppid, pidfd_getfd, pidfd_open,
 };
+
+use crate::sys::groups::group_of;
 
 /// Number of fields between the state of a process and the number of its threads (`proc_pid_stat(5)`).
 const THREADS: usize = 16;
@@ -113,7 +114,7 @@ pub(crate) fn sockets_of(process: i32) -> Option<impl Iterator<Item = OwnedFd>> 
 
 /// Whether this process's parent or a descendant is in that process group.
 pub(crate) fn have_in_group(group: i32) -> bool {
-    let is_in = |pid| getpgid(Some(pid)).is_ok_and(|it| it.as_raw_nonzero().get() == group);
+    let is_in = |pid| group_of(pid).is_some_and(|it| it.as_raw_pid() == group);
     getppid().is_some_and(is_in) || all().iter().filter_map(|it| Pid::from_raw(it.pid)).any(is_in)
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use rustix::process::{Pid, Signal};
 
+use crate::sys::groups::group_of;
 use crate::sys::proc::descendants::{fields, processes};
 
 /// No process.
@@ -43,7 +44,7 @@ fn all() -> HashMap<i32, Standing> {
 
 /// Ends the stopped group of `front` as the kernel does: a process that handles the first signal goes on.
 pub(crate) fn end(front: Pid) {
-    let Ok(group) = rustix::process::getpgid(Some(front)) else { return };
+    let Some(group) = group_of(front) else { return };
     for signal in [Signal::HUP, Signal::CONT] {
         // A group that has ended meanwhile needs neither.
         let _ = rustix::process::kill_process_group(group, signal);
