@@ -32,9 +32,10 @@ mod text;
 
 use std::process::ExitCode;
 
-use cli::{Approvals, Cache, Command, Topic};
+use cli::{Approvals, Cache, Command, Profiles, Topic};
 use commands::{
-    approvals, authorize, cache, completions, doctor, init, manual, mounts, query, run, vfs,
+    allow, approvals, authorize, cache, completions, doctor, init, manual, mounts, profiles, query,
+    run, shell, vfs,
 };
 use config::environment::EnvOption;
 use error::Failure;
@@ -71,6 +72,7 @@ fn dispatch() -> Result<u8, Failure> {
     if !matches!(command, Command::Vfs { .. }) {
         signals::survive_limit_of_length();
     }
+    output::set_color(options.color);
     let mut context = Context::capture()?;
     context.set_variables(options.env.iter().filter_map(EnvOption::assignment));
     match command {
@@ -102,7 +104,11 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Vfs { call, program, arguments } => {
             vfs::serve(&context, &options, &call, &program, &arguments)
         }
+        Command::Shell { arguments } => shell::shell(&mut context, &options, arguments),
+        Command::Profiles(Profiles::List { json }) => profiles::list(&context, &options, json),
+        Command::Profiles(Profiles::Show { name }) => profiles::show(&context, &options, &name),
         Command::Why { json } => why::last(&context, &options, json),
+        Command::Allow { which, yes } => allow::allow(&context, &options, which, yes),
         Command::Doctor { json } => doctor::doctor(&context, json),
         Command::Mounts { json } => mounts::mounts(&context, &options, json),
         Command::Approvals(Approvals::List { json }) => approvals::list(&context, &options, json),

@@ -47,8 +47,8 @@ pub(crate) enum Advice {
     Command {
         key: String,
         rule: CommandRule,
-        /// The rule that it replaces, for people.
-        instead: Option<String>,
+        /// Whether it replaces a rule on that key.
+        replaces: bool,
     },
     /// By approving the targets of the rules on these paths. The options grant only what is needed, if the rules grant
     /// more.

@@ -28,6 +28,7 @@ pub(crate) mod refused_calls;
 pub(crate) mod request;
 pub(crate) mod rule_additions;
 mod second_path;
+mod secrets;
 mod spelling;
 pub(crate) mod system_permissions;
 mod tiers;
@@ -164,6 +165,9 @@ impl<'a> Advisor<'a> {
         // A protected path stays denied even if a pattern that also withholds it is removed.
         if let Some(reason) = self.behind_view(denial).or_else(|| self.kept(denial)) {
             return never(&reason);
+        }
+        if let Some(reason) = secrets::refused(path_of(&denial.path)) {
+            return never(reason);
         }
         if let Some(advice) = self.moved_to_write(denial, asked) {
             return Err(Box::new(advice));

@@ -63,10 +63,10 @@ impl<'a> Programs<'a> {
         let mut rule = known.map_or_else(CommandRule::default, |listed| listed.rule.clone());
         let passing = self.private_temp.and_then(Path::to_str);
         rule.args.get_or_insert_default().push(line.pattern(passing));
-        let instead = known.map(named);
+        let replaces = known.is_some();
         let addition = Listed { key, program: path_of(&denial.path).to_owned(), rule };
         if self.is_allowed_with(&addition, denial, &line) {
-            Advice::Command { key: addition.key, rule: addition.rule, instead }
+            Advice::Command { key: addition.key, rule: addition.rule, replaces }
         } else {
             Advice::Never("a run around this one may not list it either".to_owned())
         }

@@ -138,7 +138,8 @@ impl Trial<'_> {
             let list = self.advisor.own_lists.get(patterns.first()?.0)?;
             let named: Vec<String> = patterns.iter().map(|(_, one)| format!("`{one}`")).collect();
             trial.open(&patterns);
-            trial.allows(&[asked]).then(|| format!("{} in {}", named.join(" and "), list.key))
+            let key = list.keys.last()?;
+            trial.allows(&[asked]).then(|| format!("{} in {key}", named.join(" and ")))
         };
         let Some(pattern) = self.advisor.patterns_for(&step).and_then(allowing) else {
             return "no option and no rule outweighs it; a pattern for such names does".to_owned();

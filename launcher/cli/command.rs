@@ -30,10 +30,16 @@ pub(crate) enum Command {
     Vfs { call: Call, program: OsString, arguments: Vec<OsString> },
     /// `why --last`.
     Why { json: bool },
+    /// `allow`.
+    Allow { which: Which, yes: bool },
     /// `doctor`.
     Doctor { json: bool },
     /// `mounts`.
     Mounts { json: bool },
+    /// `shell`.
+    Shell { arguments: Vec<OsString> },
+    /// `profiles`.
+    Profiles(Profiles),
     /// `approvals`.
     Approvals(Approvals),
     /// `cache`.
@@ -55,6 +61,25 @@ pub(crate) enum Approvals {
     Approve { name: String },
     /// `approvals revoke`.
     Revoke { name: String },
+}
+
+/// The denials of the last run that `allow` is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The only one.
+    Only,
+    /// Those with this number.
+    Number(usize),
+    All,
+}
+
+/// A subcommand of `profiles`.
+#[derive(Debug)]
+pub(crate) enum Profiles {
+    /// `profiles list`.
+    List { json: bool },
+    /// `profiles show`.
+    Show { name: String },
 }
 
 /// A subcommand of `cache`.

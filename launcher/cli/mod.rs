@@ -1,6 +1,7 @@
 //! Parses the command line. Syntax only: nothing here looks at a file or knows a default that depends on the machine.
 
 mod command;
+mod further;
 pub(crate) mod host;
 mod missing_separator;
 pub(crate) mod mount;
@@ -17,9 +18,12 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::command::{
-    AccessRequest, Approvals, Beyond, Cache, Call, Command, LearnOptions, Request, Topic,
+    AccessRequest, Approvals, Beyond, Cache, Call, Command, LearnOptions, Profiles, Request, Topic,
+    Which,
 };
+use self::further::Further;
 pub(crate) use self::options::{CacheMode, Enforce, Options};
+use self::profile_names::ProfileNames;
 use self::topics::Topics;
 
 /// Run a program so that it touches only what a path policy grants.
@@ -28,26 +32,13 @@ use self::topics::Topics;
     name = "jp-confine",
     version,
     override_usage = "jp-confine [OPTIONS] -- PROGRAM [ARGS]...\n       \
-                      jp-confine [OPTIONS] check CAPABILITY PATH...\n       \
-                      jp-confine [OPTIONS] check net|env|command TARGET...\n       \
-                      jp-confine [OPTIONS] authorize read|write PATH...\n       \
-                      jp-confine [OPTIONS] explain [net|env|command] TARGET...\n       \
-                      jp-confine [OPTIONS] compile\n       \
-                      jp-confine [OPTIONS] vfs -- TOOL [ARGS]...\n       \
-                      jp-confine mounts\n       \
-                      jp-confine approvals list|approve NAME|revoke NAME\n       \
-                      jp-confine cache list|clear\n       \
-                      jp-confine why --last\n       \
-                      jp-confine [OPTIONS] learn -- PROGRAM [ARGS]...\n       \
-                      jp-confine doctor\n       \
-                      jp-confine init\n       \
-                      jp-confine man\n       \
-                      jp-confine completions SHELL",
+                      jp-confine [OPTIONS] COMMAND ...",
     subcommand_negates_reqs = true,
-    disable_help_subcommand = true,
+    arg_required_else_help = true,
     max_term_width = 80,
-    after_help = "Exit status: the program's own; 128+N if signal N ended it; 125 jp-confine \
-                  failed and nothing was run; 126 the program may not be executed; 127 not found."
+    after_help = "Example: jp-confine -- cargo build",
+    after_long_help = "Exit status: the program's own; 128+N if signal N ended it; 125 jp-confine \
+                       failed and nothing was run; 126 the program may not be executed; 127 not found."
 )]
 pub(crate) struct Line {
     #[command(flatten)]
@@ -67,9 +58,10 @@ pub(crate) struct Line {
 enum Sub {
     /// Check whether a tool may use workspace paths, hosts, variables or a program: exits with 0 if
     /// all are allowed, 1 if some are denied, 2 if some need a prompt, 125 on an error
+    #[command(after_help = "Example: jp-confine check read src/main.rs")]
     Check {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         /// Print one JSON array instead of one line for each target
         #[arg(long)]
         json: bool,
@@ -83,9 +75,10 @@ enum Sub {
     },
     /// Check whether a tool may use absolute paths, and where they lead: exits with 0 if it may use
     /// all, 1 if not, 125 on an error
+    #[command(after_help = "Example: jp-confine authorize read /home/me/notes.txt")]
     Authorize {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         /// Print one JSON array instead of one line for each path
         #[arg(long)]
         json: bool,
@@ -103,9 +96,10 @@ enum Sub {
     },
     /// Show which rule decides each capability of a path, and how the path was resolved; or which
     /// rule decides about a URL, a variable or a program
+    #[command(after_help = "Example: jp-confine explain ~/.ssh/id_ed25519")]
     Explain {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -114,14 +108,16 @@ enum Sub {
         words: Vec<OsString>,
     },
     /// Print the compiled policy as JSON
+    #[command(after_help = "Example: jp-confine compile > policy.json")]
     Compile {
         #[command(flatten)]
-        options: Options,
+        options: Further,
     },
     /// Run a program, and write the smallest policy that lets it do the same again
+    #[command(after_help = "Example: jp-confine learn -- make")]
     Learn {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         #[command(flatten)]
         lesson: LearnOptions,
         /// The program to run confined, and its arguments
@@ -130,9 +126,10 @@ enum Sub {
     },
     /// Run a tool that has no access of its own, and serve it what the policy grants: by default
     /// to read the workspace
+    #[command(after_help = "Example: jp-confine --tool notes vfs -- ./notes-tool")]
     Vfs {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         #[command(flatten)]
         call: Call,
         /// The tool, and the arguments of its command line
@@ -142,29 +139,49 @@ enum Sub {
     /// List the symlinks to directories outside the workspace, and whether their targets are approved
     Mounts {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
+    /// Start your shell confined, with a marked prompt
+    #[command(after_help = "Example: jp-confine --no-net shell")]
+    Shell {
+        #[command(flatten)]
+        options: Further,
+        /// The shell's arguments
+        #[arg(last = true, value_name = "ARGS")]
+        arguments: Vec<OsString>,
+    },
+    /// List the profiles, and show what one grants
+    #[command(after_help = "Example: jp-confine profiles show rust")]
+    Profiles {
+        #[command(flatten)]
+        options: Further,
+        #[command(subcommand)]
+        sub: Box<ProfilesSub>,
+    },
     /// List, give and revoke approvals of targets outside the workspace
+    #[command(after_help = "Example: jp-confine approvals approve fork")]
     Approvals {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         #[command(subcommand)]
         sub: Box<ApprovalsSub>,
     },
     /// List and delete the caches that workspaces have of their own
+    #[command(after_help = "Example: jp-confine cache clear --unused 30d")]
     Cache {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         #[command(subcommand)]
         sub: Box<CacheSub>,
     },
     /// Show what the last run in this workspace was denied, and what would allow it
+    #[command(after_help = "Example: jp-confine why --last")]
     Why {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         /// Of the last run
         #[arg(long, required = true)]
         last: bool,
@@ -172,28 +189,48 @@ enum Sub {
         #[arg(long)]
         json: bool,
     },
+    /// Write what denials of the last run need into the policy, after showing the change
+    #[command(after_help = "Example: jp-confine allow 1")]
+    Allow {
+        #[command(flatten)]
+        options: Further,
+        /// Its number in `why --last` [default: the only one]
+        number: Option<usize>,
+        /// All of them
+        #[arg(long, conflicts_with = "number")]
+        all: bool,
+        /// Write without asking
+        #[arg(short, long)]
+        yes: bool,
+    },
     /// Show what this machine offers, what is lost without the rest, and how to get it
+    #[command(after_help = "Example: jp-confine doctor")]
     Doctor {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Write a policy to start with, jp-confine.toml, into the workspace
+    #[command(after_help = "Example: jp-confine init")]
     Init {
         #[command(flatten)]
-        options: Options,
+        options: Further,
     },
     /// Print the manual page
+    #[command(after_help = "Example: jp-confine man > ~/.local/share/man/man1/jp-confine.1")]
     Man {
         #[command(flatten)]
-        options: Options,
+        options: Further,
     },
     /// Print a script that lets a shell complete the command line
+    #[command(
+        after_help = "Example: jp-confine completions bash > ~/.local/share/bash-completion/completions/jp-confine"
+    )]
     Completions {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         /// The shell
         shell: Shell,
     },
@@ -205,7 +242,7 @@ enum ApprovalsSub {
     /// Print each approval: the rule's path, its target, and since when
     List {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -213,15 +250,36 @@ enum ApprovalsSub {
     /// Approve the target that a rule's path leads to now
     Approve {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         /// The rule's path, relative to the workspace
         name: String,
     },
     /// Revoke an approval
     Revoke {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         /// The rule's path, relative to the workspace
+        name: String,
+    },
+}
+
+// The subcommands of `profiles`. With `///` this line would become the description of `profiles`.
+#[derive(Debug, Subcommand)]
+enum ProfilesSub {
+    /// Print each profile, and the programs that choose it
+    List {
+        #[command(flatten)]
+        options: Further,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a profile as it is written
+    #[command(after_help = "Example: jp-confine profiles show rust")]
+    Show {
+        #[command(flatten)]
+        options: Further,
+        #[arg(value_parser = ProfileNames, hide_possible_values = true)]
         name: String,
     },
 }
@@ -232,7 +290,7 @@ enum CacheSub {
     /// Print the size and the last use of each workspace's caches
     List {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -240,7 +298,7 @@ enum CacheSub {
     /// Delete the caches of workspaces; without WORKSPACE and --unused those of this one
     Clear {
         #[command(flatten)]
-        options: Options,
+        options: Further,
         /// Those of all workspaces that no run used for so long, as `30d` or `12h`
         #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
         unused: Option<Duration>,
@@ -272,33 +330,51 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
         }
         Some(Sub::Learn { options, lesson, program }) => {
             let (program, arguments) = split(program);
-            (line.options.then(options), Command::Learn { lesson, program, arguments })
+            (line.options.then(options.0), Command::Learn { lesson, program, arguments })
         }
         Some(Sub::Check { options, json, topic, targets }) => {
-            (line.options.then(options), Command::Check { topic, targets, json })
+            (line.options.then(options.0), Command::Check { topic, targets, json })
         }
         Some(Sub::Authorize { options, json, roots, source, access, paths }) => {
             let request = Request { access, paths, roots, source, json };
-            (line.options.then(options), Command::Authorize(request))
+            (line.options.then(options.0), Command::Authorize(request))
         }
         Some(Sub::Explain { options, json, words }) => {
-            (line.options.then(options), explained(words, json)?)
+            (line.options.then(options.0), explained(words, json)?)
         }
         Some(Sub::Vfs { options, call, line: tool }) => {
             let mut words = tool.into_iter();
             let program = words.next().unwrap_or_default();
             let command = Command::Vfs { call, program, arguments: words.collect() };
-            (Options { service: true, ..line.options.then(options) }, command)
+            (Options { service: true, ..line.options.then(options.0) }, command)
         }
-        Some(Sub::Compile { options }) => (line.options.then(options), Command::Compile),
+        Some(Sub::Compile { options }) => (line.options.then(options.0), Command::Compile),
         Some(Sub::Why { options, json, last: _ }) => {
-            (line.options.then(options), Command::Why { json })
+            (line.options.then(options.0), Command::Why { json })
+        }
+        Some(Sub::Allow { options, number, all, yes }) => {
+            let which = match number {
+                Some(number) => Which::Number(number),
+                None if all => Which::All,
+                None => Which::Only,
+            };
+            (line.options.then(options.0), Command::Allow { which, yes })
         }
         Some(Sub::Doctor { options, json }) => {
-            (line.options.then(options), Command::Doctor { json })
+            (line.options.then(options.0), Command::Doctor { json })
         }
         Some(Sub::Mounts { options, json }) => {
-            (line.options.then(options), Command::Mounts { json })
+            (line.options.then(options.0), Command::Mounts { json })
+        }
+        Some(Sub::Shell { options, arguments }) => {
+            (line.options.then(options.0), Command::Shell { arguments })
+        }
+        Some(Sub::Profiles { options, sub }) => {
+            let (later, profiles) = match *sub {
+                ProfilesSub::List { options, json } => (options, Profiles::List { json }),
+                ProfilesSub::Show { options, name } => (options, Profiles::Show { name }),
+            };
+            (line.options.then(options.0).then(later.0), Command::Profiles(profiles))
         }
         Some(Sub::Approvals { options, sub }) => {
             let (later, approvals) = match *sub {
@@ -306,7 +382,7 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
                 ApprovalsSub::Approve { options, name } => (options, Approvals::Approve { name }),
                 ApprovalsSub::Revoke { options, name } => (options, Approvals::Revoke { name }),
             };
-            (line.options.then(options).then(later), Command::Approvals(approvals))
+            (line.options.then(options.0).then(later.0), Command::Approvals(approvals))
         }
         Some(Sub::Cache { options, sub }) => {
             let (later, cache) = match *sub {
@@ -315,12 +391,12 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
                     (options, Cache::Clear { unused, workspaces })
                 }
             };
-            (line.options.then(options).then(later), Command::Cache(cache))
+            (line.options.then(options.0).then(later.0), Command::Cache(cache))
         }
-        Some(Sub::Init { options }) => (line.options.then(options), Command::Init),
-        Some(Sub::Man { options }) => (line.options.then(options), Command::Man),
+        Some(Sub::Init { options }) => (line.options.then(options.0), Command::Init),
+        Some(Sub::Man { options }) => (line.options.then(options.0), Command::Man),
         Some(Sub::Completions { options, shell }) => {
-            (line.options.then(options), Command::Completions { shell })
+            (line.options.then(options.0), Command::Completions { shell })
         }
     })
 }

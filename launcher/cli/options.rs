@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ColorChoice, ValueEnum, ValueHint};
 
 use super::profile_names::ProfileNames;
 use crate::cli::host::HostOptions;
@@ -47,6 +47,7 @@ pub(crate) struct Options {
     pub(crate) policies: Vec<PathBuf>,
     /// Apply [tools.NAME] of the policy
     #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
+    #[arg(hide_short_help = true)]
     pub(crate) tool: Option<String>,
     /// Grant read
     #[arg(short, long, value_name = "PATH")]
@@ -62,32 +63,40 @@ pub(crate) struct Options {
     pub(crate) deny: Vec<PathBuf>,
     /// Let this run change auto-run files that match, as `.vscode/tasks.json` or `.git/hooks/**`
     #[arg(long = "allow-autorun", value_name = "GLOB", value_hint = ValueHint::FilePath)]
+    #[arg(hide_short_help = true)]
     pub(crate) allow_autorun: Vec<String>,
     /// Link a path outside the workspace as NAME and grant it for this run; the symlink stays
     #[arg(long = "mount", value_name = "[TOOL:]NAME=PATH[:ro|rw]")]
     #[arg(value_parser = OsStringValueParser::new().try_map(|word| MountOption::parse(&word)))]
+    #[arg(hide_short_help = true)]
     pub(crate) mounts: Vec<MountOption>,
     /// Remove such a symlink with its rules and approval; without NAME all of them
     #[arg(long = "no-mount", value_name = "NAME", num_args = 0..=1)]
     #[arg(default_missing_value = Unmount::ALL)]
     #[arg(value_parser = OsStringValueParser::new().try_map(|word| Unmount::parse(&word)))]
+    #[arg(hide_short_help = true)]
     pub(crate) no_mounts: Vec<Unmount>,
     /// Show the directory TO to programs that name FROM, and grant it
     #[arg(long = "view", value_name = "FROM=TO[:ro|rw]")]
     #[arg(value_parser = OsStringValueParser::new().try_map(|word| WrittenView::parse(&word)))]
+    #[arg(hide_short_help = true)]
     pub(crate) views: Vec<WrittenView>,
     /// Caches that tools fill [default: own]
     #[arg(long = "cache", value_name = "CACHES")]
+    #[arg(hide_short_help = true)]
     pub(crate) caches: Option<CacheMode>,
     /// Use this profile instead of those chosen by the program's name; `none` for no profile
     #[arg(long = "profile", value_name = "NAME")]
     #[arg(value_parser = ProfileNames, hide_possible_values = true)]
+    #[arg(hide_short_help = true)]
     pub(crate) profiles: Vec<String>,
     /// Leave out the built-in grants on system directories, devices and /proc
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     pub(crate) no_baseline: bool,
     /// Grant the host's /tmp instead of a private directory
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     pub(crate) share_tmp: bool,
     /// Which hosts the program may connect to
     #[command(flatten)]
@@ -102,21 +111,26 @@ pub(crate) struct Options {
     pub(crate) env: Vec<EnvOption>,
     /// No network, and only the base set of variables, except what other options grant
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     pub(crate) isolated: bool,
     /// Answer EACCES, never ENOENT: nothing is hidden
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     pub(crate) show_denied: bool,
     /// Layers that must enforce the policy [default: layered]
     #[arg(long, value_name = "LAYERS")]
+    #[arg(hide_short_help = true)]
     pub(crate) enforce: Option<Enforce>,
     /// End processes that the program leaves running, instead of waiting for them
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     pub(crate) kill_leftovers: bool,
     /// Never prompt
     #[arg(long)]
     pub(crate) non_interactive: bool,
     /// Append one JSON line for each denial, warning and layer decision
     #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true)]
     pub(crate) events: Option<PathBuf>,
     /// Print the compiled policy and the plan, run nothing
     #[arg(long)]
@@ -136,6 +150,9 @@ pub(crate) struct Options {
     /// For what the file service starts: the process whose end is the run's
     #[arg(long, value_name = "PID", hide = true)]
     pub(crate) host: Option<i32>,
+    /// When to use colours [default: on a terminal]
+    #[arg(long, value_name = "WHEN", hide_short_help = true)]
+    pub(crate) color: Option<ColorChoice>,
     /// No warnings and no report of denials
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
@@ -173,6 +190,7 @@ impl Options {
             turns: later.turns.or(self.turns),
             host: later.host.or(self.host),
             events: later.events.or(self.events),
+            color: later.color.or(self.color),
             no_baseline: self.no_baseline | later.no_baseline,
             share_tmp: self.share_tmp | later.share_tmp,
             show_denied: self.show_denied | later.show_denied,

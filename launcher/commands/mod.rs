@@ -1,5 +1,6 @@
 //! Implements the subcommands, one file each.
 
+pub(crate) mod allow;
 pub(crate) mod approvals;
 pub(crate) mod authorize;
 pub(crate) mod cache;
@@ -9,7 +10,9 @@ pub(crate) mod init;
 pub(crate) mod learn;
 pub(crate) mod manual;
 pub(crate) mod mounts;
+pub(crate) mod profiles;
 pub(crate) mod query;
 pub(crate) mod run;
 pub(crate) mod run_end;
+pub(crate) mod shell;
 pub(crate) mod vfs;

@@ -6,7 +6,7 @@ use crate::cli::Options;
 use crate::host::context::Context;
 use crate::host::workspace::Workspace;
 use crate::launch::run_resources::RunResources;
-use crate::output;
+use crate::output::{self, Style};
 use crate::report::summary::{self, Circumstances};
 use crate::report::why::Ended;
 
@@ -24,8 +24,9 @@ impl Aftermath<'_> {
     /// them in any case.
     pub(crate) fn tell(&self, ended: &Ended<'_>, started: bool) {
         let options = self.options;
+        let run = ended.explain(&self.context.cwd, self.workspace.label());
         let kept = if self.premises.may_keep(self.context, self.workspace) {
-            ended.keep(self.context, self.workspace, options.service)
+            ended.keep(&run, self.context, self.workspace, options.service)
         } else {
             Err(ErrorKind::PermissionDenied.into())
         };
@@ -37,16 +38,19 @@ impl Aftermath<'_> {
         if options.quiet && started {
             return;
         }
-        summary::print(&Circumstances {
-            denials: ended.denials,
-            program: ended.name,
-            missed: ended.missed,
-            advisor: ended.advisor,
+        let run = run.shown_for(ended.advisor.here);
+        let about = Circumstances {
+            run: &run,
+            program: &ended.name.to_string_lossy(),
+            hidden: ended.denials.total_hidden(),
+            untold: ended.denials.total() - run.told(),
+            here: ended.advisor.here,
+            workspace: &self.workspace.root,
             verbose: options.verbose,
-            succeeded: ended.status == 0,
             // A hosted tool's record is deleted with its directory, and has no rules.
             kept: kept.is_ok() && !options.hosted,
             logged: options.events.is_some() || options.hosted,
-        });
+        };
+        output::told(&summary::block(&about, Style::of_stderr()));
     }
 }

@@ -91,17 +91,6 @@ impl File {
         Some(if field == "path" { mark.path.clone() } else { mark.whole.clone() })
     }
 
-    /// Whether it is written as TOML.
-    pub(super) const fn is_toml(&self) -> bool {
-        matches!(self.notation, Notation::Toml)
-    }
-
-    /// Whether it has a value under these keys.
-    pub(super) fn has(&self, keys: &[&str]) -> bool {
-        let root = document::parse(&self.source, self.notation);
-        root.is_ok_and(|root| document::find(&root, keys).is_some())
-    }
-
     /// The line of the pattern `text` in the list `field`.
     pub(crate) fn line_of_pattern(&self, field: &str, text: &str) -> Option<u32> {
         let it = self.patterns.iter().find(|it| it.field == field && it.text == text)?;

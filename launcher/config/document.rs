@@ -34,6 +34,20 @@ impl Notation {
     }
 }
 
+/// JSON as policy files have it: with comments and trailing commas.
+pub(crate) const JSON: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
 /// A value and the bytes it was read from.
 pub(crate) type Node<'a> = Spanned<DeValue<'a>>;
 
@@ -79,19 +93,7 @@ pub(crate) fn parse(source: &Rc<Source>, notation: Notation) -> Result<Node<'_>,
 }
 
 fn parse_json(source: &Rc<Source>) -> Result<Node<'_>, Box<Diagnostic>> {
-    let options = ParseOptions {
-        allow_comments: true,
-        allow_loose_object_property_names: false,
-        allow_trailing_commas: true,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    };
-    let parsed = jsonc_parser::parse_to_ast(&source.text, &CollectOptions::default(), &options);
+    let parsed = jsonc_parser::parse_to_ast(&source.text, &CollectOptions::default(), &JSON);
     let parsed = parsed.map_err(|error| {
         let label = error.kind().to_string();
         Diagnostic::at(source, span(&error.range()), "not valid JSON").label(label)

@@ -150,7 +150,7 @@ impl Layers {
     }
 
     /// The files, lowest layer first.
-    pub(super) fn files(&self) -> &[File] {
+    pub(crate) fn files(&self) -> &[File] {
         &self.files
     }
 

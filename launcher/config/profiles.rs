@@ -49,6 +49,11 @@ impl Profiles {
         Ok(Self { all })
     }
 
+    /// All of them, the built-in ones first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Profile> {
+        self.all.iter()
+    }
+
     /// The profiles for a run: those `named`, or else those that claim `program`. If none claims it, all built-in ones
     /// apply, because a shell may run any of the other programs.
     pub(crate) fn pick(

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_engine::canonical::{self, Op, Step};
 use rustix::fs::{
-    Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, access, accessat, fstat, linkat,
-    openat, renameat, renameat_with, statat, unlinkat,
+    Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, access, accessat, fchmod, fstat,
+    linkat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -172,7 +172,8 @@ impl WritePlace {
         self.write(text, WRITTEN, false)
     }
 
-    /// Writes `text` into the file in one step. If `replaces` is set, it replaces an existing file.
+    /// Writes `text` into the file in one step. If `replaces` is set, it replaces an existing file, and keeps its
+    /// permissions.
     ///
     /// # Errors
     /// Those of [`Self::create`].
@@ -182,7 +183,11 @@ impl WritePlace {
 
     fn write(&self, text: &[u8], mode: Mode, replaces: bool) -> io::Result<()> {
         let (mut file, unfinished) = self.unfinished(mode)?;
-        let outcome = file.write_all(text).and_then(|()| self.name(&unfinished, replaces));
+        let known = if replaces { self.standing()? } else { None };
+        let outcome = known
+            .map_or(Ok(()), |known| Ok(fchmod(&file, Mode::from_raw_mode(known.st_mode))?))
+            .and_then(|()| file.write_all(text))
+            .and_then(|()| self.name(&unfinished, replaces));
         if outcome.is_err() {
             // If that fails, the file stays under a name that nothing looks for.
             let _ = unlinkat(&self.directory, &unfinished, AtFlags::empty());

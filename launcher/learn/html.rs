@@ -14,9 +14,10 @@ use crate::advice::advisor::Advisor;
 use crate::compile::image;
 use crate::learn::learned::Learned;
 use crate::learn::text::{short, shown};
+use crate::output::Style;
 use crate::record::denial::Denial;
 use crate::record::usage::{Use, UseKind};
-use crate::report::summary;
+use crate::report::why::explained;
 use crate::report::why::record::ExplainedDenial;
 use crate::text::quote;
 
@@ -64,7 +65,7 @@ pub(crate) fn page(learned: &Learned<'_>, stage: &ReplayStage<'_>) -> String {
     for (denial, times) in refused.filter(|(denial, _)| !denial.reason.is_network()) {
         let place = pick(&mut inside, &mut outside, stage, &named(&denial.path));
         place.programs.insert(short(&denial.program));
-        *place.denied.entry(summary::asked(denial)).or_default() += times;
+        *place.denied.entry(explained::asked(denial)).or_default() += times;
     }
     let command = escaped(&policy_file::command(learned));
     let mut text = String::from(HEAD);
@@ -141,11 +142,11 @@ fn table_of_denials(text: &mut String, learned: &Learned<'_>) {
 fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
     let path = escaped(&quote::printable(&advisor.named(&denial.path)));
     let program = escaped(&short(&denial.program));
-    let asked = escaped(&summary::asked(denial));
+    let asked = escaped(&explained::asked(denial));
     let mut explained = ExplainedDenial::of(denial, times, advisor.advise(denial), &advisor);
     explained.show_for(advisor.here);
     let rule = explained.rule.as_deref().unwrap_or("no rule covers it");
-    let steps = explained.steps(advisor.workspace).join("; ");
+    let steps = explained.steps(advisor.workspace, Style::PLAIN).join("; ");
     let _ = writeln!(
         text,
         "<tr data-words=\"denied {asked} {path} {program}\"><td class=\"denied\">{asked}</td>\

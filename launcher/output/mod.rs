@@ -1,13 +1,17 @@
 //! Prints all that the launcher writes to standard output and standard error. No other module prints there.
 
 pub(crate) mod event_log;
+mod usage_words;
 pub(crate) mod window_title;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
 use rustix::io::Errno;
 
+use self::usage_words::words;
 pub(crate) use self::window_title::Screen;
 use crate::error::Failure;
 use crate::sys::terminals::show_again;
@@ -24,6 +28,17 @@ pub(crate) struct Style {
     pub(crate) coloured: bool,
 }
 
+/// Sets when there are colours. Otherwise, a terminal has them unless `NO_COLOR`, `CLICOLOR` or `TERM` say that it has
+/// none, and `CLICOLOR_FORCE` gives them to files, too.
+pub(crate) fn set_color(mode: Option<clap::ColorChoice>) {
+    let choice = match mode {
+        None | Some(clap::ColorChoice::Auto) => return,
+        Some(clap::ColorChoice::Always) => ColorChoice::Always,
+        Some(clap::ColorChoice::Never) => ColorChoice::Never,
+    };
+    choice.write_global();
+}
+
 /// The sequence that clears a terminal from the cursor on. Empty if the terminal does not take sequences.
 pub(crate) fn clearing() -> &'static str {
     if knows_sequences() { "\x1b[J" } else { "" }
@@ -36,10 +51,21 @@ fn knows_sequences() -> bool {
 }
 
 impl Style {
-    /// With colours on a terminal that has them, unless `NO_COLOR` is set.
+    /// Without colours.
+    pub(crate) const PLAIN: Self = Self { coloured: false };
+
+    /// For messages: with colours as [`set_color`] was told, or else as the terminal and the variables have it.
     pub(crate) fn of_stderr() -> Self {
-        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { coloured: is_terminal() && knows_sequences() && !unwanted }
+        Self::of(&io::stderr())
+    }
+
+    /// The same for results.
+    pub(crate) fn of_stdout() -> Self {
+        Self::of(&io::stdout())
+    }
+
+    fn of(stream: &impl RawStream) -> Self {
+        Self { coloured: AutoStream::choice(stream) != ColorChoice::Never }
     }
 
     pub(crate) fn name(self) -> String {
@@ -50,8 +76,13 @@ impl Style {
         self.wrap("31", text)
     }
 
-    pub(crate) fn faint(self, text: &str) -> String {
-        self.wrap("2", text)
+    pub(crate) fn good(self, text: &str) -> String {
+        self.wrap("32", text)
+    }
+
+    /// For what a person may type next.
+    pub(crate) fn bright(self, text: &str) -> String {
+        self.wrap("1", text)
     }
 
     /// Colours the text but not its indent, since lines are broken by their indent.
@@ -73,8 +104,15 @@ pub(crate) fn failure(failure: &Failure) {
 fn explanation(failure: &Failure, style: Style) -> String {
     let name = style.name();
     match failure {
-        Failure::Usage(error) if style.coloured => error.render().ansi().to_string(),
-        Failure::Usage(error) => format!("{}\n", lines(&error.render().to_string())),
+        Failure::Usage(error)
+            if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
+        {
+            error.render().to_string()
+        }
+        Failure::Usage(error) => {
+            let (message, advice) = words(error);
+            format!("{name} {}\n  {}\n", lines(&message), style.bright(&lines(&advice)))
+        }
         Failure::Configuration(diagnostic) => format!("{}\n", diagnostic.render(style.coloured)),
         Failure::Own { message, advice } => {
             let advice = advice.iter().map(|advice| format!("  {}\n", lines(advice)));

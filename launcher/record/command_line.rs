@@ -59,12 +59,6 @@ impl<'d> CommandLine<'d> {
         let count = self.arguments().len() + usize::from(self.is_cut);
         commands::pattern(texts.take_while(lasts), count)
     }
-
-    /// `program` and the arguments, quoted for a shell, as far as a line has room for them.
-    pub(crate) fn shown(&self, program: &str) -> String {
-        let words = self.arguments().iter().map(|word| quote::quoted(word));
-        shortened(program, words.chain(self.is_cut.then(|| MORE.to_owned())))
-    }
 }
 
 /// `program` and its arguments, which are quoted for a shell, as far as a line has room for them.
@@ -84,30 +78,29 @@ pub(crate) fn shortened(program: &str, words: impl Iterator<Item = String>) -> S
 mod tests {
     use super::*;
 
-    /// Reads recorded words: the name, the pattern and the shown command.
-    fn told(line: &[u8]) -> (String, String, String) {
+    /// Reads recorded words: the name and the pattern.
+    fn told(line: &[u8]) -> (String, String) {
         let mut denial = crate::record::denial::tests::denial();
         denial.route = line.to_vec();
         let line = CommandLine::of(&denial);
         let name = String::from_utf8_lossy(line.name()).into_owned();
-        (name, line.pattern(Some("/tmp/run")).join("|"), line.shown("p"))
+        (name, line.pattern(Some("/tmp/run")).join("|"))
     }
 
     #[test]
     fn words_as_far_as_they_were_told() {
-        let owned = |parts: [&str; 3]| parts.map(str::to_owned).into();
-        assert_eq!(told(b"/bin/git\0log\0-p\0"), owned(["git", "log|-p", "p log -p"]));
-        assert_eq!(told(b"-bash\0"), owned(["bash", "", "p"]));
-        assert_eq!(told(b"git\0lo"), owned(["git", "**", "p …"]));
-        assert_eq!(told(b"a\0\0b c\0"), owned(["a", "|b c", "p '' 'b c'"]));
-        assert_eq!(told(b"a\0b\0\xff\0c\0"), owned(["a", "b|**", "p b $'\\xff' c"]));
+        let owned = |parts: [&str; 2]| parts.map(str::to_owned).into();
+        assert_eq!(told(b"/bin/git\0log\0-p\0"), owned(["git", "log|-p"]));
+        assert_eq!(told(b"-bash\0"), owned(["bash", ""]));
+        assert_eq!(told(b"git\0lo"), owned(["git", "**"]));
+        assert_eq!(told(b"a\0\0b c\0"), owned(["a", "|b c"]));
+        assert_eq!(told(b"a\0b\0\xff\0c\0"), owned(["a", "b|**"]));
         let passing = b"cc\0-o\0/tmp/run/x.s\0-c\0";
         assert_eq!(told(passing).1, "-o|**");
-        assert_eq!(told(b""), owned(["", "", "p"]));
+        assert_eq!(told(b""), owned(["", ""]));
         let many = b"a\0".repeat(100);
         assert_eq!(told(&many).1, "a|".repeat(48) + "**");
-        assert_eq!(told(&many).2, format!("p{} …", " a".repeat(27)));
         let long = [b"a\0", [b'x'; report_protocol::MAX_COMMAND_LINE].as_slice()].concat();
-        assert_eq!(told(&long), owned(["a", "**", "p …"]));
+        assert_eq!(told(&long), owned(["a", "**"]));
     }
 }

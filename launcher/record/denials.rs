@@ -74,11 +74,6 @@ impl Denials {
         &self.consented.distinct
     }
 
-    /// The number of denials that the program could see, beyond those told apart.
-    pub(crate) fn untold(&self) -> u64 {
-        self.open.untold
-    }
-
     /// The number of all denials that the program could see.
     pub(crate) fn total(&self) -> u64 {
         self.open.total()

@@ -1,139 +1,194 @@
-//! Builds the block after a run with denials (spec §18). Used by `commands::run`.
+//! Builds the block after a run with denials (spec §18). Used by `commands::run_end`.
 
-/// How often a denial at `path` occurred.
-pub(crate) fn times(path: &[u8], count: u64) -> String {
-    match count {
-        0 | 1 => String::new(),
-        _ if of_any_process(path).is_some() => {
-            format!(" ({count}×, of other processes too)")
-        }
-        _ => format!(" ({count}×)"),
-    }
-}
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::host::invocation::CommandHint;
+use crate::output::{NAME, Style};
+use crate::record::command_line;
+use crate::record::denials::of_any_process;
+use crate::report::why::Explained;
+use crate::report::why::record::{ExplainedDenial, Together, Weight};
+use crate::text::quote::{printable, quoted, shown, within};
+use crate::text::wrap::{self, WIDTH, width};
 
 #[cfg(test)]
 mod tests;
 
-use crate::record::denials::of_any_process;
-use crate::text::quote::words;
-use crate::text::wrap;
-use std::ffi::OsStr;
-use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
-
-use super::git_config::changes;
-use crate::advice::Gathered;
-use crate::advice::advisor::{Advice, Advisor, Written};
-use crate::advice::rule_additions;
-use crate::advice::rule_additions::RuleAddition;
-use crate::advice::system_permissions::is_full;
-use crate::advice::user_additions;
-use crate::advice::user_additions::Addition;
-use crate::output;
-use crate::output::{NAME, Style};
-use crate::record::command_line::CommandLine;
-use crate::record::denial::{Denial, Layer, Reason};
-use crate::record::denials::Denials;
-use crate::report::why::record::ExplainedDenial;
-use crate::text::quote::{printable, quoted, shown, within};
-use crate::text::wrap::{WIDTH, width};
-
 /// Limit on the lines of the block.
 pub(crate) const LINES: usize = 20;
 
-/// Lines for denials: the others are for the head, and for up to four further remarks.
-const FOR_DENIALS: usize = LINES - 5;
+/// Lines for denials: the others are for the head, and for up to three further remarks.
+const FOR_DENIALS: usize = LINES - 4;
+
+/// At most this many groups of denials are named.
+const GROUPS: usize = 5;
+
+/// At most this many names that looked absent are among them.
+const ABSENT: usize = 2;
 
 /// At most this many programs are named beside the first.
 const PROGRAMS: usize = 3;
 
-/// At most this many names that looked absent are shown.
-const ABSENT: usize = 2;
-
 /// The contents of the block.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, named at the call")]
 pub(crate) struct Circumstances<'a> {
-    pub(crate) denials: &'a Denials,
+    pub(crate) run: &'a Explained,
     /// The program of the run, by the name that was typed.
-    pub(crate) program: &'a OsStr,
-    /// Variables that the program may have needed.
-    pub(crate) missed: &'a [String],
-    pub(crate) advisor: Advisor<'a>,
+    pub(crate) program: &'a str,
+    /// The number of names in the home that looked absent, whether they exist or not.
+    pub(crate) hidden: u64,
+    /// The number of denials that are not in the record one by one.
+    pub(crate) untold: u64,
+    pub(crate) here: &'a CommandHint,
+    pub(crate) workspace: &'a Path,
     pub(crate) verbose: bool,
-    /// The program succeeded, and so did without the paths that it did not find.
-    pub(crate) succeeded: bool,
     /// Whether `why --last` has a record of the run.
     pub(crate) kept: bool,
     /// Whether the denials are in an event log already.
     pub(crate) logged: bool,
 }
 
-/// Prints the block after a run.
-pub(crate) fn print(about: &Circumstances<'_>) {
-    output::told(&block(about, Style::of_stderr()));
-}
+/// The denials that one number stands for.
+type Group<'a> = Vec<&'a ExplainedDenial>;
 
-/// The block for the end of a run: at most 20 lines. Empty if there were no denials.
+/// The block for the end of a run: one line if the program succeeded, else at most 20. Empty if there were no denials.
 pub(crate) fn block(about: &Circumstances<'_>, style: Style) -> String {
-    let mut text = String::new();
-    let denials = about.denials;
-    let mut told = told(about);
-    let absent = absent(about);
-    let counted = told.iter().chain(&absent).map(|(_, count)| count);
-    let total = counted.sum::<u64>() + denials.untold();
-    let distinct = told.len() + absent.len();
-    told.extend(absent.into_iter().take(ABSENT));
-    if total > 0 {
-        let noun = if total == 1 { "denial" } else { "denials" };
-        let _ = writeln!(text, "{} {total} {noun}", style.name());
-    }
-    let shown = entries(&mut text, about, &told, style);
-    let more = (distinct - shown) as u64 + denials.untold();
-    let more = (more > 0).then(|| format!("and {more} more"));
-    let kept = || {
-        "all of them, and rules to paste: ".to_owned() + &about.advisor.here.command("why --last")
+    let head = &about.run.head;
+    let mut text = if head.status == 0 && !about.verbose {
+        one_line(about, style)
+    } else {
+        groups(about, style)
     };
-    let rest = match (about.kept, about.logged) {
-        _ if total == 0 => None,
-        (true, _) => Some(kept()),
-        (false, false) => Some("all of them, as they happen: --events FILE".to_owned()),
-        (false, true) => None,
-    };
-    let tail: Vec<String> = more.into_iter().chain(rest).collect();
-    if !tail.is_empty() {
-        let _ = writeln!(text, "  {}", tail.join("; "));
-    }
-    if denials.total_hidden() > 0 && about.verbose {
-        let count = denials.total_hidden();
-        let names = if count == 1 { "name" } else { "names" };
+    if about.hidden > 0 && about.verbose {
+        let names = if about.hidden == 1 { "name" } else { "names" };
         let _ = writeln!(
             text,
-            "{} {count} {names} in the home directory looked absent (--show-denied shows which)",
+            "{} {} {names} in the home directory looked absent (--show-denied shows which)",
             style.name(),
+            about.hidden,
         );
     }
-    if !about.missed.is_empty() {
-        let _ = writeln!(text, "{} {}", style.name(), missed(about));
-        if total == 0 && about.kept {
-            let _ = writeln!(text, "  {}", kept());
-        }
-    }
-    if let Some(gap) = denials.gap {
+    if let Some(gap) = &head.gap {
         let _ = writeln!(text, "{} {gap}", style.name());
     }
     text
 }
 
+/// What a program was denied that ended well.
+fn one_line(about: &Circumstances<'_>, style: Style) -> String {
+    let of = |weight| about.run.denials.iter().filter(move |one| one.weight == weight);
+    let denials = of(Weight::Denied).map(|one| one.times).sum::<u64>() + about.untold;
+    let absent: BTreeSet<&str> = of(Weight::LookedAbsent).map(|one| one.path.as_str()).collect();
+    let mut parts = Vec::new();
+    match denials {
+        0 => {}
+        1 => parts.push("1 denial did not matter".to_owned()),
+        _ => parts.push(format!("{denials} denials did not matter")),
+    }
+    match (absent.first(), absent.len()) {
+        (None, _) => {}
+        (Some(path), 1) => {
+            let path = shown(path.as_bytes(), about.workspace);
+            parts.push(format!("{path} looked absent"));
+        }
+        (_, count) => parts.push(format!("{count} paths looked absent")),
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    let way =
+        if about.kept { about.here.command("why --last") } else { "-v shows more".to_owned() };
+    format!("{} {}: {}\n", style.name(), parts.join(", "), style.bright(&way))
+}
+
+/// What a program was denied that failed.
+fn groups(about: &Circumstances<'_>, style: Style) -> String {
+    let is_told = |one: &&ExplainedDenial| about.verbose || one.weight != Weight::Idle;
+    let told: Vec<&ExplainedDenial> = about.run.denials.iter().filter(is_told).collect();
+    let withheld = &about.run.head.withheld;
+    let total = told.iter().map(|one| one.times).sum::<u64>() + about.untold;
+    let mut text = String::new();
+    if total > 0 {
+        let noun = if total == 1 { "denial" } else { "denials" };
+        let _ = writeln!(text, "{} {total} {noun}", style.name());
+    }
+    let groups = told.chunk_by(|one, other| one.number == other.number).map(<[_]>::to_vec);
+    let mut groups: Vec<Group<'_>> = together(groups.collect());
+    let mut room = FOR_DENIALS - usize::from(!withheld.is_empty());
+    let mut shown = Vec::new();
+    let mut absent = 0;
+    groups.retain(|group| {
+        let is_absent = group.iter().all(|one| one.weight == Weight::LookedAbsent);
+        absent += usize::from(is_absent);
+        !is_absent || absent <= ABSENT
+    });
+    for group in groups.iter().take(GROUPS) {
+        let lines = describe(group, about, style);
+        let Some(left) = room.checked_sub(lines.len()) else { break };
+        room = left;
+        shown.extend(group.iter().map(|one| one.times));
+        lines.iter().for_each(|line| text.extend([line, "\n"]));
+    }
+    if !withheld.is_empty() {
+        let _ = writeln!(text, "{} {}", style.name(), missed(about));
+    }
+    let more = total - shown.iter().sum::<u64>();
+    for line in tail(about, more, style) {
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+/// Puts all denials of one number together. The groups are in the order of their first denials.
+fn together(parts: Vec<Group<'_>>) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for part in parts {
+        let number = part.first().map(|one| one.number);
+        match groups.iter_mut().find(|known| known.first().map(|one| one.number) == number) {
+            Some(known) => known.extend(part),
+            None => groups.push(part),
+        }
+    }
+    groups
+}
+
+/// How to allow denials for good, and where the rest is told.
+fn tail(about: &Circumstances<'_>, more: u64, style: Style) -> Vec<String> {
+    let head = &about.run.head;
+    if about.run.denials.is_empty() && head.withheld.is_empty() && more == 0 {
+        return Vec::new();
+    }
+    let more = (more > 0).then(|| format!("and {more} more"));
+    let can_be_written = about.run.denials.iter().any(|one| !one.changes.is_empty())
+        || head.together.iter().any(|one| !one.changes.is_empty())
+        || head.withheld.iter().any(|one| one.is_written());
+    let rest = match (about.kept, about.logged) {
+        (true, _) => {
+            let why = style.bright(&about.here.command("why --last"));
+            let allow = style.bright(&about.here.command("allow"));
+            let allow = can_be_written.then(|| format!("to allow for good: {allow}"));
+            Some(
+                allow.into_iter().chain([format!("details: {why}")]).collect::<Vec<_>>().join("; "),
+            )
+        }
+        (false, false) => Some("all of them, as they happen: --events FILE".to_owned()),
+        (false, true) => None,
+    };
+    let parts: Vec<String> = more.into_iter().chain(rest).collect();
+    if parts.is_empty() { Vec::new() } else { vec![format!("  {}", parts.join("; "))] }
+}
+
 /// The variables that were withheld, with the options that grant them, as many as fit into one line.
 fn missed(about: &Circumstances<'_>) -> String {
-    let count = about.missed.len();
-    let noun = if count == 1 { "variable" } else { "variables" };
-    let program = called(about.program.as_bytes());
-    let mut line = format!("{count} {noun} withheld from {program}; allow:");
-    for (place, name) in about.missed.iter().enumerate() {
-        let option = format!(" --env {}", quoted(name.as_bytes()));
-        let more = if place + 1 == count { "" } else { " …" };
+    let withheld = &about.run.head.withheld;
+    let noun = if withheld.len() == 1 { "variable" } else { "variables" };
+    let program = called(about.program);
+    let mut line = format!("{} {noun} withheld from {program}; allow:", withheld.len());
+    for (place, one) in withheld.iter().enumerate() {
+        let option = format!(" {}", one.option());
+        let more = if place + 1 == withheld.len() { "" } else { " …" };
         let length: usize = [NAME, " ", &line, &option, more].map(width).iter().sum();
         if place > 0 && length > WIDTH {
             line.push_str(more);
@@ -144,212 +199,51 @@ fn missed(about: &Circumstances<'_>) -> String {
     line
 }
 
-/// The denials that are worth reporting. The others are left to `why --last`: those that the system would have made
-/// without jp-confine, and harmless ones if the program succeeded. Harmless is looking for something that does not
-/// exist, and deleting a directory that is not empty. A program that was told to copy instead of moving did so if it
-/// succeeded.
-fn told<'a>(about: &Circumstances<'a>) -> Vec<&'a (Denial, u64)> {
-    let is_idle = |denial: &Denial| {
-        let advisor = about.advisor;
-        let is_nothing = || denial.is_of_nothing() || denial.is_copied() || is_full(denial);
-        let is_left = || about.succeeded && is_nothing() || advisor.is_denied_by_system(denial);
-        !about.verbose && !advisor.is_spent() && is_left()
-    };
-    about.denials.open().iter().filter(|(denial, _)| !is_idle(denial)).collect()
-}
-
-/// The denials that made existing entries look absent, if the program failed: that may be the cause. They come last,
-/// since programs look into a home for much that they do not need.
-fn absent<'a>(about: &Circumstances<'a>) -> Vec<&'a (Denial, u64)> {
-    let advisor = about.advisor;
-    let is_there = |denial: &Denial| {
-        !about.succeeded && !denial.is_of_nothing() && !advisor.is_denied_by_system(denial)
-    };
-    about.denials.hidden().iter().filter(|(denial, _)| is_there(denial)).collect()
-}
-
-/// Writes as many denials as fit, those in one directory together, and rules that allow them. Returns how many are
-/// shown.
-fn entries(
-    text: &mut String,
-    about: &Circumstances<'_>,
-    told: &[&(Denial, u64)],
-    style: Style,
-) -> usize {
-    let mut shown = 0;
-    let mut room = FOR_DENIALS;
-    let mut rules: Vec<RuleAddition<'_>> = Vec::new();
-    let mut patterns: Vec<Addition> = Vec::new();
-    let mut has_options = false;
-    let all: Vec<&Denial> = told.iter().map(|(denial, _)| denial).collect();
-    let gathered = about.advisor.gather(&all);
-    let is_first = |place: &usize| {
-        gathered
-            .iter()
-            .all(|one| one.members.first() == Some(place) || !one.members.contains(place))
-    };
-    let places: Vec<usize> = (0..all.len()).filter(is_first).take(FOR_DENIALS / 2).collect();
-    let first: Vec<&Denial> = places.iter().map(|place| all[*place]).collect();
-    let advice = about.advisor.advise_all(&first);
-    for (at, (place, one)) in places.iter().zip(&advice).enumerate() {
-        let (denial, count) = told[*place];
-        let together = gathered.iter().find(|one| one.members.first() == Some(place));
-        let is_new = !advice[..at].contains(one);
-        let mut lines = describe(denial, *count, about.advisor, (one, is_new), style);
-        let others = |one| others(one, &all, about.advisor, style);
-        lines.extend(together.into_iter().flat_map(others));
-        let Some(left) = room.checked_sub(lines.len()) else { break };
-        room = left;
-        shown += together.map_or(1, |one| one.members.len());
-        for line in lines {
-            let _ = writeln!(text, "{line}");
+/// A group: its first denial, the others, and below both the reason and the suggestion.
+fn describe(group: &Group<'_>, about: &Circumstances<'_>, style: Style) -> Vec<String> {
+    let [denial, others @ ..] = group.as_slice() else { return Vec::new() };
+    let path = shown(denial.path.as_bytes(), about.workspace);
+    let words = denial.arguments.iter().flatten().map(|word| quoted(word.as_bytes()));
+    let what = command_line::shortened(&path, words);
+    let layer = if denial.layer == "supervisor" { ", stopped by the supervisor" } else { "" };
+    let mut lines = vec![format!(
+        "  {} {} {what}{}{} by {}{}{layer}",
+        denial.number,
+        style.bad(&format!("denied {}", denial.denied)),
+        via(denial, about),
+        beside(denial, about),
+        called(&denial.program),
+        times(denial.path.as_bytes(), denial.times),
+    )];
+    let all = about.run.head.together.iter().find(|one| one.number == denial.number);
+    let mut parts = match all {
+        Some(all) => {
+            lines.push(format!("    {}", rest_of(all, denial, others, about)));
+            vec![format!("allow all: {}", style.bright(&format!("jp-confine {}", all.options)))]
         }
-        let theirs = match (together, one) {
-            (Some(one), _) => one.written.clone(),
-            (
-                None,
-                Advice::Grant { options, written, .. } | Advice::Withheld { options, written, .. },
-            ) => {
-                has_options |= !options.is_empty();
-                written.clone()
-            }
-            (None, Advice::Connection(way)) => {
-                has_options = true;
-                if let Some(addition) = about.advisor.host_addition(denial, way) {
-                    rule_additions::add(&mut rules, addition);
-                }
-                Written::default()
-            }
-            _ => Written::default(),
-        };
-        has_options |= together.is_some();
-        rule_additions::add(&mut rules, about.advisor.rule_addition(&theirs.rules));
-        patterns.extend(user_additions::additions(about.advisor.own_lists, &theirs));
-    }
-    rules.retain(|addition| addition.text().is_some());
-    let patterns = user_additions::together(patterns.iter());
-    for line in pasted(&rules, &patterns, has_options, room) {
-        let _ = writeln!(text, "{}", style.faint(&line));
-    }
-    shown
-}
-
-/// The additions to files, as far as there is `room`. They suffice only together, so a line says if some are left out.
-fn pasted(
-    rules: &[RuleAddition<'_>],
-    own: &[Addition],
-    has_options: bool,
-    room: usize,
-) -> Vec<String> {
-    let before = |is_first| match (is_first, has_options) {
-        (true, true) => "or add to",
-        (true, false) => "allow: add to",
-        (false, _) => "and add to",
+        None => denial.steps(about.workspace, style),
     };
-    let mut pasted: Vec<String> = Vec::new();
-    let mut is_whole = true;
-    for (at, addition) in rules.iter().enumerate() {
-        let is_last = own.is_empty() && at + 1 == rules.len();
-        let taken = pasted.len() + usize::from(!is_last || !is_whole);
-        let lines = addition.lines(before(pasted.is_empty()), room.saturating_sub(taken));
-        is_whole &= !lines.is_empty();
-        pasted.extend(lines);
+    if denial.rule.is_some() || denial.never.is_none() {
+        parts.insert(0, denial.why(about.workspace));
     }
-    let own = user_additions::lines("  ", before(pasted.is_empty()), own);
-    let fits = pasted.len() + own.len() + usize::from(!is_whole) <= room;
-    is_whole &= fits;
-    if fits {
-        pasted.extend(own);
+    if all.is_none() && denial.is_only_written() {
+        let allow = about.here.command(&format!("allow {}", denial.number));
+        parts.push(format!("allow: {}", style.bright(&allow)));
     }
-    if !is_whole && !pasted.is_empty() {
-        pasted.push("  and more to other lists".to_owned());
-    }
-    pasted
-}
-
-/// One denial, and below it the reason and the suggestion.
-fn describe(
-    denial: &Denial,
-    count: u64,
-    advisor: Advisor<'_>,
-    (advice, is_new): (&Advice, bool),
-    style: Style,
-) -> Vec<String> {
-    let program = called(&denial.program);
-    let times = times(&denial.path, count);
-    let path = shown(&advisor.named(&denial.path), advisor.workspace);
-    let path =
-        if denial.reason == Reason::Command { CommandLine::of(denial).shown(&path) } else { path };
-    let what = style.bad(&format!("denied {}", asked(denial)));
-    let layer = match denial.layer {
-        Layer::Shim | Layer::Launcher => "",
-        Layer::Supervisor => ", stopped by the supervisor",
-    };
-    let (via, beside) = (via(denial, advisor), beside(denial, advisor));
-    let mut lines = vec![format!("  {what} {path}{via}{beside} by {program}{times}{layer}")];
-    let why = rule(denial, advisor).unwrap_or_else(|| "no rule covers it".to_owned())
-        + &changes(denial, advisor);
-    let listed = match advice {
-        Advice::Command { key, rule, instead } if is_new => {
-            Some(advisor.program_addition(key, rule, instead.as_ref()))
-        }
-        _ => None,
-    };
-    let mut explained = ExplainedDenial::of(denial, count, advice.clone(), &advisor);
-    explained.show_for(advisor.here);
-    let mut parts = explained.steps(advisor.workspace);
-    match advice {
-        Advice::Never(_) if explained.rule.is_none() => {}
-        _ => parts.insert(0, why),
-    }
-    match (advice, &listed) {
-        (_, Some(RuleAddition { instead: Some(_), .. })) => parts.push("replace it by:".to_owned()),
-        (_, Some(addition)) => parts.push(format!("allow: add to {}:", addition.place())),
-        (Advice::Command { .. }, None) => parts.push("allow: as above".to_owned()),
-        (Advice::Grant { options, .. }, _) if options.is_empty() => {
-            parts.push("no option allows just that".to_owned());
-        }
-        _ => {}
-    }
-    parts.extend(explained.question.map(|words| within(&words, advisor.workspace)));
-    lines.extend(wrap::fitted("    ", &parts, "; ").iter().map(|line| style.faint(line)));
-    let rules = listed.iter().flat_map(RuleAddition::rules).collect::<String>();
-    lines.extend(rules.lines().map(|line| format!("      {}", style.faint(line))));
+    parts.extend(denial.question.as_ref().map(|words| within(words, about.workspace)));
+    lines.extend(wrap::fitted("    ", &parts, "; "));
     lines
 }
 
-/// The spelling that the program used, if it differs: rules on links and patterns may be about it.
-fn via(denial: &Denial, advisor: Advisor<'_>) -> String {
-    let [path, route] = [&denial.path, &denial.route].map(|path| advisor.named(path));
-    let is_spelled = denial.reason.is_policy() && route != path;
-    if !is_spelled {
-        return String::new();
-    }
-    format!(" via {}", shown(&route, advisor.workspace))
-}
-
-/// The rights also denied at the other end of a move.
-fn beside(denial: &Denial, advisor: Advisor<'_>) -> String {
-    let missing = advisor.beside(denial);
-    if missing.is_empty() {
-        return String::new();
-    }
-    format!(" and {missing} {}", shown(&advisor.named(&denial.other), advisor.workspace))
-}
-
-/// The program at `path`, for people.
-fn called(path: &[u8]) -> String {
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    if name.is_empty() { "?".to_owned() } else { printable(name) }
-}
-
 /// The other denials in a directory, and their programs: as many names as are easily read.
-fn others(gathered: &Gathered, all: &[&Denial], advisor: Advisor<'_>, style: Style) -> Vec<String> {
-    let directory = advisor.named(gathered.directory.as_os_str().as_bytes());
-    let directory = shown(&directory, advisor.workspace);
-    let mut programs: Vec<String> = Vec::new();
-    for place in &gathered.members {
-        let program = called(&all[*place].program);
+fn rest_of(
+    all: &Together,
+    first: &ExplainedDenial,
+    others: &[&ExplainedDenial],
+    about: &Circumstances<'_>,
+) -> String {
+    let mut programs: Vec<String> = vec![called(&first.program)];
+    for program in others.iter().map(|one| called(&one.program)) {
         if !programs.contains(&program) {
             programs.push(program);
         }
@@ -359,24 +253,42 @@ fn others(gathered: &Gathered, all: &[&Denial], advisor: Advisor<'_>, style: Sty
         [_, others @ ..] if others.len() <= PROGRAMS => format!(", some by {}", others.join(", ")),
         [_, others @ ..] => format!(", some by {} other programs", others.len()),
     };
-    let parts = [
-        format!("and {} more in {directory}{whose}", gathered.members.len() - 1),
-        format!("allow all: jp-confine {}", words(&gathered.options)),
-    ];
-    wrap::fitted("  ", &parts, "; ").iter().map(|line| style.faint(line)).collect()
+    let directory = shown(all.directory.as_bytes(), about.workspace);
+    format!("and {} more in {directory}{whose}", all.paths - 1)
 }
 
-/// The rule or pattern that decided. Files of the workspace are named relative to it.
-fn rule(denial: &Denial, advisor: Advisor<'_>) -> Option<String> {
-    Some(within(&advisor.rule(denial)?, advisor.workspace))
+/// The spelling that the program used, if it differs.
+fn via(denial: &ExplainedDenial, about: &Circumstances<'_>) -> String {
+    if denial.route == denial.path {
+        return String::new();
+    }
+    format!(" via {}", shown(denial.route.as_bytes(), about.workspace))
 }
 
-/// The denied rights, or the call if no rule decided.
-pub(crate) fn asked(denial: &Denial) -> String {
-    match denial.reason {
-        Reason::Command => "command".to_owned(),
-        reason if reason.is_network() => "net".to_owned(),
-        _ if denial.missing.is_empty() => printable(&denial.call),
-        _ => denial.missing.to_string(),
+/// The rights also denied at the other end of a move.
+fn beside(denial: &ExplainedDenial, about: &Circumstances<'_>) -> String {
+    match &denial.other {
+        Some(other) if !denial.other_capability.is_empty() => {
+            let missing = denial.other_capability.join(", ");
+            format!(" and {missing} {}", shown(other.as_bytes(), about.workspace))
+        }
+        _ => String::new(),
+    }
+}
+
+/// The program at `path`, for people.
+fn called(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if name.is_empty() { "?".to_owned() } else { printable(name.as_bytes()) }
+}
+
+/// How often a denial at `path` occurred.
+pub(crate) fn times(path: &[u8], count: u64) -> String {
+    match count {
+        0 | 1 => String::new(),
+        _ if of_any_process(path).is_some() => {
+            format!(" ({count}×, of other processes too)")
+        }
+        _ => format!(" ({count}×)"),
     }
 }

@@ -1,5 +1,6 @@
 //! The suggestion for a denial works: the tests take it from `why --last`, and follow it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
@@ -75,6 +76,60 @@ pub(crate) fn texts(denials: &[Value], key: &str) -> Vec<String> {
     denials.iter().filter_map(|one| Some(one[key].as_str()?.to_owned())).collect()
 }
 
+/// The changes of files that the suggestions have.
+pub(crate) fn changes(denials: &[Value]) -> impl Iterator<Item = &Value> {
+    denials.iter().flat_map(|one| one["changes"].as_array().into_iter().flatten())
+}
+
+/// The suggested rules in TOML, each once, for a file that has no lists in braces.
+pub(crate) fn rules(denials: &[Value]) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for change in changes(denials) {
+        let keys = change["list"].as_array().expect("keys").iter().map(Value::to_string);
+        let list = keys.collect::<Vec<_>>().join(".");
+        for added in change["add"].as_array().expect("additions") {
+            let (header, keys) = match (added.get("rule"), added.get("entry")) {
+                (Some(keys), _) => (format!("[[{list}]]"), keys),
+                (_, Some(entry)) => (format!("[{list}.{}]", entry[0]), &entry[1]),
+                _ => continue,
+            };
+            let keys = keys.as_object().expect("keys").iter();
+            let keys: String = keys.map(|(key, value)| format!("{key} = {value}\n")).collect();
+            let rule = format!("{header}\n{keys}\n");
+            if !all.contains(&rule) {
+                all.push(rule);
+            }
+        }
+    }
+    all.concat()
+}
+
+/// The suggested patterns of each list, by the list's own key.
+pub(crate) fn patterns(denials: &[Value]) -> BTreeMap<String, Vec<String>> {
+    let mut lists: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for change in changes(denials) {
+        let key = change["list"].as_array().and_then(|keys| keys.last()?.as_str()).expect("a key");
+        for added in change["add"].as_array().expect("additions") {
+            let Some(text) = added["text"].as_str() else { continue };
+            let list = lists.entry(key.to_owned()).or_default();
+            if !list.iter().any(|known| known == text) {
+                list.push(text.to_owned());
+            }
+        }
+    }
+    lists
+}
+
+/// These lists in TOML.
+pub(crate) fn lists(patterns: &BTreeMap<String, Vec<String>>) -> String {
+    patterns.iter().map(|(key, list)| format!("{key} = {list:?}\n")).collect()
+}
+
+/// Lets `allow` write all that the last run needs.
+pub(crate) fn allow(scratch: &Scratch) {
+    product(scratch, &["allow", "--all", "--yes"]).run().assert_ok();
+}
+
 pub(crate) fn attempt(scratch: &Scratch, script: &str) -> Outcome {
     product(scratch, &["--", "sh", "-c", &scratch.expand(script)]).run()
 }
@@ -85,7 +140,7 @@ fn options_that_are_advised_allow_it() {
         let scratch = tree();
         let denied = attempt(&scratch, script);
         assert_ne!(denied.code(), 0, "{name}: allowed from the start");
-        denied.assert_stderr("  denied ");
+        denied.assert_stderr(" denied ");
         let options = texts(&denials(&scratch), "options").join(" ");
         let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
         let run = Run::new(&scratch, "sh", &["-c", &line, &scratch.expand(script)]);
@@ -102,9 +157,7 @@ fn rules_that_are_advised_allow_it() {
         let scratch = tree();
         assert_ne!(attempt(&scratch, script).code(), 0, "{name}: allowed from the start");
         let advice = denials(&scratch);
-        let rules = texts(&advice, "toml").join("\n");
-        let file = texts(&advice, "file").pop().unwrap_or_else(|| panic!("{name}: {advice:?}"));
-        assert!(file.ends_with("jp-confine.toml"), "{name}: {file}");
+        let rules = rules(&advice);
         scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{rules}"));
         let again = attempt(&scratch, script);
         assert_eq!(again.code(), 0, "{name}: {rules}: {again}");
@@ -126,7 +179,7 @@ fn no_rule_is_advised_for_what_a_person_denied() {
         let warning = "left out, because inside the workspace only its rules and options grant";
         assert_eq!(denied.stderr.contains(warning), person[1] == "own", "{denied}");
         let advice = denials(&scratch);
-        assert_eq!(texts(&advice, "toml"), [""; 0], "{advice:?}");
+        assert_eq!(rules(&advice), "", "{advice:?}");
         let options = texts(&advice, "options").join(" ");
         run(&options.split(' ').collect::<Vec<_>>()).assert_ok();
     }
@@ -186,33 +239,12 @@ fn profiles_that_are_advised_allow_it() {
         product(&scratch, &["approvals", "approve", "out"]).run().assert_ok();
         assert_ne!(attempt(&scratch, script).code(), 0, "{script}: allowed from the start");
         let advice = denials(&scratch);
-        let [denial] = advice.as_slice() else { panic!("{script}: {advice:?}") };
-        let told = product(&scratch, &["why", "--last"]).run();
-        assert!(!told.stdout.contains("all of the lists"), "one denial is told once: {told}");
-        let list =
-            |one: &Value| format!("{} = {}\n", one["key"].as_str().unwrap(), one["patterns"]);
-        let lists: String =
-            denial["patterns"].as_array().expect("a list").iter().map(list).collect();
-        let config = format!("[profiles.mine]\n{lists}");
-        scratch.write("home/.config/jp-confine/config.toml", &config);
+        assert_eq!(advice.len(), 1, "{script}: {advice:?}");
+        allow(&scratch);
         let line = ["--profile", "mine", "--", "sh", "-c", &scratch.expand(script)];
         let again = product(&scratch, &line).run();
-        assert_eq!(again.code(), 0, "{script}: {config}: {again}");
+        assert_eq!(again.code(), 0, "{script}: {again}");
     }
-}
-
-/// A rule is printed once. A denial that needs it beside other rules refers back to it.
-#[test]
-fn rules_that_were_told_before_are_referred_to() {
-    let scratch = tree();
-    attempt(&scratch, "rm -f file; mv file dir/moved; rm -f file");
-    let told = product(&scratch, &["why", "--last"]).run().stdout;
-    let of_move = told.split("\n\n").find(|one| one.contains("in rename")).expect(&told);
-    assert!(
-        of_move.contains("path = \"dir/moved\"") && of_move.contains("\n  and as above"),
-        "{told}"
-    );
-    assert!(!of_move.contains("path = \"file\""), "{told}");
 }
 
 /// Several denials on one path are allowed by one rule, and by the same options.
@@ -223,11 +255,10 @@ fn what_is_refused_on_one_path_is_allowed_by_one_rule() {
         let scratch = tree();
         attempt(&scratch, script);
         let advice = denials(&scratch);
-        let told = product(&scratch, &["why", "--last"]).run();
-        let shown = told.stdout.matches("path = \"dir/program\"").count();
-        assert_eq!(shown, 1, "{told}");
+        let shown = rules(&advice).matches("path = \"dir/program\"").count();
+        assert_eq!(shown, 1, "{advice:?}");
         let options = if by_options { texts(&advice, "options").join(" ") } else { String::new() };
-        let rules = if by_options { String::new() } else { texts(&advice, "toml").concat() };
+        let rules = if by_options { String::new() } else { rules(&advice) };
         scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{rules}"));
         let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
         let run = Run::new(&scratch, "sh", &["-c", &line, script]);
@@ -254,7 +285,7 @@ fn an_exchange_is_advised_as_what_it_is() {
         let line = format!("{PRODUCT} {options} -- {script}");
         let run = Run::new(&scratch, "sh", &["-c", &line]).mode(crate::run::Mode::Bare).run();
         run.assert_stdout("ok");
-        scratch.write("ws/jp-confine.toml", &[policy, &texts(&advice, "toml").concat()].concat());
+        scratch.write("ws/jp-confine.toml", &[policy, &rules(&advice)].concat());
         attempt(&scratch, script).assert_stdout("ok");
     }
 }
@@ -266,19 +297,18 @@ fn what_is_refused_in_one_directory_is_allowed_by_one_rule() {
     for by_option in [false, true] {
         let scratch = tree();
         let denied = attempt(&scratch, script);
-        denied.assert_stderr("6 denials").assert_stderr("and 5 more in dir");
+        denied.assert_stderr("6 denials").assert_stderr("and 5 more in dir\n");
         let told = product(&scratch, &["why", "--last"]).run();
-        let (_, all) = told.stdout.split_once("all 6 in dir\n").unwrap_or_else(|| panic!("{told}"));
-        let (all, _) = all.split_once("\nwhat all of it needs").unwrap_or_else(|| panic!("{told}"));
-        let (option, rule) = all.split_once("  or add").unwrap_or_else(|| panic!("{told}"));
-        let option = option.trim().trim_start_matches("allow: jp-confine ");
+        let all = told.stdout.split_once("\n1 all 6 in dir\n  allow: jp-confine ");
+        let (option, _) = all.and_then(|(_, all)| all.split_once('\n')).expect(&told.stdout);
         let option = if by_option { option } else { "" };
-        let rule = if by_option { "" } else { &rule[rule.find('[').expect("a rule")..] };
-        scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{rule}"));
+        if !by_option {
+            product(&scratch, &["allow", "1", "-y"]).run().assert_ok();
+        }
         let line = format!("{PRODUCT} {option} -- sh -c \"$0\"");
         let run = Run::new(&scratch, "sh", &["-c", &line, script]);
         let again = run.mode(crate::run::Mode::Bare).run();
-        assert!(!again.stderr.contains("denied"), "{option}{rule}: {again}");
+        assert!(!again.stderr.contains("denied"), "{option}: {again}");
         assert!(scratch.ws().join("dir/5").exists(), "{again}");
     }
 }
@@ -292,7 +322,7 @@ fn the_last_run_is_explained_and_no_other() {
     product(&scratch, &["-q", "--", "sh", "-c", &script]).run().assert_code(3);
     let told = product(&scratch, &["why", "--last"]).run();
     told.assert_ok().assert_stdout("2 denials in the last run: sh -c").assert_stdout("status 3");
-    told.assert_stdout("denied read").assert_stdout("-r ").assert_stdout("path = \"file\"");
+    told.assert_stdout("denied read").assert_stdout("-r ").assert_stdout("jp-confine allow 2\n");
     told.assert_stdout("\nwhat all of it needs: jp-confine learn -- the same again\n");
     product(&scratch, &["--", "sh", "-c", "exit 4"]).run().assert_code(4);
     let told = product(&scratch, &["why", "--last"]).run();
@@ -356,20 +386,6 @@ fn what_the_system_refuses_too_is_not_counted() {
         }
     }
     hand(own, [0o755, 0o755]);
-}
-
-/// The block's own rules, pasted unchanged, allow all that it shows.
-#[test]
-fn what_the_block_prints_can_be_pasted() {
-    let scratch = tree();
-    let script = "echo x >> file; rm -f file";
-    let denied = attempt(&scratch, script);
-    let from = denied.stderr.find("[[access.fs]]").unwrap_or_else(|| panic!("{denied}"));
-    let end = denied.stderr.find("  all of them").unwrap_or_else(|| panic!("{denied}"));
-    scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{}", &denied.stderr[from..end]));
-    let again = attempt(&scratch, script);
-    assert!(!again.stderr.contains("denied"), "{again}");
-    assert!(!scratch.ws().join("file").exists());
 }
 
 /// If nobody approved the target of a rule, the command that approves it is suggested, and works.

@@ -1,154 +1,73 @@
-//! Suggested rules about hosts and programs have the form of the file's own, belong where they count, and can be pasted
-//! unchanged.
+//! Suggested rules about hosts and programs belong where they count, and `allow` writes them as the file has its own.
 
 use std::net::TcpListener;
 
-use crate::cli_advice::{READ, attempt, denials, texts};
-use crate::cli_advice_pasted::printed;
+use crate::cli_advice::{READ, allow, attempt, denials, rules, texts};
 use crate::cli_status::product;
 use crate::scratch::Scratch;
 
-/// Options, the file to change, its text with `@` where more goes, and the place that the suggestion names.
-type Row = (&'static [&'static str], &'static str, &'static str, &'static str);
+/// Options, the file to change, and its text.
+type Row = (&'static [&'static str], &'static str, &'static str);
 
 const OWN: &str = "jp-confine.toml";
 
 const PROGRAMS: &[Row] = &[
-    (&[], OWN, "[access.commands.bash]\n@", "add to $WS/jp-confine.toml:"),
-    (&[], OWN, "[access.commands]\nbash = {}\n@", "add to $WS/jp-confine.toml:"),
-    (&[], OWN, "[access]\ncommands.babash = {}\n@", "add to $WS/jp-confine.toml:"),
-    (
-        &["--tool=a"],
-        OWN,
-        "[conversation.tools.a.access.commands.bash]\n@",
-        "add to $WS/jp-confine.toml:",
-    ),
-    (&["--tool=a"], OWN, "[tools.a.sandbox.commands.bash]\n@", "add to $WS/jp-confine.toml:"),
-    (
-        &[],
-        OWN,
-        "access.commands = {bash = {}, @}\n",
-        "add to access.commands of $WS/jp-confine.toml, at its end behind a comma:",
-    ),
-    (
-        &[],
-        OWN,
-        "[access]\ncommands = {bash = {}, @}\n",
-        "add to access.commands of $WS/jp-confine.toml, at its end behind a comma:",
-    ),
-    (
-        &["--tool=a"],
-        OWN,
-        "[tools.a]\naccess = {commands = {bash = {}, @}}\n",
-        "add to tools.a.access.commands of $WS/jp-confine.toml, at its end behind a comma:",
-    ),
-    (&["-p", "p.toml"], "p.toml", "[access.commands.bash]\n@", "add to p.toml:"),
-    (
-        &["-p", "p.json"],
-        "p.json",
-        "{\"access\": {\"commands\": {\"bash\": {}, @}}}",
-        "add to access.commands of p.json, at its end behind a comma:",
-    ),
+    (&[], OWN, "[access.commands.bash]\n"),
+    (&[], OWN, "[access.commands]\nbash = {}\n"),
+    (&[], OWN, "[access]\ncommands.babash = {}\n"),
+    (&["--tool=a"], OWN, "[conversation.tools.a.access.commands.bash]\n"),
+    (&["--tool=a"], OWN, "[tools.a.sandbox.commands.bash]\n"),
+    (&[], OWN, "access.commands = {bash = {}}\n"),
+    (&[], OWN, "[access]\ncommands = {bash = {}}\n"),
+    (&["--tool=a"], OWN, "[tools.a]\naccess = {commands = {bash = {}}}\n"),
+    (&["-p", "p.toml"], "p.toml", "[access.commands.bash]\n"),
+    (&["-p", "p.json"], "p.json", "{\"access\": {\"commands\": {\"bash\": {}}}}"),
 ];
 
 const HOSTS: &[Row] = &[
-    (&[], OWN, "[[access.net]]\nhost = 'a.test'\nallow = true\n@", "add to $WS/jp-confine.toml:"),
-    (
-        &["--tool=a"],
-        OWN,
-        "[[conversation.tools.a.access.net]]\nhost = 'a.test'\n@",
-        "add to $WS/jp-confine.toml:",
-    ),
-    (
-        &["--tool=a"],
-        OWN,
-        "[conversation.tools.a.access]\nnet = [{host = 'a.test'},\n@]\n",
-        "add to conversation.tools.a.access.net of $WS/jp-confine.toml, at its end behind a comma:",
-    ),
-    (
-        &[],
-        OWN,
-        "access.net = [{host = 'a.test'},\n@]\n",
-        "add to access.net of $WS/jp-confine.toml, at its end behind a comma:",
-    ),
-    (
-        &[],
-        OWN,
-        "[access]\nnet = [{host = 'a.test'},\n@]\n",
-        "add to access.net of $WS/jp-confine.toml, at its end behind a comma:",
-    ),
-    (
-        &[],
-        OWN,
-        "[access.net]\nstrategy = 'append'\nvalue = [{host = 'a.test'},\n@]\n",
-        "add to access.net.value of $WS/jp-confine.toml, at its end behind a comma:",
-    ),
+    (&[], OWN, "[[access.net]]\nhost = 'a.test'\nallow = true\n"),
+    (&["--tool=a"], OWN, "[[conversation.tools.a.access.net]]\nhost = 'a.test'\n"),
+    (&["--tool=a"], OWN, "[conversation.tools.a.access]\nnet = [{host = 'a.test'},\n]\n"),
+    (&[], OWN, "access.net = [{host = 'a.test'},\n]\n"),
+    (&[], OWN, "[access]\nnet = [{host = 'a.test'},\n]\n"),
+    (&[], OWN, "[access.net]\nstrategy = 'append'\nvalue = [{host = 'a.test'},\n]\n"),
     (
         &["-p", "p.toml"],
         "p.toml",
-        "[access.net]\nstrategy = 'replace'\nvalue = [{host = 'a.test'},\n@]\n",
-        "add to access.net.value of p.toml, at its end behind a comma:",
+        "[access.net]\nstrategy = 'replace'\nvalue = [{host = 'a.test'},\n]\n",
     ),
-    (
-        &["-p", "p.json"],
-        "p.json",
-        "{\"access\": {\"net\": [{\"host\": \"a.test\"},\n@]}}",
-        "add to access.net of p.json, at its end behind a comma:",
-    ),
+    (&["-p", "p.json"], "p.json", "{\"access\": {\"net\": [{\"host\": \"a.test\"},\n]}}"),
     // The rules of the higher file come first.
     (
         &["-p", "low.toml", "-p", "top.toml"],
         "low.toml",
-        "[[access.net]]\nhost = '127.0.0.1'\nport = PORT\n@",
-        "add to low.toml:",
+        "[[access.net]]\nhost = '127.0.0.1'\nport = PORT\n",
     ),
 ];
 
-/// The text with these rules in it. Without rules, the comma in front of their place goes, too.
-fn filled(policy: &str, rules: &str) -> String {
-    if rules.is_empty() {
-        policy.replace(", @", "").replace('@', "")
-    } else {
-        policy.replace('@', rules)
-    }
-}
-
-/// Runs the script, which is denied. Then runs it once with each form of the suggestion.
+/// Runs the script, which is denied. Then runs it again with what `allow` writes.
 fn follow(scratch: &Scratch, row: &Row, script: &str, expand: impl Fn(&str) -> String) {
-    let (options, name, policy, place) = row;
+    let (options, name, policy) = row;
     let attempt = || {
         let program = ["--", "bash", "-c", &expand(script)];
         product(scratch, &[options, &program[..]].concat()).run()
     };
-    let write = |rules: &str| scratch.write(&format!("ws/{name}"), &expand(&filled(policy, rules)));
-    write("");
-    let place = place.replace("$WS", scratch.ws().to_str().expect("UTF-8"));
-    let denied = attempt();
-    assert_ne!(denied.code(), 0, "{policy}: allowed from the start");
-    let told = product(scratch, &["why", "--last"]).run().stdout;
-    let json = texts(&denials(scratch), "toml").concat();
-    // If the place is too long for one line, it takes two.
-    let block = denied.stderr.replace("\n        allow: ", " allow: ");
-    for rules in [
-        printed(&block, &place, "  all of them"),
-        printed(&format!("{told}\n\n"), &place, "\n\n"),
-        json,
-    ] {
-        write(rules.trim());
-        let again = attempt();
-        assert_eq!(again.code(), 0, "{policy}: {rules}: {again}");
-    }
+    scratch.write(&format!("ws/{name}"), &expand(policy));
+    assert_ne!(attempt().code(), 0, "{policy}: allowed from the start");
+    allow(scratch);
+    let again = attempt();
+    assert_eq!(again.code(), 0, "{policy}: {again}");
 }
 
 #[test]
-fn rules_about_programs_are_pasted_as_the_file_has_its_own() {
+fn rules_about_programs_are_written_as_the_file_has_its_own() {
     for row in PROGRAMS {
         follow(&Scratch::new(), row, "ls dir", str::to_owned);
     }
 }
 
 #[test]
-fn rules_about_hosts_are_pasted_as_the_file_has_its_own() {
+fn rules_about_hosts_are_written_as_the_file_has_its_own() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
     let port = listener.local_addr().expect("an address").port().to_string();
     for row in HOSTS {
@@ -167,28 +86,19 @@ fn rules_about_hosts_are_pasted_as_the_file_has_its_own() {
 #[test]
 fn a_rule_about_a_program_is_replaced_as_it_is_written() {
     for (name, policy) in [
-        (OWN, "[access.commands.bash]\n@[access.commands.ls]\nargs = []\n@"),
-        (OWN, "[access.commands]\n@ls = {args = []}\n@bash = {}\n"),
-        ("p.json", "{\"access\": {\"commands\": {@\"ls\": {\"args\": []}@, \"bash\": {}}}}"),
+        (OWN, "[access.commands.bash]\n[access.commands.ls]\nargs = []\n"),
+        (OWN, "[access.commands]\nls = {args = []}\nbash = {}\n"),
+        ("p.json", "{\"access\": {\"commands\": {\"ls\": {\"args\": []}, \"bash\": {}}}}"),
     ] {
-        let scratch = Scratch::new();
-        let parts: Vec<&str> = policy.split('@').collect();
-        let write = |rule: &str| {
-            scratch.write(&format!("ws/{name}"), &format!("{}{rule}{}", parts[0], parts[2]));
-        };
-        write(parts[1]);
         let options = if name == OWN { &["-q"][..] } else { &["-p", name] };
+        let scratch = Scratch::new();
+        scratch.write(&format!("ws/{name}"), policy);
         let attempt =
             || product(&scratch, &[options, &["--", "bash", "-c", "ls dir"]].concat()).run();
         assert_ne!(attempt().code(), 0, "{policy}: allowed from the start");
-        product(&scratch, &["why", "--last"])
-            .run()
-            .assert_stdout("allow: add in place of access.commands.ls (");
-        let advice = denials(&scratch);
-        assert!(advice[0]["instead"].is_string(), "{advice:?}");
-        write(&texts(&advice, "toml").concat());
+        allow(&scratch);
         let again = attempt();
-        assert_eq!(again.code(), 0, "{policy}: {advice:?}: {again}");
+        assert_eq!(again.code(), 0, "{policy}: {again}");
     }
 }
 
@@ -206,42 +116,24 @@ fn a_program_is_listed_by_the_link_that_it_was_started_by() {
     assert_eq!(told, 1, "{denied}");
     for script in ["dir/say EXECUTED", "$PWD/dir/say EXECUTED"] {
         attempt(script).assert_code(126);
-        let rules = texts(&denials(&scratch), "toml").concat();
+        let rules = rules(&denials(&scratch));
         scratch.write("ws/jp-confine.toml", &format!("{start}{rules}"));
         attempt(script).assert_ok().assert_stdout("EXECUTED");
         scratch.write("ws/jp-confine.toml", start);
     }
 }
 
-/// A file can have one rule about a program. So one rule covers all denials of the program, and is printed once.
+/// A file can have one rule about a program. So one rule covers all denials of the program.
 #[test]
 fn one_rule_is_for_all_calls_of_a_program() {
-    for known in ["", "args = [['x']]\n"] {
+    for known in ["", "[access.commands.ls]\nargs = [['x']]\n"] {
         let scratch = Scratch::new();
-        let write = |rules: &str| {
-            let policy = format!("[access.commands.bash]\n{rules}");
-            scratch.write("ws/jp-confine.toml", &policy);
-        };
-        write(&if known.is_empty() {
-            String::new()
-        } else {
-            format!("[access.commands.ls]\n{known}")
-        });
+        scratch.write("ws/jp-confine.toml", &format!("[access.commands.bash]\n{known}"));
         let attempt = || product(&scratch, &["--", "bash", "-c", "ls a; ls b"]).run();
-        let denied = attempt();
-        let told = product(&scratch, &["why", "--last"]).run().stdout;
-        let mut rules = texts(&denials(&scratch), "toml");
-        rules.dedup();
-        let [rule] = rules.as_slice() else { panic!("{rules:?}") };
-        for told in [&denied.stderr, &told] {
-            assert_eq!(told.matches("[access.commands.ls]").count(), 1, "{told}");
-            assert_eq!(told.matches("allow: as above").count(), 1, "{told}");
-            let shown = rule.lines().all(|line| told.contains(line));
-            assert!(shown, "{rule}: {told}");
-        }
-        write(rule);
+        attempt();
+        product(&scratch, &["allow", "1", "-y"]).run().assert_ok();
         let again = attempt();
-        assert!(!again.stderr.contains("denied"), "{rule}: {again}");
+        assert!(!again.stderr.contains("denied"), "{again}");
         again.assert_code(2);
     }
 }
@@ -254,8 +146,8 @@ fn nothing_is_written_where_files_do_not_count() {
     let run = ["--no-net", "--net", "127.0.0.1:1", "--", "bash", "-c", script];
     let denied = product(&scratch, &run).run();
     denied.assert_stderr("allow: jp-confine --net 127.0.0.1:9");
-    assert!(!denied.stderr.contains("add to"), "{denied}");
-    assert!(texts(&denials(&scratch), "toml").is_empty());
+    assert!(!denied.stderr.contains("jp-confine allow"), "{denied}");
+    assert_eq!(rules(&denials(&scratch)), "");
 }
 
 /// Deleting a directory that is not empty fails in any case. A program that succeeds all the same did without. Any other

@@ -2,8 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::cli_advice::{attempt, denials, texts, tree};
-use crate::cli_advice_pasted::printed;
+use crate::cli_advice::{self, allow, attempt, denials, rules, texts, tree};
 use crate::cli_status::product;
 use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
@@ -12,8 +11,8 @@ use crate::scratch::Scratch;
 /// files, with these rules added.
 fn both_ways_do(scratch: &Scratch, script: &str, restart: impl Fn(&str)) {
     let advice = denials(scratch);
-    let (options, rules) = (texts(&advice, "options").join(" "), texts(&advice, "toml"));
-    restart(&rules.join("\n"));
+    let options = texts(&advice, "options").join(" ");
+    restart(&rules(&advice));
     attempt(scratch, script).assert_ok();
     restart("");
     let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
@@ -63,13 +62,7 @@ fn what_is_looked_at_through_a_link_is_opened_by_its_name() {
         assert_eq!(texts(&advice, "options"), Vec::<String>::new());
         let why = product(&scratch, &["why", "--last"]).run();
         assert!(!why.stdout.contains("jp-confine -r"), "{why}");
-        let patterns: Vec<&str> = advice
-            .iter()
-            .flat_map(|one| one["patterns"][0]["patterns"].as_array().into_iter().flatten())
-            .filter_map(|pattern| pattern.as_str())
-            .collect();
-        let own = format!("[file_policy]\nread_paths = {patterns:?}\n");
-        scratch.write("home/.config/jp-confine/config.toml", &own);
+        allow(&scratch);
         attempt(&scratch, &script).assert_ok();
     }
 }
@@ -107,7 +100,7 @@ fn what_a_sensitive_link_leads_to_is_allowed_by_leave_of_that() {
         };
         restart("");
         assert_ne!(attempt(&scratch, script).code(), 0, "{script}: allowed from the start");
-        let rules = texts(&denials(&scratch), "toml").join("\n");
+        let rules = rules(&denials(&scratch));
         both_ways_do(&scratch, script, restart);
         restart(&rules);
         attempt(&scratch, "rm -f cfg/prod cfg/new").assert_ok();
@@ -138,7 +131,7 @@ fn a_link_is_made_by_leave_of_its_directory() {
             product(&scratch, &["approvals", "approve", "lnk"]).run().assert_ok();
         }
         assert_ne!(attempt(&scratch, script).code(), 0, "{script}: allowed from the start");
-        let advice = texts(&denials(&scratch), "toml").join("\n");
+        let advice = cli_advice::rules(&denials(&scratch));
         assert!(!advice.contains("lnk"), "{advice}");
         restart(&advice);
         attempt(&scratch, script).assert_ok();
@@ -275,7 +268,7 @@ fn a_link_that_is_not_approved_is_replaced_once_it_is() {
             if by_options {
                 options = [texts(&advice, "then"), texts(&advice, "options")].concat().join(" ");
             } else {
-                let rules = texts(&advice, "toml").join("\n");
+                let rules = rules(&advice);
                 scratch.write("ws/jp-confine.toml", &format!("{policy}\n{rules}"));
             }
             let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
@@ -361,7 +354,7 @@ fn what_an_approval_lets_be_written_is_advised_beside_the_option() {
     let told = product(&scratch, &["why", "--last"]).run().stdout;
     assert!(told.contains(approve) && !told.contains("nothing to write down"), "{told}");
     let advice = denials(&scratch);
-    let (options, rules) = (texts(&advice, "options").join(" "), texts(&advice, "toml").join("\n"));
+    let (options, rules) = (texts(&advice, "options").join(" "), rules(&advice));
     let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
     Run::new(&scratch, "sh", &["-c", &line, script]).mode(Mode::Bare).run().assert_ok();
     product(&scratch, &["approvals", "approve", "fork"]).run().assert_ok();
@@ -393,7 +386,7 @@ fn commands_that_are_named_are_about_the_workspace_of_the_run() {
         for words in ["if it is meant: ", "allow: "] {
             denied.assert_stderr(&format!("{words}{approve}"));
         }
-        denied.assert_stderr(&format!("rules to paste: {why}"));
+        denied.assert_stderr(&format!("details: {why}"));
         typed(&why).assert_ok().assert_stdout(&format!("allow: {approve}"));
         typed(&approve).assert_ok();
         typed(&read).assert_ok();
@@ -421,12 +414,11 @@ fn a_rule_on_a_link_that_leads_out_is_advised_where_it_grants_too_little() {
         product(&scratch, &["approvals", "approve", "fork"]).run().assert_ok();
         let denied = attempt(&scratch, script);
         assert_ne!(denied.code(), 0, "{script}: allowed from the start");
-        let place = "ws/jp-confine.toml:\n";
-        denied.assert_stderr(place).assert_stderr("external = true");
+        denied.assert_stderr("jp-confine allow");
         let told = product(&scratch, &["why", "--last"]).run().stdout;
-        assert!(told.contains(place) && !told.contains("nothing to write down"), "{told}");
-        let advice = printed(&format!("{told}\n\n"), place, "\n\n");
-        scratch.write("ws/jp-confine.toml", &format!("{policy}\n{advice}"));
+        assert!(!told.contains("nothing to write down"), "{told}");
+        let told = product(&scratch, &["allow", "1", "--yes"]).run();
+        told.assert_ok().assert_stdout("external = true");
         attempt(&scratch, script).assert_ok();
     }
 }
@@ -472,16 +464,14 @@ fn of_two_links_to_one_place_the_one_taken_is_advised_about() {
         }
         assert_ne!(attempt(&scratch, script).code(), 0, "{script}: allowed from the start");
         let advice = denials(&scratch);
-        let told = product(&scratch, &["why", "--last"]).run().stdout;
         let options = texts(&advice, "options").join(" ");
+        let together = product(&scratch, &["allow", "1", "-y"]).run();
         let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
         let run = Run::new(&scratch, "sh", &["-c", &line, script]).mode(Mode::Bare).run();
         assert_eq!(run.code(), 0, "{script}: {options}: {run}");
+        let told = together.stdout;
         assert_eq!(told.contains("external = true"), has_rule, "{script}: {told}");
         if has_rule {
-            let place = "ws/jp-confine.toml:\n";
-            let rule = printed(&format!("{told}\n\n"), place, "\n\n");
-            scratch.write("ws/jp-confine.toml", &format!("{policy}\n{rule}"));
             attempt(&scratch, script).assert_ok();
         }
     }

@@ -1,11 +1,9 @@
 //! Suggestions for directories that are to move with their contents. As in `cli_advice.rs`, the tests take them from
 //! `why --last`, and follow them.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
-use crate::cli_advice::{READ, denials, texts};
+use crate::cli_advice::{READ, allow, changes, denials, texts};
 use crate::cli_status::product;
 use crate::run::Outcome;
 use crate::scratch::Scratch;
@@ -86,7 +84,7 @@ impl Case {
         }
         let case = Self { scratch, row };
         case.scratch.write("ws/jp-confine.toml", row.0);
-        case.configure(&BTreeMap::new());
+        case.configure();
         assert_ne!(case.run("").code(), 0, "allowed from the start: {case:?}");
         case
     }
@@ -100,33 +98,18 @@ impl Case {
         product(&self.scratch, &line.iter().map(String::as_str).collect::<Vec<_>>()).run()
     }
 
-    /// Writes the user's own configuration: lists by table and key, in addition to its patterns.
-    fn configure(&self, lists: &BTreeMap<(String, String), Vec<String>>) {
-        let own = ("file_policy".to_owned(), "write_paths".to_owned());
-        let mut lists = lists.clone();
-        let patterns = self.row.1.iter().map(|it| format!("{:?}", self.scratch.expand(it)));
-        lists.entry(own).or_default().extend(patterns);
-        let list = |((table, key), list): (&(String, String), &Vec<String>)| {
-            format!("{table}.{key} = [{}]\n", list.join(", "))
-        };
-        let text: String = lists.iter().map(list).collect();
+    /// Writes the user's own configuration.
+    fn configure(&self) {
+        let patterns = self.row.1.iter().map(|it| self.scratch.expand(it)).collect::<Vec<_>>();
+        let text = format!("[file_policy]\nwrite_paths = {patterns:?}\n");
         self.scratch.write("home/.config/jp-confine/config.toml", &text);
     }
 
     /// Writes the suggested settings into files, and returns the options that are still needed.
     fn write_down(&self, advice: &[Value]) -> &'static str {
-        let rules = texts(advice, "toml").join("\n");
-        self.scratch.write("ws/jp-confine.toml", &format!("{}\n{rules}", self.row.0));
-        let mut lists: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-        for one in advice.iter().filter_map(|one| one["patterns"].as_array()).flatten() {
-            let [table, key] =
-                ["table", "key"].map(|it| one[it].as_str().expect("words").to_owned());
-            let words = one["patterns"].as_array().expect("a list");
-            lists.entry((table, key)).or_default().extend(words.iter().map(Value::to_string));
-        }
-        assert!(!rules.is_empty() || !lists.is_empty(), "nothing to write down: {self:?}");
-        self.configure(&lists);
-        if lists.keys().any(|(table, _)| table == "profiles.mine") { "--profile mine" } else { "" }
+        allow(&self.scratch);
+        let is_profile = |one: &Value| one["list"][0] == "profiles";
+        if changes(advice).any(is_profile) { "--profile mine" } else { "" }
     }
 }
 

@@ -1,64 +1,60 @@
 //! The last rule on a path decides. So the suggestion names the list at whose end the new rule is last.
 
-use crate::cli_advice::{denials, texts};
+use crate::cli_advice::allow;
 use crate::cli_status::product;
 use crate::scratch::Scratch;
 
-/// A lower file and a higher one, both with `@` where more of the list goes, and the place for a rule on `dir/a`.
-const ROWS: &[(&str, &str, &str)] = &[
+/// A lower file and a higher one, and whether a rule on `dir/a` belongs into the higher one.
+const ROWS: &[(&str, &str, bool)] = &[
     // The rules of the higher file come first.
     (
-        "[[access.fs]]\npath = 'dir/a'\nread = true\n@",
+        "[[access.fs]]\npath = 'dir/a'\nread = true\n",
         "[access.fs]\nstrategy = 'prepend'\nvalue = [{path = '.', read = true, execute = true}]\n",
-        "add to low.toml:",
+        false,
     ),
     // The rules of the higher file are the only ones.
     (
         "[[access.fs]]\npath = 'dir/a'\nread = true\n",
-        "[access.fs]\nstrategy = 'replace'\nvalue = [{path = '.', read = true, execute = true},\n@]\n",
-        "access.fs.value of top.toml, at its end behind a comma:",
+        "[access.fs]\nstrategy = 'replace'\nvalue = [{path = '.', read = true, execute = true}]\n",
+        true,
     ),
     // They come first, and none is about the path.
     (
         "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n",
-        "[access.fs]\nstrategy = 'prepend'\nvalue = [{path = 'dir', read = true},\n@]\n",
-        "access.fs.value of top.toml, at its end behind a comma:",
+        "[access.fs]\nstrategy = 'prepend'\nvalue = [{path = 'dir', read = true}]\n",
+        true,
     ),
     // The rules of the tool come first.
     (
-        "[[access.fs]]\npath = 'dir/a'\nread = true\n[[access.fs]]\npath = '.'\nexecute = true\n@",
+        "[[access.fs]]\npath = 'dir/a'\nread = true\n[[access.fs]]\npath = '.'\nexecute = true\n",
         "[tools.edit.access.fs]\nstrategy = 'prepend'\nvalue = []\n",
-        "add to low.toml:",
+        false,
     ),
     // The rules of the higher file would be left out once the tool has some.
     (
         "[tools.edit]\n",
-        "[access.fs]\ndiscard_when_merged = true\nvalue = [{path = '.', read = true, execute = true},\n@]",
-        "access.fs.value of top.toml, at its end behind a comma:",
+        "[access.fs]\ndiscard_when_merged = true\nvalue = [{path = '.', read = true, execute = true}]",
+        true,
     ),
     (
         "",
-        "{\"access\": {\"fs\": [{\"path\": \"dir/a\", \"read\": true},\n{\"path\": \".\", \"execute\": true},\n@]}}",
-        "access.fs of top.json, at its end behind a comma:",
+        "{\"access\": {\"fs\": [{\"path\": \"dir/a\", \"read\": true},\n{\"path\": \".\", \"execute\": true}]}}",
+        true,
     ),
     (
         "",
-        "[access]\nfs = [\n{path = '.', read = true, execute = true},\n{path = 'dir/a', read = true}@\n]\n",
-        "access.fs of top.toml, at its end behind a comma:",
+        "[access]\nfs = [\n{path = '.', read = true, execute = true},\n{path = 'dir/a', read = true}\n]\n",
+        true,
     ),
 ];
 
 #[test]
 fn rules_are_advised_where_they_count() {
-    for (low, top, place) in ROWS {
+    for (low, top, is_higher) in ROWS {
         let scratch = Scratch::new();
         let higher = if top.starts_with('{') { "top.json" } else { "top.toml" };
-        let write = |rules: &str| {
-            scratch.write("ws/low.toml", &low.replace('@', rules));
-            let top = if rules.is_empty() { top.to_string() } else { top.replace("}@", "},\n@") };
-            scratch.write(&format!("ws/{higher}"), &top.replace('@', rules));
-        };
-        write("");
+        scratch.write("ws/low.toml", low);
+        scratch.write(&format!("ws/{higher}"), top);
         let tool = if low.contains("edit") || top.contains("edit") { "--tool=edit" } else { "-q" };
         let run = || {
             let policies = ["-p", "low.toml", "-p", higher, tool];
@@ -66,9 +62,8 @@ fn rules_are_advised_where_they_count() {
                 .run()
         };
         assert_ne!(run().code(), 0, "{top}: allowed from the start");
-        let told = product(&scratch, &["why", "--last"]).run();
-        told.assert_stdout(place);
-        write(&texts(&denials(&scratch), "toml").concat());
+        let told = product(&scratch, &["allow", "1", "--yes"]).run();
+        assert_eq!(told.stdout.contains(&format!("/{higher}\n")), *is_higher, "{top}: {told}");
         let again = run();
         assert_eq!(again.code(), 0, "{top}: {told}\n{again}");
     }
@@ -95,15 +90,13 @@ fn rules_for_one_workspace_are_advised_for_its_own_file() {
             let file = "ws/jp-confine.toml";
             own.inspect(|text| scratch.write(file, text));
             let run = || product(&scratch, &["--", "bash", "-c", script]).run();
-            let denied = run();
-            assert_ne!(denied.code(), 0, "{config}: allowed from the start");
-            let place = scratch.path(file).display().to_string();
-            let denied: String = denied.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(denied.contains(&format!("add to {place}:")), "{config}: {denied}");
-            let rules = texts(&denials(&scratch), "toml").concat();
-            scratch.write(file, &format!("{}{rules}", own.unwrap_or_default()));
+            assert_ne!(run().code(), 0, "{config}: allowed from the start");
+            let told = product(&scratch, &["allow", "1", "--yes"]).run();
+            let wrote = format!("wrote {}\n", scratch.path(file).display());
+            assert_eq!(told.stdout.matches("wrote ").count(), 1, "{config}: {told}");
+            told.assert_stdout(&wrote);
             let again = run();
-            assert_eq!(again.code(), 0, "{config}: {rules}: {again}");
+            assert_eq!(again.code(), 0, "{config}: {told}: {again}");
         }
     }
 }
@@ -118,51 +111,33 @@ fn rules_for_one_workspace_are_advised_for_its_own_file_before_that_of_all() {
     scratch.write("ws/p.json", later);
     let run = || product(&scratch, &["-p", "p.json", "--", "sh", "-c", "echo x > dir/text"]).run();
     assert_ne!(run().code(), 0);
-    let rules = texts(&denials(&scratch), "toml").concat();
-    let place = scratch.path(own).display().to_string();
-    assert_eq!(denials(&scratch)[0]["file"].as_str(), Some(place.as_str()));
-    scratch.write(own, &rules);
+    allow(&scratch);
+    assert!(scratch.path(own).exists());
     run().assert_ok();
 }
 
-/// A policy with `@` where a tool may have a list, the form of the list there, and the place for a rule of the tool.
-const OF_TOOLS: &[(&str, &str, &str)] = &[
-    (
-        "{\"access\": {\"fs\": [{\"path\": \".\", \"read\": true}]}, \"tools\": {\"edit\": {@}}}",
-        "\"access\": {\"fs\": [@]}",
-        "a new tools.edit.access.fs in p.json:",
-    ),
-    (
-        "{\"access\": {\"fs\": [{\"path\": \".\", \"read\": true}]}, \"conversation\": {\"tools\": {\"edit\": {@}}}}",
-        "\"access\": {\"fs\": [@]}",
-        "a new conversation.tools.edit.access.fs in p.json:",
-    ),
-    (
-        "access = {fs = [{path = '.', read = true}]}\ntools = {edit = {@}}\n",
-        "access = {fs = [@]}",
-        "a new tools.edit.access.fs in p.toml:",
-    ),
+/// Policies with tables of a tool that has no rules yet.
+const OF_TOOLS: &[&str] = &[
+    "{\"access\": {\"fs\": [{\"path\": \".\", \"read\": true}]}, \"tools\": {\"edit\": {}}}",
+    "{\"access\": {\"fs\": [{\"path\": \".\", \"read\": true}]}, \"conversation\": {\"tools\": {\"edit\": {}}}}",
+    "access = {fs = [{path = '.', read = true}]}\ntools = {edit = {}}\n",
 ];
 
 /// A rule that a tool needs is not granted to all.
 #[test]
 fn rules_of_a_tool_are_advised_as_those_of_the_tool() {
-    for (policy, list, place) in OF_TOOLS {
+    for policy in OF_TOOLS {
         let scratch = Scratch::new();
         let name = if policy.starts_with('{') { "p.json" } else { "p.toml" };
         let run = |tool: &str| {
             let line = ["-p", name, tool, "--", "sh", "-c", "echo x >> dir/a"];
             product(&scratch, &line).run()
         };
-        scratch.write(&format!("ws/{name}"), &policy.replace('@', ""));
-        run("--tool=edit").assert_stderr(&format!("or add to {place}"));
-        product(&scratch, &["why", "--last"]).run().assert_stdout(&format!("add to {place}"));
-        let advice = denials(&scratch);
-        assert_eq!(advice[0]["new_list"], true, "{advice:?}");
-        let list = list.replace('@', &texts(&advice, "toml").concat());
-        scratch.write(&format!("ws/{name}"), &policy.replace('@', &list));
+        scratch.write(&format!("ws/{name}"), policy);
+        assert_ne!(run("--tool=edit").code(), 0, "{policy}: allowed from the start");
+        allow(&scratch);
         let again = run("--tool=edit");
-        assert_eq!(again.code(), 0, "{policy}: {list}: {again}");
+        assert_eq!(again.code(), 0, "{policy}: {again}");
         assert_ne!(run("-q").code(), 0, "{policy}: granted to all");
     }
 }

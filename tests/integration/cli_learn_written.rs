@@ -46,7 +46,7 @@ fn what_the_workspaces_file_denies_stays_denied_in_its_place() {
     put_in_place(&scratch);
     let policy = scratch.read("ws/jp-confine.toml");
     assert!(policy.contains(hosts) && !policy.contains("\"dir\""), "{policy}");
-    let script = "cat src/a; cat src/x.crt; cat src/c; ls; echo $SECRET_VARIABLE";
+    let script = "cat src/a; cat src/x.crt; cat src/c; ls; echo $SECRET_VARIABLE; false";
     let line = ["--non-interactive", "--", "sh", "-c", script];
     let again = product(&scratch, &line).env("SECRET_VARIABLE", "KEY").run();
     assert!(again.stdout.starts_with('a') && !again.stdout.contains("KEY"), "{policy}\n{again}");

@@ -303,7 +303,7 @@ fn a_yes_to_a_start_that_fails_is_for_no_other() {
 #[test]
 fn a_run_remembers_yes_and_no() {
     let Some(scratch) = place_with(&[]) else { return };
-    let mut terminal = start(&scratch, "cat ask/a ask/b; cat ask/a ask/b; echo done");
+    let mut terminal = start(&scratch, "cat ask/a ask/b; cat ask/a ask/b; echo done; false");
     terminal.see("ask/a");
     reply(&mut terminal, "r");
     terminal.see("content-a");
@@ -559,8 +559,7 @@ fn a_sensitive_path_is_warned_of_once() {
     terminal.see("KEY=1");
     terminal.see("KEY=1");
     reply(&mut terminal, "n");
-    terminal.see("read = true");
-    terminal.see("update = true");
+    terminal.see("denied update .env");
     terminal.end();
     let events = scratch.read("ws/events");
     // The consent covers each program that reads the file.

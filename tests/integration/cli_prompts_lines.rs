@@ -23,7 +23,7 @@ fn start_after(scratch: &Scratch, script: &str, then: &str) -> Terminal {
 #[test]
 fn a_terminal_does_not_answer_a_question() {
     let Some(scratch) = place_with(&["stty"]) else { return };
-    let script = format!("{FORGED}; cat ask/a; cat ask/b; stty -a; echo end");
+    let script = format!("{FORGED}; cat ask/a; cat ask/b; stty -a; echo end; exit 3");
     let mut terminal = start(&scratch, &script);
     for answer in ["\x1b[5;1R\n", "\x1b[5;1Rn\n"] {
         terminal.see(QUESTION);
@@ -33,7 +33,7 @@ fn a_terminal_does_not_answer_a_question() {
     terminal.see("kill = 1;");
     terminal.see("rprnt = n;");
     terminal.see("end");
-    assert_eq!(terminal.end(), Some(0));
+    assert_eq!(terminal.end(), Some(3));
     let screen = terminal.screen();
     assert!(!screen.contains("content") && screen.contains("a person said no"), "{screen}");
 }

@@ -166,7 +166,7 @@ fn no_program_says_how_much_is_seen() {
         reply(&mut terminal, "y");
     }
     terminal.see("end\r");
-    terminal.see("ioctl");
+    terminal.see("did not matter");
     terminal.end();
 }
 

@@ -391,9 +391,9 @@ fn programs_in_memory_are_told_of() {
     }
     let scratch = Scratch::new();
     let script = "import os\nfd = os.memfd_create('m')\nos.write(fd, open('/bin/true', 'rb').read())\n\
-                  try: os.execve(fd, ['true'], {})\nexcept PermissionError: print('refused')";
+                  try: os.execve(fd, ['true'], {})\nexcept PermissionError: exit('refused')";
     let run = product(&scratch, &["--", "python3", "-c", script]).run();
-    run.assert_ok().assert_stdout("refused").assert_stderr("denied execute /memfd:m (deleted)");
+    run.assert_code(1).assert_stderr("refused").assert_stderr("denied execute /memfd:m (deleted)");
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use jp_confine_engine::commands::CommandRule;
 use jp_confine_engine::net::NetRule;
 use jp_confine_engine::{Capabilities, Capability};
+use serde_json::Value;
 
-use crate::config::document::Notation;
-use crate::config::edit::rule_place::Form;
+use crate::config::edit::change::{Addition, Keys};
 use crate::config::edit::section::AccessSection;
 use crate::text::quote;
 use crate::text::wrap;
@@ -30,18 +30,6 @@ pub(crate) enum RuleText {
     Program(String, CommandRule),
 }
 
-/// The value of a key in a rule.
-#[derive(Clone, Debug)]
-enum Value {
-    Flag(bool),
-    Number(u16),
-    Text(String),
-    List(Vec<Self>),
-}
-
-/// The keys of a rule with their values, in order.
-type Keys = Vec<(&'static str, Value)>;
-
 impl RuleText {
     /// The part of `access` that it belongs to.
     const fn part(&self) -> AccessSection {
@@ -53,106 +41,64 @@ impl RuleText {
         }
     }
 
-    /// Its subject. A file needs only one rule for each subject.
-    pub(crate) fn subject(&self) -> String {
+    /// The rule as an addition to the list or table of its part.
+    pub(crate) fn addition(&self) -> Addition {
         match self {
-            Self::File(path, _) | Self::External(path, _) => path.clone(),
-            Self::Host(rule) => rule.to_string(),
-            Self::Variable(key) | Self::Program(key, _) => key.clone(),
-        }
-    }
-
-    /// Adds the grant of another rule on the same subject. For other than paths, that rule replaces this one.
-    pub(crate) fn join(&mut self, other: Self) {
-        match (self, other) {
-            (Self::File(_, caps), Self::File(_, more))
-            | (Self::External(_, caps), Self::External(_, more)) => *caps = caps.union(more),
-            (rule, other) => *rule = other,
+            Self::Program(name, _) => Addition::Entry(name.clone(), self.keys()),
+            _ => Addition::Rule(self.keys()),
         }
     }
 
     fn keys(&self) -> Keys {
+        let set = |name: &str, value: Value| (name.to_owned(), value);
         match self {
             Self::File(path, caps) | Self::External(path, caps) => {
                 let leads_out = matches!(self, Self::External(..)).then_some("external");
                 let flags = leads_out.into_iter().chain(granted(*caps));
-                let flags = flags.map(|name| (name, Value::Flag(true)));
-                std::iter::once(("path", Value::Text(path.clone()))).chain(flags).collect()
+                let flags = flags.map(|name| set(name, true.into()));
+                std::iter::once(set("path", path.as_str().into())).chain(flags).collect()
             }
             Self::Host(NetRule { host, port, path_prefix, allow, .. }) => {
-                let port = port.map(|port| ("port", Value::Number(port)));
-                let host = std::iter::once(("host", Value::Text(host.clone())));
-                let path = path_prefix.clone().map(|path| ("path_prefix", Value::Text(path)));
-                host.chain(port).chain(path).chain([("allow", Value::Flag(*allow))]).collect()
+                let port = port.map(|port| set("port", port.into()));
+                let host = std::iter::once(set("host", host.as_str().into()));
+                let path =
+                    path_prefix.as_ref().map(|path| set("path_prefix", path.as_str().into()));
+                host.chain(port).chain(path).chain([set("allow", (*allow).into())]).collect()
             }
             Self::Variable(name) => {
-                vec![("name", Value::Text(name.clone())), ("read", Value::Flag(true))]
+                [set("name", name.as_str().into()), set("read", true.into())].into_iter().collect()
             }
             Self::Program(_, CommandRule { args, envs, .. }) => {
-                let lines = |lines: &Vec<Vec<String>>| {
-                    Value::List(lines.iter().map(|line| Value::of_texts(line)).collect())
-                };
-                let args = args.as_ref().map(|args| ("args", lines(args)));
-                let envs = (!envs.is_empty()).then(|| ("envs", Value::of_texts(envs)));
+                let args = args.as_ref().map(|args| set("args", args.clone().into()));
+                let envs = (!envs.is_empty()).then(|| set("envs", envs.clone().into()));
                 args.into_iter().chain(envs).collect()
             }
         }
     }
 
-    /// Its header in `table`, which holds the rules of its part.
-    fn header(&self, table: &str) -> String {
-        match self {
-            Self::Program(name, _) => format!("[{table}.{}]", key(name)),
-            _ => format!("[[{table}]]"),
-        }
-    }
-
     /// The rule for a file without rules. `tool` has the keys of a tool's table, and is empty for every run.
     pub(crate) fn text(&self, tool: &[&str]) -> String {
-        below(&self.header(&table(self.part(), tool)), &self.keys())
+        let keys = [tool, &["access", self.part().key()]].concat();
+        self.text_in(&keys.into_iter().map(str::to_owned).collect::<Vec<_>>())
     }
 
-    /// The rule in this form.
-    pub(crate) fn written(&self, form: &Form) -> String {
-        let (notation, keys) = match form {
-            Form::Header(table) => return below(&self.header(table), &self.keys()),
-            Form::Item { notation, .. } => (*notation, self.keys()),
+    /// The rule below a header, to be added to the list or table under these keys.
+    pub(crate) fn text_in(&self, list: &[String]) -> String {
+        let table = list.iter().map(|part| key(part)).collect::<Vec<_>>().join(".");
+        let header = match self {
+            Self::Program(name, _) => format!("[{table}.{}]", key(name)),
+            _ => format!("[[{table}]]"),
         };
-        let item = item(notation, &keys);
-        match (self, notation) {
-            (Self::Program(name, _), Notation::Toml) => format!("{} = {item}\n", key(name)),
-            (Self::Program(name, _), Notation::Json) => format!("{}: {item}\n", json_string(name)),
-            _ => item + "\n",
-        }
-    }
-
-    /// The rule in this form, to be added to existing ones. In a table of TOML, no comma may follow the last item.
-    pub(crate) fn added(&self, form: &Form) -> String {
-        let text = self.written(form);
-        match form {
-            Form::Header(_) => text,
-            Form::Item { notation: Notation::Toml, .. } if !self.part().is_list() => text,
-            Form::Item { .. } => text.trim_end().to_owned() + ",\n",
-        }
+        below(&header, &self.keys())
     }
 }
 
-impl Value {
-    fn of_texts(texts: &[String]) -> Self {
-        Self::List(texts.iter().cloned().map(Self::Text).collect())
-    }
-
-    /// The value in parts, between which a line may break.
-    fn parts(&self, notation: Notation) -> Vec<String> {
-        match self {
-            Self::Flag(flag) => vec![flag.to_string()],
-            Self::Number(number) => vec![number.to_string()],
-            Self::Text(text) if notation == Notation::Json => vec![json_string(text)],
-            Self::Text(text) => vec![string(text)],
-            Self::List(items) => {
-                listed("[", items.iter().flat_map(|item| item.parts(notation)).collect())
-            }
-        }
+/// The value in TOML, in parts, between which a line may break.
+fn parts(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![string(text)],
+        Value::Array(items) => listed("[", items.iter().flat_map(parts).collect()),
+        other => vec![other.to_string()],
     }
 }
 
@@ -160,35 +106,13 @@ impl Value {
 fn below(header: &str, keys: &Keys) -> String {
     let mut text = format!("{header}\n");
     for (key, value) in keys {
-        let mut parts = value.parts(Notation::Toml);
+        let mut parts = parts(value);
         if let Some(first) = parts.first_mut() {
             first.insert_str(0, &format!("{key} = "));
         }
         wrap(&mut text, &parts);
     }
     text
-}
-
-/// The keys in braces.
-fn item(notation: Notation, keys: &Keys) -> String {
-    let one = |(key, value): &(&str, Value)| {
-        let value = value.parts(notation).join(", ");
-        match notation {
-            Notation::Toml => format!("{key} = {value}"),
-            Notation::Json => format!("\"{key}\": {value}"),
-        }
-    };
-    let keys = keys.iter().map(one).collect::<Vec<_>>().join(", ");
-    match notation {
-        Notation::Toml if !keys.is_empty() => format!("{{ {keys} }}"),
-        Notation::Toml | Notation::Json => format!("{{{keys}}}"),
-    }
-}
-
-/// The name of a part of `access`. `tool` has the keys of a tool's table, and is empty for every run.
-fn table(part: AccessSection, tool: &[&str]) -> String {
-    let keys = [tool, &["access", part.key()]].concat();
-    keys.into_iter().map(key).collect::<Vec<_>>().join(".")
 }
 
 /// The keys that grant `caps`.
@@ -204,17 +128,6 @@ fn granted(caps: Capabilities) -> Vec<&'static str> {
     names
 }
 
-/// Tells people where to add a rule: the file, and the list in it, which may be new. It goes to the end, since the last
-/// rule on a path decides. An item there may have no comma yet.
-pub(crate) fn place(list: Option<&str>, is_new: bool, file: &str) -> String {
-    let file = quote::path(file);
-    match list.map(quote::path) {
-        None => file,
-        Some(list) if is_new => format!("a new {list} in {file}"),
-        Some(list) => format!("{list} of {file}, at its end behind a comma"),
-    }
-}
-
 /// The name of the table of the rule on the program `key`.
 pub(crate) fn command_table(key: &str) -> String {
     format!("access.commands.{}", self::key(key))
@@ -227,24 +140,10 @@ pub(crate) fn key(text: &str) -> String {
     if is_bare { text.to_owned() } else { string(text) }
 }
 
-/// A list of strings under `key`.
-pub(crate) fn list(key: &str, items: &[String]) -> String {
-    values(key, items.iter().map(|item| string(item)).collect())
-}
-
 /// A list of values under `key`. The values are already in TOML.
 pub(crate) fn values(key: &str, items: Vec<String>) -> String {
     let mut text = String::new();
     wrap(&mut text, &listed(&format!("{key} = ["), items));
-    text
-}
-
-/// Strings as items of a list, each on its own line.
-pub(crate) fn items(items: &[String]) -> String {
-    let mut text = String::new();
-    for item in items {
-        let _ = writeln!(text, "{},", string(item));
-    }
     text
 }
 
@@ -279,22 +178,6 @@ fn wrap(text: &mut String, parts: &[String]) {
 
 /// A basic string (TOML 1.0), with all invisible characters escaped.
 pub(crate) fn string(text: &str) -> String {
-    quoted(text, |quoted, character| {
-        let _ = write!(quoted, "\\U{:08X}", u32::from(character));
-    })
-}
-
-/// Like [`string()`], in JSON.
-fn json_string(text: &str) -> String {
-    quoted(text, |quoted, character| {
-        for unit in character.encode_utf16(&mut [0; 2]) {
-            let _ = write!(quoted, "\\u{unit:04x}");
-        }
-    })
-}
-
-/// `text` in quotes. `escape` writes the invisible characters.
-fn quoted(text: &str, escape: impl Fn(&mut String, char)) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {
         match character {
@@ -302,7 +185,9 @@ fn quoted(text: &str, escape: impl Fn(&mut String, char)) -> String {
                 quoted.push('\\');
                 quoted.push(character);
             }
-            _ if quote::is_disruptive(character) => escape(&mut quoted, character),
+            _ if quote::is_disruptive(character) => {
+                let _ = write!(quoted, "\\U{:08X}", u32::from(character));
+            }
             _ => quoted.push(character),
         }
     }
@@ -313,44 +198,6 @@ fn quoted(text: &str, escape: impl Fn(&mut String, char)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rules_in_lists_are_read_back_as_they_were_meant() {
-        for path in [".", "a\"b\\c", "tab\tnew\nline\u{7f}", "turned\u{202e}", "日本"] {
-            let item = |notation| {
-                let form = Form::Item { list: String::new(), notation, is_new: false };
-                RuleText::File(path.to_owned(), Capabilities::READ).added(&form)
-            };
-            let text = format!("fs = [\n{}]", item(Notation::Toml));
-            let table = toml::de::DeTable::parse(&text).expect("TOML");
-            let read = table.get_ref()["fs"].get_ref()[0].get_ref();
-            assert_eq!(read["path"].get_ref().as_str(), Some(path), "{text}");
-            let text = item(Notation::Json);
-            let text = text.strip_suffix(",\n").expect("an end");
-            let read: serde_json::Value = serde_json::from_str(text).expect("JSON");
-            assert_eq!(read, serde_json::json!({"path": path, "read": true}), "{text}");
-        }
-    }
-
-    #[test]
-    fn items_are_written_as_their_list_or_table_takes_them() {
-        let item = |notation| Form::Item { list: String::new(), notation, is_new: false };
-        let (toml, json) = (item(Notation::Toml), item(Notation::Json));
-        let host = NetRule { host: "::1".to_owned(), port: Some(9), allow: true, ..<_>::default() };
-        let host = RuleText::Host(host);
-        assert_eq!(host.added(&toml), "{ host = \"::1\", port = 9, allow = true },\n");
-        assert_eq!(host.added(&json), "{\"host\": \"::1\", \"port\": 9, \"allow\": true},\n");
-        let program = |args| {
-            let rule = CommandRule { args, envs: vec!["A_*".to_owned()], ..<_>::default() };
-            RuleText::Program("./a".to_owned(), rule)
-        };
-        let line = program(Some(vec![vec!["b\"".to_owned()]]));
-        assert_eq!(line.added(&toml), "\"./a\" = { args = [[\"b\\\"\"]], envs = [\"A_*\"] }\n");
-        assert_eq!(line.added(&json), "\"./a\": {\"args\": [[\"b\\\"\"]], \"envs\": [\"A_*\"]},\n");
-        assert_eq!(program(None).written(&json), "\"./a\": {\"envs\": [\"A_*\"]}\n");
-        let any = RuleText::Program("a".to_owned(), CommandRule::default());
-        assert_eq!(any.added(&toml), "a = {}\n");
-    }
 
     #[test]
     fn rules_are_read_back_as_they_were_meant() {

@@ -5,50 +5,22 @@ use std::path::Path;
 
 use jp_confine_engine::file_policy::FilePolicy;
 use jp_confine_engine::tier::Tier;
-use serde::{Deserialize, Serialize};
 
 use crate::config::decode::{File, Trust};
-use crate::config::edit::rule_text;
 use crate::config::layers::Layers;
-use crate::config::profile_keys::KEYS;
 use crate::host::context::Context;
 
-/// How much of a list exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Begun {
-    /// Not even its table.
-    Nothing,
-    /// Its table. A file can have only one.
-    Table,
-    /// The list itself, maybe empty. A file can have only one, and a list in another file would replace it (spec §9.4).
-    List,
-}
-
 /// A list in a file of the user, to which a pattern can be added.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OwnList {
     pub(crate) file: String,
-    /// The table that it is in: `file_policy`, or that of a tool.
-    pub(crate) table: String,
-    /// The key of the list.
-    pub(crate) key: String,
-    pub(crate) begun: Begun,
+    /// The keys that lead to it: those of `file_policy`, of a tool's own, or of a profile, and its own.
+    pub(crate) keys: Vec<String>,
 }
 
 impl OwnList {
-    /// Start of the name of a profile's table.
-    const PROFILES: &str = "profiles.";
-
-    /// The profile that it belongs to.
-    pub(crate) fn profile(&self) -> Option<&str> {
-        self.table.strip_prefix(Self::PROFILES)
-    }
-
-    /// Whether both lists have to be started in the same table.
-    pub(crate) fn is_beside(&self, other: &Self) -> bool {
-        let place = |it: &Self| (it.file.clone(), it.table.clone(), it.begun);
-        self.begun != Begun::List && place(self) == place(other)
+    fn of(file: &str, keys: &[&str]) -> Self {
+        Self { file: file.to_owned(), keys: keys.iter().map(|&key| key.to_owned()).collect() }
     }
 }
 
@@ -57,8 +29,6 @@ impl OwnList {
 pub(crate) struct OwnProfile {
     pub(crate) file: String,
     pub(crate) name: String,
-    /// The keys that it has. `None` for a new profile.
-    pub(crate) keys: Option<Vec<String>>,
     /// For a new profile: the profiles of the run, which it would replace.
     pub(crate) includes: Vec<String>,
 }
@@ -66,13 +36,7 @@ pub(crate) struct OwnProfile {
 impl OwnProfile {
     /// The list for its `key`.
     pub(crate) fn list(&self, key: &str) -> OwnList {
-        let table = format!("{}{}", OwnList::PROFILES, rule_text::key(&self.name));
-        let begun = match &self.keys {
-            None => Begun::Nothing,
-            Some(keys) if keys.iter().any(|known| known == key) => Begun::List,
-            Some(_) => Begun::Table,
-        };
-        OwnList { file: self.file.clone(), table, key: key.to_owned(), begun }
+        OwnList::of(&self.file, &["profiles", &self.name, key])
     }
 }
 
@@ -88,12 +52,10 @@ impl OwnLists {
     /// The places in a configuration that has no list yet.
     #[cfg(test)]
     pub(crate) fn of_nobody() -> Self {
-        let list = |tier: Tier| {
-            let (file, table) = ("/c/config.toml".to_owned(), "file_policy".to_owned());
-            (tier, OwnList { file, table, key: tier.field().to_owned(), begun: Begun::Nothing })
-        };
+        let list =
+            |tier: Tier| (tier, OwnList::of("/c/config.toml", &["file_policy", tier.field()]));
         let (file, name) = ("/c/config.toml".to_owned(), "mine".to_owned());
-        let profile = OwnProfile { file, name, keys: None, includes: vec!["c".to_owned()] };
+        let profile = OwnProfile { file, name, includes: vec!["c".to_owned()] };
         Self { lists: vec![list(Tier::Read), list(Tier::Write)], profile: Some(profile) }
     }
 
@@ -117,7 +79,7 @@ impl Layers {
         let list = |tier| Some((tier, self.own_list(tool, user_file, tier)?));
         let new = || {
             let (file, name) = (user_file?.to_str()?.to_owned(), self.new_profile());
-            Some(OwnProfile { file, name, keys: None, includes: picked.to_owned() })
+            Some(OwnProfile { file, name, includes: picked.to_owned() })
         };
         OwnLists {
             lists: [Tier::Read, Tier::Write].into_iter().filter_map(list).collect(),
@@ -132,14 +94,8 @@ impl Layers {
         };
         picked.iter().find_map(|name| {
             let file = self.files().iter().rev().find(|file| defines(file, name))?;
-            let keys = KEYS.iter().map(|(key, _)| (*key).to_owned());
-            let keys = keys.filter(|key| file.has(&["profiles", name, key]));
-            Some(OwnProfile {
-                file: file.source.name.to_string(),
-                name: name.clone(),
-                keys: Some(keys.collect()),
-                includes: Vec::new(),
-            })
+            let file = file.source.name.to_string();
+            Some(OwnProfile { file, name: name.clone(), includes: Vec::new() })
         })
     }
 
@@ -152,57 +108,30 @@ impl Layers {
     }
 
     fn own_list(&self, tool: Option<&str>, file: Option<&Path>, tier: Tier) -> Option<OwnList> {
-        let key = || tier.field().to_owned();
-        let begun = |policy: &Option<FilePolicy>| {
+        let key = tier.field();
+        let has = |policy: &Option<FilePolicy>| {
             policy.as_ref().is_some_and(|policy| !policy.list(tier).is_empty())
         };
         let own = || self.files().iter().rev().filter(|file| file.trust == Trust::User);
-        let of_tool = |file: &File| {
-            let named = file.tools.iter().find(|it| Some(it.name.as_str()) == tool);
-            named.filter(|it| begun(&it.tiers)).map(|it| table_of(&it.name))
+        let named = |file: &File| {
+            let tool = file.tools.iter().find(|it| Some(it.name.as_str()) == tool)?;
+            Some((tool.tiers.clone(), vec!["tools".to_owned(), tool.name.clone()]))
         };
-        let of_file = |file: &File| begun(&file.tiers).then(|| "file_policy".to_owned());
-        let found = |table: &dyn Fn(&File) -> Option<String>| {
-            own().find_map(|file| {
-                let (file, table) = (file.source.name.to_string(), table(file)?);
-                Some(OwnList { file, table, key: key(), begun: Begun::List })
-            })
+        let in_file = |file: &File, table: Vec<String>| {
+            let list = table.into_iter().chain(["file_policy", key].map(str::to_owned));
+            OwnList { file: file.source.name.to_string(), keys: list.collect() }
         };
-        // A new list goes where it grants the least: to the tool alone, or to a file that has such lists already.
-        let new_in = |known: &File, keys: &[&str], table: String| {
-            let begun = if known.has(&[keys, &[tier.field()]].concat()) {
-                Begun::List
-            } else if known.has(keys) {
-                Begun::Table
-            } else {
-                Begun::Nothing
-            };
-            OwnList { file: known.source.name.to_string(), table, key: key(), begun }
-        };
-        let new_of_tool = || {
-            let tool = tool?;
-            let has = |file: &&File| file.is_toml() && file.tools.iter().any(|it| it.name == tool);
-            Some(new_in(own().find(has)?, &["tools", tool, "file_policy"], table_of(tool)))
-        };
-        let new_of_file = || {
-            let has = |file: &&File| file.is_toml() && file.tiers.is_some();
-            Some(new_in(own().find(has)?, &["file_policy"], "file_policy".to_owned()))
-        };
-        let new = || {
-            let (file, table) = (file?.to_str()?.to_owned(), "file_policy".to_owned());
-            Some(OwnList { file, table, key: key(), begun: Begun::Nothing })
-        };
-        found(&of_tool)
-            .or_else(|| found(&of_file))
-            .or_else(new_of_tool)
-            .or_else(new_of_file)
-            .or_else(new)
+        let of_tool = |file: &File| named(file).filter(|(tiers, _)| has(tiers));
+        let of_file = |file: &&File| has(&file.tiers);
+        // A list in another file would replace one that counts. A new list goes where it grants the least: to the tool
+        // alone, or to a file that has such lists already.
+        own()
+            .find_map(|file| Some(in_file(file, of_tool(file)?.1)))
+            .or_else(|| Some(in_file(own().find(of_file)?, Vec::new())))
+            .or_else(|| own().find_map(|file| Some(in_file(file, named(file)?.1))))
+            .or_else(|| Some(in_file(own().find(|file| file.tiers.is_some())?, Vec::new())))
+            .or_else(|| Some(OwnList::of(file?.to_str()?, &["file_policy", key])))
     }
-}
-
-/// The name of the table of a tool's own lists.
-fn table_of(tool: &str) -> String {
-    format!("tools.{}.file_policy", rule_text::key(tool))
 }
 
 #[cfg(test)]
@@ -233,11 +162,11 @@ mod tests {
     }
 
     /// The place for a pattern of `tier`.
-    fn place(tier: Tier, tool: Option<&str>, config: &str, named: &str) -> (String, Begun) {
+    fn place(tier: Tier, tool: Option<&str>, config: &str, named: &str) -> String {
         let lists = lists(tool, config, named);
         let list = lists.get(tier).expect("a place");
         let file = Path::new(&list.file).file_name().expect("a name").to_string_lossy();
-        (format!("{file} {}", list.table), list.begun)
+        format!("{file} {}", list.keys.join("."))
     }
 
     /// It replaces no existing profile, and is used in place of those of the run.
@@ -257,14 +186,10 @@ mod tests {
     #[test]
     fn a_profile_of_the_run_is_added_to() {
         let (mine, second) = ("[profiles.mine]\nread = ['/a']\n", "[profiles.mine]\nexec = []\n");
-        for (named, file, key, other) in
-            [("", "config.toml", "read", "exec"), (second, "named.toml", "exec", "read")]
-        {
+        for (named, file) in [("", "config.toml"), (second, "named.toml")] {
             let profile = lists_of(None, mine, named, "mine").profile.expect("a place");
             assert_eq!((profile.name.as_str(), &profile.includes), ("mine", &Vec::new()));
             assert!(profile.file.ends_with(file), "{}", profile.file);
-            assert_eq!(profile.list(key).begun, Begun::List);
-            assert_eq!(profile.list(other).begun, Begun::Table);
         }
     }
 
@@ -273,32 +198,20 @@ mod tests {
     fn patterns_belong_in_the_list_that_counts() {
         let (read, write) = ("[file_policy]\nread_paths = ['/a']\n", Tier::Write);
         let of_tool = "[tools.t.file_policy]\nread_paths = ['/b']\n";
-        let rows = [
-            (place(Tier::Read, None, "", ""), ("config.toml file_policy", Begun::Nothing)),
-            (place(Tier::Read, None, read, ""), ("config.toml file_policy", Begun::List)),
-            (place(write, None, read, ""), ("config.toml file_policy", Begun::Table)),
-            (
-                place(Tier::Read, None, "[file_policy]\nread_paths = []\n", ""),
-                ("config.toml file_policy", Begun::List),
-            ),
-            (place(Tier::Read, None, read, read), ("named.toml file_policy", Begun::List)),
-            (place(Tier::Read, None, of_tool, ""), ("config.toml file_policy", Begun::Nothing)),
-            (
-                place(write, Some("t"), of_tool, ""),
-                ("config.toml tools.t.file_policy", Begun::Table),
-            ),
-            (
-                place(write, Some("t"), "[tools.t]\n", read),
-                ("config.toml tools.t.file_policy", Begun::Nothing),
-            ),
-            (place(write, None, "", read), ("named.toml file_policy", Begun::Table)),
-            (
-                place(Tier::Read, Some("t"), of_tool, read),
-                ("config.toml tools.t.file_policy", Begun::List),
-            ),
-        ];
-        for (seen, (table, begun)) in rows {
-            assert_eq!(seen, (table.to_owned(), begun));
+        let empty = "[file_policy]\nread_paths = []\n";
+        for (tier, tool, config, named, expected) in [
+            (Tier::Read, None, "", "", "config.toml file_policy.read_paths"),
+            (Tier::Read, None, read, "", "config.toml file_policy.read_paths"),
+            (write, None, read, "", "config.toml file_policy.write_paths"),
+            (Tier::Read, None, empty, "", "config.toml file_policy.read_paths"),
+            (Tier::Read, None, read, read, "named.toml file_policy.read_paths"),
+            (Tier::Read, None, of_tool, "", "config.toml file_policy.read_paths"),
+            (write, Some("t"), of_tool, "", "config.toml tools.t.file_policy.write_paths"),
+            (write, Some("t"), "[tools.t]\n", read, "config.toml tools.t.file_policy.write_paths"),
+            (write, None, "", read, "named.toml file_policy.write_paths"),
+            (Tier::Read, Some("t"), of_tool, read, "config.toml tools.t.file_policy.read_paths"),
+        ] {
+            assert_eq!(place(tier, tool, config, named), expected);
         }
     }
 }

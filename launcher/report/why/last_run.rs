@@ -26,6 +26,9 @@ pub(super) fn replace(
         if let Some(directory) = &head.directory {
             show_from(Path::new(directory), &mut before, &mut all);
         }
+        let last = all.iter().map(|one| one.number).max().unwrap_or_default();
+        denials.iter_mut().for_each(|one| one.number += last);
+        head.together.iter_mut().for_each(|one| one.number += last);
         head.denials += before.denials;
         head.gap = head.gap.or(before.gap);
         head.together.splice(0..0, before.together);

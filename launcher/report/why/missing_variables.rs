@@ -5,26 +5,35 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::advice::advisor::Advisor;
-use crate::report::why::record::{ExplainedDenial, Rules, RunHead};
+use crate::config::edit::change::Change;
+use crate::host::invocation::CommandHint;
+use crate::output::Style;
+use crate::report::why::record::{ExplainedDenial, RunHead};
 use crate::text::quote;
 use crate::text::wrap;
 
-/// One such variable, and the rule that grants it.
-#[derive(Debug, Serialize, Deserialize)]
+/// One such variable, and the change of a file that grants it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Missed {
+    /// The number by which `allow` is told of it.
+    pub(crate) number: usize,
     name: String,
-    #[serde(flatten)]
-    pub(super) rules: Rules,
+    pub(crate) changes: Vec<Change>,
 }
 
 impl Missed {
-    pub(super) fn of(name: &str, advisor: &Advisor<'_>) -> Self {
-        let addition = advisor.variable_addition(name);
-        Self { name: name.to_owned(), rules: addition.as_ref().map(Rules::of).unwrap_or_default() }
+    pub(super) fn of(number: usize, name: &str, advisor: &Advisor<'_>) -> Self {
+        let changes = advisor.variable_change(name).into_iter().collect();
+        Self { number, name: name.to_owned(), changes }
+    }
+
+    /// Whether a change of a file grants it.
+    pub(crate) fn is_written(&self) -> bool {
+        !self.changes.is_empty()
     }
 
     /// The option that grants it, as words for a shell.
-    fn option(&self) -> String {
+    pub(crate) fn option(&self) -> String {
         format!("--env {}", quote::quoted(self.name.as_bytes()))
     }
 
@@ -41,57 +50,39 @@ impl Missed {
             reason: "denied".to_owned(),
             layer: "launcher".to_owned(),
             options: Some(self.option()),
-            rules: self.rules.clone(),
+            number: self.number,
+            changes: self.changes.clone(),
             ..ExplainedDenial::default()
         }
     }
 }
 
-/// All of them, for people: the options, and the rules for each file.
-pub(super) fn words(all: &[Missed]) -> String {
-    if all.is_empty() {
-        return String::new();
-    }
+/// All of them, for people: the options, and the numbers for `allow`.
+pub(super) fn words(all: &[Missed], here: &CommandHint, style: Style) -> String {
+    let Some(first) = all.first() else { return String::new() };
     let options: Vec<String> = all.iter().map(Missed::option).collect();
-    let options = options.join(" ");
-    let mut text =
-        wrap::folded(&format!("\nwithheld of the environment\n  allow: jp-confine {options}\n"));
-    let with_rules: Vec<&Missed> = all.iter().filter(|one| one.rules.toml.is_some()).collect();
-    for of_one_place in with_rules.chunk_by(|one, next| one.rules.place() == next.rules.place()) {
-        let place = of_one_place.first().map_or_else(String::new, |one| one.rules.place());
-        let _ = writeln!(text, "  or add to {place}:");
-        let rules: Vec<&str> = of_one_place.iter().flat_map(|one| one.rules.each()).collect();
-        for line in rules.join("\n\n").lines() {
-            let _ = writeln!(text, "{}", format!("    {line}").trim_end());
-        }
+    let options = style.bright(&format!("jp-confine {}", options.join(" ")));
+    let number = first.number;
+    let mut text = format!("\n{number} withheld of the environment\n  allow: {options}\n");
+    if first.is_written() {
+        let allow = style.bright(&here.command(&format!("allow {number}")));
+        let _ = writeln!(text, "  for good: {allow}");
     }
-    text
+    wrap::folded(&text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn missed(name: &str, toml: Option<&str>) -> Missed {
-        let rules = Rules { toml: toml.map(str::to_owned), ..Rules::default() };
-        Missed { name: name.to_owned(), rules }
-    }
-
     #[test]
     fn many_names_are_many_lines() {
         let names: Vec<String> = (0..90).map(|number| format!("VARIABLE_{number}")).collect();
-        let all: Vec<Missed> = names.iter().map(|name| missed(name, None)).collect();
-        let told = words(&all);
+        let missed = |name: &String| Missed { number: 1, name: name.clone(), changes: Vec::new() };
+        let all: Vec<Missed> = names.iter().map(missed).collect();
+        let told = words(&all, &CommandHint::INSIDE, Style::PLAIN);
         assert!(told.lines().all(|line| line.len() <= 80), "{told}");
         assert!(names.iter().all(|name| told.contains(name)), "{told}");
-        assert_eq!(words(&[]), "");
-    }
-
-    #[test]
-    fn rules_for_one_file_are_shown_together() {
-        let all = [missed("A B", Some("[[a]]\nn = 1\n")), missed("C", Some("[[b]]\n"))];
-        let told = "\nwithheld of the environment\n  allow: jp-confine --env 'A B' --env C\n  or add to the policy \
-                    file:\n    [[a]]\n    n = 1\n\n    [[b]]\n";
-        assert_eq!(words(&all), told);
+        assert_eq!(words(&[], &CommandHint::INSIDE, Style::PLAIN), "");
     }
 }

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::advice::user_additions::Addition;
+use crate::config::edit::change::Change;
 use crate::report::why::missing_variables::Missed;
 use crate::report::why::relocated::RelocatedMount;
 use crate::text::quote;
@@ -16,7 +16,7 @@ use crate::text::quote;
 pub(crate) const MOST: usize = 200;
 
 /// The run: the first line of the file.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RunHead {
     /// The workspace of the run.
     #[serde(default)]
@@ -41,44 +41,40 @@ pub(crate) struct RunHead {
     pub(crate) withheld: Vec<Missed>,
 }
 
-/// Rules that allow something, and the place where they belong.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Rules {
-    /// The rules in the format of the policy file: JSON for a JSON file.
-    pub(crate) toml: Option<String>,
-    /// The file that they are for.
-    pub(crate) file: Option<String>,
-    /// The list in that file that they go into, unless they come with the header of their table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) list: Option<String>,
-    /// Whether that list has to be started.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) new_list: bool,
-    /// The rule that they replace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) instead: Option<String>,
-    /// The rights that they grant on paths.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) grants: BTreeMap<String, Vec<String>>,
-}
-
 /// Denials in one directory, and the suggestion that allows all of them.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Together {
+    /// The number of its denials.
+    pub(crate) number: usize,
     pub(crate) directory: String,
     pub(crate) paths: usize,
     /// Options, as words for a shell.
     pub(crate) options: String,
-    #[serde(flatten)]
-    pub(crate) rules: Rules,
-    /// Patterns and profiles for the user's own files.
-    #[serde(default)]
-    pub(crate) patterns: Vec<Addition>,
+    /// The changes of files that allow all of them.
+    pub(crate) changes: Vec<Change>,
+}
+
+/// How much a denial matters to the person who started the run. Those that matter most come first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Weight {
+    /// It may be why the program failed.
+    #[default]
+    Denied,
+    /// An existing name looked absent.
+    LookedAbsent,
+    /// The program did not need it, or the system would have denied it, too.
+    Idle,
 }
 
 /// A denial, as it is stored and as `--json` prints it.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ExplainedDenial {
+    /// The number by which `allow` is told of it. Denials that are allowed together have the same.
+    #[serde(default)]
+    pub(crate) number: usize,
+    #[serde(default)]
+    pub(crate) weight: Weight,
     /// The denied rights, or the call if no rule decided.
     pub(crate) denied: String,
     pub(crate) capability: Vec<String>,
@@ -99,6 +95,9 @@ pub(crate) struct ExplainedDenial {
     pub(crate) reason: String,
     /// The rule or pattern that decided.
     pub(crate) rule: Option<String>,
+    /// What the request would have changed, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) remark: Option<String>,
     pub(crate) layer: String,
     /// The name looked absent.
     pub(crate) hidden: bool,
@@ -119,11 +118,12 @@ pub(crate) struct ExplainedDenial {
     /// The same as a command, for the current directory.
     #[serde(default)]
     pub(crate) approve: Option<String>,
-    #[serde(flatten)]
-    pub(crate) rules: Rules,
-    /// Patterns and profiles for the user's own files, which allow it together with these rules.
+    /// The changes of files that allow it.
     #[serde(default)]
-    pub(crate) patterns: Vec<Addition>,
+    pub(crate) changes: Vec<Change>,
+    /// The rights that rules among these changes grant on paths.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) grants: BTreeMap<String, Vec<String>>,
     /// The prompt that remains once it is granted, or the approval without which the files do not count.
     #[serde(default)]
     pub(crate) question: Option<String>,

@@ -10,7 +10,7 @@ use crate::report::why::record::{ExplainedDenial, RunHead};
 use crate::text::quote;
 
 /// A link that `--mount` creates again. Its name depends on the person's current directory.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RelocatedMount {
     /// Relative to the workspace.
     name: String,
@@ -40,11 +40,11 @@ pub(super) fn show_from(cwd: &Path, head: &mut RunHead, denials: &mut [Explained
     if directory == cwd {
         return;
     }
-    let together = head.together.iter_mut().map(|one| &mut one.rules);
-    let withheld = head.withheld.iter_mut().map(|one| &mut one.rules);
-    let denials = denials.iter_mut().map(|one| &mut one.rules);
-    for rules in denials.chain(together).chain(withheld) {
-        rules.file = rules.file.take().map(|file| from(directory, cwd, &file));
+    let together = head.together.iter_mut().flat_map(|one| &mut one.changes);
+    let withheld = head.withheld.iter_mut().flat_map(|one| &mut one.changes);
+    let denials = denials.iter_mut().flat_map(|one| &mut one.changes);
+    for change in denials.chain(together).chain(withheld) {
+        change.file = from(directory, cwd, &change.file);
     }
 }
 

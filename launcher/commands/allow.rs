@@ -1,0 +1,211 @@
+//! Implements `allow`: writes what denials of the last run need into the files where it counts. Shows the change first.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::{fs, io};
+
+use diffy::DiffOptions;
+
+use crate::cli::{Options, Which};
+use crate::config::decode::{self, Trust};
+use crate::config::document::Notation;
+use crate::config::edit::change::{self, Change};
+use crate::error::Failure;
+use crate::error::source::Source;
+use crate::files::{self, WritePlace};
+use crate::host::context::Context;
+use crate::host::workspace::Workspace;
+use crate::output::Style;
+use crate::prompt::terminal::Terminal;
+use crate::prompt::turns::PromptQueue;
+use crate::report::why::record::{ExplainedDenial, Weight};
+use crate::report::why::{self, Explained};
+use crate::text::quote;
+use crate::{compile, output};
+
+/// A file that is to be changed.
+#[derive(Debug)]
+struct Edit {
+    place: WritePlace,
+    before: String,
+    after: String,
+}
+
+/// Runs `allow`: shows the changes that `which` denials need, and makes them after a yes, or at once with `--yes`.
+pub(crate) fn allow(
+    context: &Context,
+    options: &Options,
+    which: Which,
+    yes: bool,
+) -> Result<u8, Failure> {
+    let workspace = compile::find_workspace(context, options)?;
+    let run = why::recorded(context, &workspace)?.ok_or_else(|| {
+        let advice = format!("run something first: {}", workspace.here.command("-- PROGRAM"));
+        Failure::advised("no run is on record in this workspace", advice)
+    })?;
+    let numbers = numbers(&run, which, &workspace)?;
+    let edits = edits(context, chosen(&run, &numbers))?;
+    for edit in &edits {
+        output::output(&edit.diff(Style::of_stdout()))?;
+    }
+    if !yes && !is_confirmed(context, options)? {
+        output::note("nothing was written");
+        return Ok(1);
+    }
+    for Edit { place, after, .. } in &edits {
+        let shown = quote::place(place.path());
+        let written = place.put(after.as_bytes(), true);
+        written.map_err(|error| Failure::own(format!("{shown} cannot be written: {error}")))?;
+        output::text(&format!("wrote {shown}\n"))?;
+    }
+    output::text(&next(&run, &numbers, &workspace))?;
+    Ok(0)
+}
+
+/// The numbers of the denials that are meant.
+fn numbers(run: &Explained, which: Which, workspace: &Workspace) -> Result<Vec<usize>, Failure> {
+    let is_written = |number: &usize| !chosen(run, &[*number]).is_empty();
+    let idle = |number: &usize| {
+        let mut denials = run.denials.iter().filter(|one| one.number == *number).peekable();
+        denials.peek().is_some() && denials.all(|one| one.weight == Weight::Idle)
+    };
+    let own = run.denials.iter().map(|one| one.number);
+    let mut all: Vec<usize> =
+        own.chain(run.head.withheld.iter().map(|one| one.number)).filter(|it| *it > 0).collect();
+    all.sort_unstable();
+    all.dedup();
+    let why = workspace.here.command("why --last");
+    match which {
+        Which::Number(number) if !all.contains(&number) => {
+            let message = format!("the last run has no denial {number}");
+            return Err(Failure::advised(message, format!("for the numbers: {why}")));
+        }
+        Which::Number(number) if !is_written(&number) => {
+            let denial = run.denials.iter().find(|one| one.number == number);
+            let steps = denial.map(|one| one.steps(&workspace.root, Style::PLAIN));
+            let message = format!("no file can allow denial {number}");
+            return Err(Failure::advised(message, steps.unwrap_or_default().join("; ")));
+        }
+        Which::Number(number) => return Ok(vec![number]),
+        Which::All | Which::Only => all.retain(|it| is_written(it) && !idle(it)),
+    }
+    match (which, all.len()) {
+        (_, 0) => {
+            let message = "nothing of the last run can be allowed by a file";
+            Err(Failure::advised(message, format!("for the reasons: {why}")))
+        }
+        (Which::Only, 2..) => {
+            let line = |number: &usize| named(run, *number, workspace);
+            let lines: Vec<String> = all.iter().filter_map(line).collect();
+            let words = workspace.here.command("allow N, or allow --all");
+            let message = format!("which of them? {words}\n{}", lines.join("\n"));
+            Err(Failure::own(message))
+        }
+        _ => Ok(all),
+    }
+}
+
+/// One line about a number.
+fn named(run: &Explained, number: usize, workspace: &Workspace) -> Option<String> {
+    if let Some(all) = run.head.together.iter().find(|one| one.number == number) {
+        let directory = quote::shown(all.directory.as_bytes(), &workspace.root);
+        return Some(format!("  {number} all {} in {directory}", all.paths));
+    }
+    let Some(denial) = run.denials.iter().find(|one| one.number == number) else {
+        return Some(format!("  {number} the variables that were withheld"));
+    };
+    let path = quote::shown(denial.path.as_bytes(), &workspace.root);
+    Some(format!("  {number} {} {path}", denial.denied))
+}
+
+/// The changes that these denials need.
+fn chosen(run: &Explained, numbers: &[usize]) -> Vec<Change> {
+    let of = |number: &usize| {
+        let all = run.head.together.iter().find(|one| one.number == *number);
+        let all = all.map(|one| one.changes.clone()).filter(|changes| !changes.is_empty());
+        let each = || {
+            let own = run.denials.iter().filter(|one| one.number == *number);
+            let own = own.flat_map(|one| one.changes.clone());
+            let withheld = run.head.withheld.iter().filter(|one| one.number == *number);
+            own.chain(withheld.flat_map(|one| one.changes.clone())).collect()
+        };
+        all.unwrap_or_else(each)
+    };
+    change::together(numbers.iter().flat_map(of))
+}
+
+/// The files with these changes.
+fn edits(context: &Context, changes: Vec<Change>) -> Result<Vec<Edit>, Failure> {
+    let mut files: BTreeMap<String, Vec<Change>> = BTreeMap::new();
+    for change in changes {
+        files.entry(change.file.clone()).or_default().push(change);
+    }
+    files.into_iter().map(|(file, changes)| Edit::of(context, Path::new(&file), &changes)).collect()
+}
+
+impl Edit {
+    fn of(context: &Context, file: &Path, changes: &[Change]) -> Result<Self, Failure> {
+        if let Some(parent) = context.configuration().as_deref().and_then(Path::parent)
+            && file.parent() == Some(parent)
+        {
+            fs::create_dir_all(parent)?;
+        }
+        let place = WritePlace::of(&context.cwd, file).map_err(|why| why.failure("-p", file))?;
+        let before = match files::read_own(place.path()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            read => String::from_utf8(read?).map_err(io::Error::other)?,
+        };
+        let source = Rc::new(Source::new(&file.to_string_lossy(), before));
+        let notation = Notation::named(file).unwrap_or(Notation::Toml);
+        let after = change::changed(&source, notation, changes)?;
+        // Each is read as the next run will read it.
+        let changed = Rc::new(Source::new(&source.name, after));
+        decode::file(&changed, notation, Trust::User).map_err(Failure::Configuration)?;
+        Ok(Self { place, before: source.text.clone(), after: changed.text.clone() })
+    }
+
+    /// What changes, as `diff -u` shows it.
+    fn diff(&self, style: Style) -> String {
+        let name = quote::place(self.place.path());
+        let mut options = DiffOptions::new();
+        options.set_original_filename(name.clone()).set_modified_filename(name);
+        let patch = options.create_patch(&self.before, &self.after).to_string();
+        let line = |line: &str| {
+            let line = quote::printable(line.as_bytes());
+            let shown = if line.starts_with('+') { style.good(&line) } else { line };
+            shown + "\n"
+        };
+        patch.lines().filter(|line| !line.starts_with('\\')).map(line).collect()
+    }
+}
+
+/// Asks the person at the terminal.
+fn is_confirmed(context: &Context, options: &Options) -> Result<bool, Failure> {
+    let turns = PromptQueue::of_run(context, options);
+    let Some(mut terminal) = Terminal::open(&turns, options.non_interactive) else {
+        return Err(Failure::advised("nobody can be asked here", "to write it unasked: --yes"));
+    };
+    Ok(terminal.confirm_unless(&mut || false, "Write this?").unwrap_or(false))
+}
+
+/// What is left to do.
+fn next(run: &Explained, numbers: &[usize], workspace: &Workspace) -> String {
+    let is_meant = |one: &&ExplainedDenial| numbers.contains(&one.number);
+    let mut steps: Vec<String> = Vec::new();
+    for denial in run.denials.iter().filter(is_meant) {
+        let words = denial.question.iter().chain(&denial.never);
+        let words = words.map(|words| quote::within(words, &workspace.root));
+        for step in words.chain(denial.approve.clone()).map(|step| format!("and: {step}\n")) {
+            if !steps.contains(&step) {
+                steps.push(step);
+            }
+        }
+    }
+    let profile = run.denials.iter().filter(is_meant).flat_map(|one| &one.changes);
+    let profile = profile.filter(|one| one.list.first().is_some_and(|key| key == "profiles"));
+    let profile = profile.filter_map(|one| one.list.get(1)).next_back();
+    let profile = profile.map(|name| format!("--profile {} ", quote::quoted(name.as_bytes())));
+    let again = format!("{}-- {}", profile.unwrap_or_default(), run.head.command.join(" "));
+    steps.concat() + &format!("then again: {}\n", workspace.here.command(&again))
+}

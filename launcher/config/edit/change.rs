@@ -1,0 +1,219 @@
+//! Describes and makes changes of policy files: rules and patterns that are added to a list. Comments and order stay.
+
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table};
+
+use crate::config::document::{JSON, Notation};
+use crate::config::edit::rule_text;
+use crate::error::Failure;
+use crate::error::source::Source;
+
+/// The keys of a rule with their values, in order.
+pub(crate) type Keys = IndexMap<String, Value>;
+
+/// Something to add to one list or table of a policy file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Change {
+    /// The file, as it was typed or found.
+    pub(crate) file: String,
+    /// The keys that lead to the list or table. Those that do not exist are created.
+    pub(crate) list: Vec<String>,
+    pub(crate) add: Vec<Addition>,
+}
+
+/// One item of a list, or one entry of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Addition {
+    /// A rule, for a list of rules.
+    Rule(Keys),
+    /// A rule with a name, for a table of rules. It replaces one of the same name.
+    Entry(String, Keys),
+    /// A pattern or name, for a list of texts.
+    Text(String),
+}
+
+/// Merges the changes of the same list, without repetition.
+pub(crate) fn together(changes: impl IntoIterator<Item = Change>) -> Vec<Change> {
+    let mut all: Vec<Change> = Vec::new();
+    for change in changes {
+        let is_same = |known: &&mut Change| known.file == change.file && known.list == change.list;
+        match all.iter_mut().find(is_same) {
+            Some(known) => {
+                let new = change.add.into_iter().filter(|one| !known.add.contains(one));
+                let new: Vec<Addition> = new.collect();
+                known.add.extend(new);
+            }
+            None => all.push(change),
+        }
+    }
+    all
+}
+
+/// The text of `source` with these changes, all of which are meant for it.
+///
+/// # Errors
+/// The text cannot be read, or has another kind of value where a list belongs.
+pub(crate) fn changed<'c>(
+    source: &Rc<Source>,
+    notation: Notation,
+    changes: impl IntoIterator<Item = &'c Change>,
+) -> Result<String, Failure> {
+    let taken = |change: &Change| {
+        let list = change.list.join(".");
+        Failure::own(format!("{}: `{list}` takes no more rules", source.name))
+    };
+    let unreadable = || Failure::own(format!("{} cannot be read any more", source.name));
+    if notation == Notation::Json {
+        let root = CstRootNode::parse(&source.text, &JSON).map_err(|_| unreadable())?;
+        for change in changes {
+            add_to_json(&root, change).ok_or_else(|| taken(change))?;
+        }
+        return Ok(root.to_string());
+    }
+    let mut document: DocumentMut = source.text.parse().map_err(|_| unreadable())?;
+    for change in changes {
+        add_to_toml(&mut document, change).ok_or_else(|| taken(change))?;
+    }
+    Ok(document.to_string())
+}
+
+/// The text of the table under these keys, if a TOML text has one.
+pub(crate) fn table_text(text: &str, keys: &[&str]) -> Option<String> {
+    let document: DocumentMut = text.parse().ok()?;
+    let found = keys.iter().try_fold(document.as_item(), |item, key| item.get(key))?;
+    let body = found.as_table_like()?.iter().map(|(key, value)| format!("{key} = {value}\n"));
+    Some(format!("[{}]\n", keys.join(".")) + &body.collect::<String>())
+}
+
+fn add_to_toml(document: &mut DocumentMut, change: &Change) -> Option<()> {
+    let (last, tables) = change.list.split_last()?;
+    let mut parent: &mut Item = document.as_item_mut();
+    for key in tables {
+        let new = new_table(parent.is_inline_table());
+        parent = parent.as_table_like_mut()?.entry(key).or_insert(new);
+    }
+    let is_inline = parent.is_inline_table();
+    let parent = parent.as_table_like_mut()?;
+    for addition in &change.add {
+        match addition {
+            Addition::Text(text) => {
+                let list = parent.entry(last).or_insert(Array::new().into());
+                push(list.as_array_mut()?, as_toml(&Value::String(text.clone())));
+            }
+            Addition::Rule(keys) => {
+                let new = if is_inline { Array::new().into() } else { ArrayOfTables::new().into() };
+                match parent.entry(last).or_insert(new) {
+                    Item::ArrayOfTables(rules) => rules.push(as_table(keys)),
+                    rules => push(rules.as_array_mut()?, as_inline(keys).into()),
+                }
+            }
+            Addition::Entry(name, keys) => {
+                let rules = parent.entry(last).or_insert(new_table(is_inline));
+                let is_inline = rules.is_inline_table();
+                let rules = rules.as_table_like_mut()?;
+                let is_inline = is_inline || rules.get(name).is_some_and(Item::is_inline_table);
+                let new = if is_inline { as_inline(keys).into() } else { as_table(keys).into() };
+                *rules.entry(name).or_insert(Item::None) = new;
+            }
+        }
+    }
+    Some(())
+}
+
+/// A new table. In a file's own lines it is only written if it gets values of its own.
+fn new_table(is_inline: bool) -> Item {
+    if is_inline {
+        return InlineTable::new().into();
+    }
+    let mut table = Table::new();
+    table.set_implicit(true);
+    table.into()
+}
+
+/// Adds an item at the end: on a line of its own if the others have their own, too.
+fn push(list: &mut Array, item: toml_edit::Value) {
+    let decor = list.iter().last().map(|last| last.decor().clone());
+    let before = decor.and_then(|decor| Some(decor.prefix()?.as_str()?.to_owned()));
+    let indent = before.filter(|before| before.contains('\n'));
+    let is_first = list.is_empty();
+    list.push(item);
+    if let Some(item) = list.iter_mut().last() {
+        let plain = if is_first { "" } else { " " };
+        // A comment before the last item is about that one.
+        let indent = indent.as_deref().map(|before| &before[before.rfind('\n').unwrap_or(0)..]);
+        item.decor_mut().set_prefix(indent.unwrap_or(plain));
+    }
+}
+
+fn as_table(keys: &Keys) -> Table {
+    let mut table = Table::new();
+    for (key, value) in keys {
+        table.insert(key, Item::Value(as_toml(value)));
+    }
+    table.decor_mut().set_prefix("\n");
+    table
+}
+
+fn as_inline(keys: &Keys) -> InlineTable {
+    keys.iter().map(|(key, value)| (key, as_toml(value))).collect()
+}
+
+fn as_toml(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::Bool(flag) => (*flag).into(),
+        Value::Number(number) => number.as_i64().unwrap_or_default().into(),
+        Value::Array(items) => items.iter().map(as_toml).collect::<Array>().into(),
+        // With all invisible characters escaped.
+        Value::String(text) => {
+            rule_text::string(text).parse().unwrap_or_else(|_| text.as_str().into())
+        }
+        other => other.to_string().into(),
+    }
+}
+
+fn add_to_json(root: &CstRootNode, change: &Change) -> Option<()> {
+    let (last, tables) = change.list.split_last()?;
+    let tables = tables.iter();
+    let parent: CstObject = tables.fold(Some(root.object_value_or_create()?), |object, key| {
+        object?.object_value_or_create(key)
+    })?;
+    for addition in &change.add {
+        match addition {
+            Addition::Text(text) => {
+                parent.array_value_or_create(last)?.append(text.as_str().into());
+            }
+            Addition::Rule(keys) => {
+                parent.array_value_or_create(last)?.append(as_object(keys));
+            }
+            Addition::Entry(name, keys) => {
+                let rules = parent.object_value_or_create(last)?;
+                match rules.get(name) {
+                    Some(known) => known.set_value(as_object(keys)),
+                    None => drop(rules.append(name, as_object(keys))),
+                }
+            }
+        }
+    }
+    Some(())
+}
+
+fn as_object(keys: &Keys) -> CstInputValue {
+    let keys = keys.iter().map(|(key, value)| (key.clone(), as_json(value)));
+    CstInputValue::Object(keys.collect())
+}
+
+fn as_json(value: &Value) -> CstInputValue {
+    match value {
+        Value::Bool(flag) => CstInputValue::Bool(*flag),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::Array(items) => CstInputValue::Array(items.iter().map(as_json).collect()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        other => CstInputValue::String(other.to_string()),
+    }
+}
