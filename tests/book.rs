@@ -1,7 +1,7 @@
 //! Checks the documents: every page is in the book's table of contents, every link leads somewhere, the policy reference
 //! has the keys that the parser knows, and the messages on the errors page occur in the source.
 //!
-//! `UPDATE_DOCS=1` writes the parts of `docs/SUMMARY.md` that list commands and decisions.
+//! `UPDATE_DOCS=1` writes the parts of `docs/SUMMARY.md` that list commands and decisions, and the profiles.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,6 +11,7 @@ use std::process::Command;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const SUMMARY: &str = "docs/SUMMARY.md";
+const PROFILES: &str = "docs/profiles.md";
 
 /// Pages outside of the book whose links are checked, too.
 const OTHERS: [&str; 5] =
@@ -117,13 +118,12 @@ fn every_link_leads_somewhere() {
     assert!(wrong.is_empty(), "these links lead nowhere:\n{wrong}");
 }
 
-/// The document with a generated part.
-fn with_part(document: &str, name: &str, part: &str) -> String {
-    let begin = format!("<!-- begin of the {name} -->\n");
-    let (before, rest) = document.split_once(&begin).expect("where the part begins");
-    let end = format!("<!-- end of the {name} -->");
-    let (_, after) = rest.split_once(&end).expect("where it ends");
-    [before, &begin, part, &end, after].concat()
+/// The table of contents with the entries below that of `page` replaced.
+fn with_entries(summary: &str, page: &str, entries: &str) -> String {
+    let entry = format!("]({page})\n");
+    let (before, after) = summary.split_once(&entry).expect("the entry of the page");
+    let rest = after.split_inclusive('\n').skip_while(|line| line.starts_with("  - "));
+    [before, &entry, entries].concat() + &rest.collect::<String>()
 }
 
 #[test]
@@ -134,12 +134,11 @@ fn every_page_is_in_the_book() {
         let mut part = String::new();
         for page in files(&format!("docs/{name}"), "md") {
             let link = page.strip_prefix("docs/").expect("below");
-            // The page of the commands in common is the title of the part.
             if !page.ends_with("/README.md") {
                 let _ = writeln!(part, "  - [{}]({link})", title(&page));
             }
         }
-        expected = with_part(&expected, name, &part);
+        expected = with_entries(&expected, &format!("{name}/README.md"), &part);
     }
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(Path::new(ROOT).join(SUMMARY), &expected).expect("the table of contents");
@@ -150,6 +149,53 @@ fn every_page_is_in_the_book() {
     let pages: BTreeSet<_> = files("docs", "md").into_iter().filter(|it| it != SUMMARY).collect();
     assert_eq!(listed.iter().cloned().collect::<BTreeSet<_>>(), pages, "every page, and no other");
     assert_eq!(listed.len(), pages.len(), "a page is listed twice");
+}
+
+/// A section for each built-in profile, from its file.
+fn profiles() -> String {
+    let names = |table: &toml::Table, key: &str| -> Vec<String> {
+        let list = table.get(key).and_then(toml::Value::as_array).into_iter().flatten();
+        list.filter_map(toml::Value::as_str).map(|name| format!("`{name}`")).collect()
+    };
+    let mut text = String::new();
+    for file in files("profiles", "toml").iter().filter(|file| !file.ends_with("baseline.toml")) {
+        let table: toml::Table = read(file).parse().expect("a profile");
+        let caches = table.get("cache").and_then(toml::Value::as_table);
+        let caches = caches.into_iter().flat_map(toml::Table::values);
+        let caches = caches.filter_map(toml::Value::as_str).map(|name| format!("`{name}`"));
+        let _ =
+            writeln!(text, "\n### {}\n", Path::new(file).file_stem().expect("a name").display());
+        for (what, names) in [
+            ("selected by", names(&table, "programs")),
+            ("includes", names(&table, "includes")),
+            ("grants to read", names(&table, "read")),
+            ("grants to execute", names(&table, "exec")),
+            ("grants to write", names(&table, "write")),
+            ("hides", names(&table, "deny")),
+            ("caches", caches.collect()),
+        ] {
+            if !names.is_empty() {
+                let _ = writeln!(text, "- {what} {}", names.join(", "));
+            }
+        }
+    }
+    text
+}
+
+/// `UPDATE_DOCS=1` writes the sections anew.
+#[test]
+fn the_profiles_are_listed() {
+    let written = read(PROFILES);
+    let (before, rest) = written.split_once("<!-- begin of the profiles -->\n").expect("a begin");
+    let (_, after) = rest.split_once("<!-- end of the profiles -->").expect("an end");
+    let expected = format!(
+        "{before}<!-- begin of the profiles -->\n{}\n<!-- end of the profiles -->{after}",
+        profiles()
+    );
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        return fs::write(Path::new(ROOT).join(PROFILES), expected).expect("the page");
+    }
+    assert_eq!(written, expected, "{PROFILES} is out of date: run with UPDATE_DOCS=1");
 }
 
 /// Tables of a policy file: the heading in the reference, and a file that has an unknown key in that table.

@@ -133,7 +133,8 @@ impl Place {
     fn command(&self, block: &Block) -> Command {
         let mut script = KEEP.to_owned();
         for shown in &block.commands {
-            let _ = writeln!(script, "printf '\\036'\n{}", shown.command);
+            let command = shown.command.replace(HOME, self.home().to_str().expect("UTF-8"));
+            let _ = writeln!(script, "printf '\\036'\n{command}");
         }
         fs::write(self.path("script"), script).expect("a script");
         let path = self.path("script");

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValue;
 use clap::{Arg, Command};
 
 use crate::cli::definition;
@@ -28,7 +29,11 @@ fn list<'a>(title: &str, arguments: impl Iterator<Item = &'a Arg>) -> String {
         let help = help.map(ToString::to_string).unwrap_or_default();
         let _ =
             writeln!(list, "- {}: {}", names(argument), help.replace("\n\n", "\n  ").trim_end());
-        for value in argument.get_possible_values().iter().filter(|value| !value.is_hide_set()) {
+        let values = argument.get_possible_values();
+        let is_shown = |value: &&PossibleValue| {
+            !value.is_hide_set() && !argument.is_hide_possible_values_set()
+        };
+        for value in values.iter().filter(is_shown) {
             let help = value.get_help().map(|help| format!(": {help}")).unwrap_or_default();
             let _ = writeln!(list, "  - `{}`{help}", value.get_name());
         }
@@ -48,7 +53,8 @@ fn body(command: &Command, common: &[&str], depth: &str) -> String {
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string);
     let mut command = command.clone();
     let usage = command.render_usage().to_string();
-    let usage = usage.trim_start_matches("Usage:").trim();
+    let lines = usage.trim_start_matches("Usage:").lines().map(str::trim);
+    let usage = lines.collect::<Vec<_>>().join("\n");
     let mut page = format!("{}\n```text\n{usage}\n```\n", text(&about.unwrap_or_default()));
     let own = |argument: &&Arg| !common.contains(&argument.get_id().as_str());
     page += &list(&format!("{depth} Arguments"), command.get_positionals().filter(own));
