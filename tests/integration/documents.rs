@@ -207,10 +207,10 @@ fn numbers_replaced(text: &str, before: &str, after: &str, with: &str) -> String
     out
 }
 
-/// Words without what is between them: lines are broken by the length of paths.
+/// Words without what is between them: the length of paths decides where lines break, and whether there is a `;` instead.
 fn words(lines: &[String]) -> String {
     let all = lines.iter().flat_map(|line| line.split_whitespace()).filter(|word| *word != "\\");
-    all.collect::<Vec<_>>().join(" ")
+    all.map(|word| word.trim_end_matches(';')).collect::<Vec<_>>().join(" ")
 }
 
 /// The page with the real output, and a description of each difference.
