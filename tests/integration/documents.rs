@@ -1,6 +1,6 @@
 //! Runs the commands that README, tutorial and cookbook show, and compares their output with the shown one.
 //!
-//! A block that begins with "```console" has commands after `$ `, continued after `> `, each with its output. The blocks
+//! A fenced block of the language `console` has commands after `$ `, continued after `> `, each with its output. The blocks
 //! of a page run in their order, as an ordinary user with bash, in a home of the page's own. Each begins with
 //! the working directory and the variables of the one before it. Comments on lines of their own say more:
 //!
@@ -220,8 +220,9 @@ fn checked(page: &str) -> (String, String) {
     let mut differences = String::new();
     for block in blocks(page) {
         let real = place.run(&block);
-        for (index, shown) in block.commands.iter().enumerate() {
-            let real = real.get(index).cloned().unwrap_or_else(|| vec!["(not run)".to_owned()]);
+        let line = block.commands.first().map_or(0, |shown| shown.line + 1);
+        assert_eq!(real.len(), block.commands.len(), "line {line}: not all was run: {real:?}");
+        for (shown, real) in block.commands.iter().zip(real) {
             if words(&shown.output) == words(&real) {
                 continue;
             }

@@ -103,9 +103,14 @@ fn every_command_has_its_page() {
         entries.map(|entry| entry.path()).filter(|it| pages.iter().all(|(path, _)| path != it));
     let stale: Vec<PathBuf> = stale.collect();
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        stale.iter().for_each(|path| fs::remove_file(path).expect("a page"));
+        for path in &stale {
+            fs::remove_file(path).expect("a page");
+        }
         fs::create_dir_all(&directory).expect("a directory");
-        return pages.iter().for_each(|(path, page)| fs::write(path, page).expect("a page"));
+        for (path, page) in &pages {
+            fs::write(path, page).expect("a page");
+        }
+        return;
     }
     assert_eq!(stale, Vec::<PathBuf>::new(), "no command has these pages: run with UPDATE_DOCS=1");
     for (path, page) in pages {
