@@ -1,5 +1,5 @@
-//! Checks the documents: every page is in the book's table of contents, every link leads somewhere, the policy reference
-//! has the keys that the parser knows, and the messages on the errors page occur in the source.
+//! Checks the documents. Every page is in the book's table of contents, and every link leads somewhere. The policy
+//! reference has the keys that the parser knows. The messages on the errors page occur in the source.
 //!
 //! `UPDATE_DOCS=1` writes the parts of `docs/SUMMARY.md` that list commands and decisions, and the profiles.
 

@@ -8,7 +8,7 @@
 //! - `<!-- run: COMMAND -->`: runs this where the blocks run, and shows nothing of it;
 //! - `<!-- types: y n -->`: the next block runs in a terminal, where a person types these answers to its prompts.
 //!
-//! `UPDATE_DOCS=1` writes the real output into the pages. What differs from run to run is replaced ([`Place::shown`]).
+//! `UPDATE_DOCS=1` writes the real output into the pages. [`Place::shown`] replaces what differs.
 //! Where lines break does not count, since that depends on the length of paths. With a home as short as the shown one,
 //! lines break as they do for a reader: `JP_CONFINE_TEST_FOLDER=/d`.
 

@@ -48,7 +48,7 @@ fn names(argument: &Arg) -> String {
     format!("{short}`{argument}`")
 }
 
-/// What stands below the title of a command: what it does, its usage, and the arguments that not all commands take.
+/// The text below the title of a command: its purpose, its usage, and the arguments that not all commands take.
 fn body(command: &Command, common: &[&str], depth: &str) -> String {
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string);
     let mut command = command.clone();
