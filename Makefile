@@ -1,7 +1,7 @@
 # `make run` shows the product at work; `make test` runs every test.
 CARGO ?= cargo
 
-.PHONY: setup build run test layers control nightly race html transparency lint lint-unbuilt bench fuzz cross msrv package install
+.PHONY: setup build run test layers control nightly race html book transparency lint lint-unbuilt bench fuzz cross msrv package install
 
 # A build needs only a C compiler, make, and the tool chain that rust-toolchain.toml names.
 setup:
@@ -29,7 +29,7 @@ control: setup
 	sh tests/control.sh
 
 # Runs as a whole what `.ci/run` only tries for some seconds.
-nightly: lint html layers race bench package
+nightly: lint html book layers race bench package
 	$(MAKE) fuzz SECONDS=600
 
 # Ten million attempts to be judged on one object and use another. `make test` makes some.
@@ -40,6 +40,12 @@ race: setup
 # The page of `learn --html` in a browser.
 html: setup
 	sh tests/html.sh
+
+# The documents as a book, in target/book. A build of mdBook takes minutes, so it is not part of `.ci/run`. That checks
+# the links and the table of contents (`tests/book.rs`).
+book:
+	@command -v mdbook > /dev/null || $(CARGO) install mdbook --locked --no-default-features
+	PATH="$$PATH:$${CARGO_HOME:-$$HOME/.cargo}/bin" mdbook build
 
 lint: lint-unbuilt
 	$(CARGO) clippy --locked --workspace --exclude jp-confine-shim --all-targets -- -D warnings

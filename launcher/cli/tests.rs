@@ -1,5 +1,7 @@
 //! Tests how command lines are parsed.
 
+mod command_pages;
+
 use jp_confine_engine::Capability;
 
 use super::*;

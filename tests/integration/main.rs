@@ -88,6 +88,7 @@ mod cli_vfs;
 mod cli_views;
 mod cli_width;
 mod cli_workspace;
+mod documents;
 mod inventory;
 mod layers_stress;
 mod layers_stress_roles;

@@ -19,7 +19,7 @@ use crate::scratch::{SECRET, Scratch};
 pub(crate) const PRODUCT: &str = env!("CARGO_BIN_EXE_jp-confine");
 
 /// Directories of ordinary programs. A version chooser in somebody's home is no part of these tests.
-const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(crate) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// With or without confinement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,10 @@ pub(crate) fn leave_terminal() {
     static LEFT: Once = Once::new();
     LEFT.call_once(|| {
         // In a PID namespace this may be 0, which `rustix` takes for a number.
-        // SAFETY: the calls take no memory.
-        let leads_session = unsafe { libc::getsid(0) == libc::getpid() };
+        // SAFETY: the call takes no memory.
+        let session = unsafe { libc::getsid(0) };
+        // SAFETY: likewise.
+        let leads_session = session == unsafe { libc::getpid() };
         // If a session's leader gave it up, all processes of the session would lose it.
         if let Ok(terminal) = File::open("/dev/tty")
             && !leads_session
