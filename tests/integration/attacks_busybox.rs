@@ -232,8 +232,8 @@ fn programs_do_not_start_where_they_were_moved_to() {
     let policy = scratch.path("policy.toml");
     let line = "bin/busybox mv bin data/bin && ! data/bin/busybox echo TOPSECRET";
     let run = Run::new(&scratch, "bin/busybox", &["sh", "-c", line]);
-    let run = run.flags(&["-p", policy.to_str().expect("UTF-8")]).run();
-    run.assert_ok().assert_no_secret().assert_stderr("1 denial did not matter");
+    let run = run.flags(&["-v", "-p", policy.to_str().expect("UTF-8")]).run();
+    run.assert_ok().assert_no_secret().assert_stderr("denied execute data/bin/busybox");
 }
 
 #[apply(row!)]

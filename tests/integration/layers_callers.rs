@@ -517,7 +517,8 @@ print(answer(libc.syscall({clone}, users | 17, 0, 0, 0, 0)),
         clone3 = libc::SYS_clone3,
         unshare = libc::SYS_unshare,
     );
-    let run = Run::new(&scratch, "python3", &["-c", &script]).mode(Mode::Confined).run();
+    let run = Run::new(&scratch, "python3", &["-c", &script]).mode(Mode::Confined);
+    let run = run.flags(&["-v"]).run();
     run.assert_ok().assert_stdout("1 1 1 1").assert_stderr("denied clone3 /");
 }
 

@@ -114,7 +114,7 @@ fn look_ups_are_counted_and_not_their_questions() {
     let names =
         ["127.0.0.1", "127.0.0.2", "::1"].map(|address| format!("--resolve=a.test={address}"));
     let flags: Vec<&str> =
-        ["--net", "a.test:1"].into_iter().chain(names.iter().map(|it| &**it)).collect();
+        ["-v", "--net", "a.test:1"].into_iter().chain(names.iter().map(|it| &**it)).collect();
     let run = run(&scratch, &Server::start(), &flags, &["python3", "-c", LOOK_UPS]);
     run.assert_ok().assert_stderr("3 denials\n").assert_stderr("denied net b.test by python3");
     assert!(run.stderr.contains("(2×)") && !run.stderr.contains("a.test:"), "{run}");
@@ -266,7 +266,7 @@ fn names_do_not_stand_for_addresses_of_this_machine() {
     let line = "curl -sS -m 20 http://a.test:8080/secret";
     let run = inside(&under_test("--net a.test:8080 --net-proxy", line));
     run.assert_no_secret().assert_stdout("--resolve NAME=ADDRESS");
-    let options = "-r $OUT/asker.py --net a.test:8080 --net b.test:8080";
+    let options = "-v -r $OUT/asker.py --net a.test:8080 --net b.test:8080";
     let run = inside(&under_test(options, "python3 $OUT/asker.py"));
     run.assert_ok().assert_stdout("a 3\nb 3\n").assert_stderr("denied net b.test by python3");
     run.assert_stderr("it stands for this machine or its link")
