@@ -103,6 +103,7 @@ fn dispatch() -> Result<u8, Failure> {
             vfs::serve(&context, &options, &call, &program, &arguments)
         }
         Command::Why { json } => why::last(&context, &options, json),
+        Command::Status { json } => commands::status::status(&context, json),
         Command::Doctor { json } => doctor::doctor(&context, json),
         Command::Mounts { json } => mounts::mounts(&context, &options, json),
         Command::Approvals(Approvals::List { json }) => approvals::list(&context, &options, json),

@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Vfs { call: Call, program: OsString, arguments: Vec<OsString> },
     /// `why --last`.
     Why { json: bool },
+    /// `status`.
+    Status { json: bool },
     /// `doctor`.
     Doctor { json: bool },
     /// `mounts`.

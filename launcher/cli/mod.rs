@@ -39,6 +39,7 @@ use self::topics::Topics;
                       jp-confine cache list|clear\n       \
                       jp-confine why --last\n       \
                       jp-confine [OPTIONS] learn -- PROGRAM [ARGS]...\n       \
+                      jp-confine status\n       \
                       jp-confine doctor\n       \
                       jp-confine init\n       \
                       jp-confine man\n       \
@@ -172,6 +173,14 @@ enum Sub {
         #[arg(long)]
         json: bool,
     },
+    /// Show, inside a run, what it grants: exits with 0, or with 1 outside of any run
+    Status {
+        #[command(flatten)]
+        options: Options,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Show what this machine offers, what is lost without the rest, and how to get it
     Doctor {
         #[command(flatten)]
@@ -254,7 +263,8 @@ enum CacheSub {
 ///
 /// The error is clap's: a usage error, or the text that `--help` and `--version` ask for.
 pub(crate) fn parse() -> Result<(Options, Command), clap::Error> {
-    from(std::env::args_os())
+    let (options, command) = from(std::env::args_os())?;
+    Ok((Options { hosts: options.hosts.without_presets(), ..options }, command))
 }
 
 /// The grammar of the command line, for the manual page and for shell completions.
@@ -293,6 +303,9 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
         Some(Sub::Compile { options }) => (line.options.then(options), Command::Compile),
         Some(Sub::Why { options, json, last: _ }) => {
             (line.options.then(options), Command::Why { json })
+        }
+        Some(Sub::Status { options, json }) => {
+            (line.options.then(options), Command::Status { json })
         }
         Some(Sub::Doctor { options, json }) => {
             (line.options.then(options), Command::Doctor { json })

@@ -12,4 +12,5 @@ pub(crate) mod mounts;
 pub(crate) mod query;
 pub(crate) mod run;
 pub(crate) mod run_end;
+pub(crate) mod status;
 pub(crate) mod vfs;
