@@ -47,6 +47,8 @@ struct Status {
 #[derive(Debug, Serialize)]
 struct Granted {
     path: String,
+    /// A view shows another directory there: the run's own `/tmp`, or a cache.
+    view: bool,
     capabilities: Vec<&'static str>,
     /// Those that take a prompt.
     prompts: Vec<&'static str>,
@@ -134,7 +136,9 @@ fn granted(images: &[Image<'_>]) -> Vec<Granted> {
             granted.push((path.clone(), caps, asks));
         }
     }
-    granted.into_iter().map(|(path, caps, asks)| Granted::of(&path, caps, asks)).collect()
+    let is_view = |path: &Path| shown.iter().any(|view| view.place == path);
+    let one = |(path, caps, asks): (PathBuf, _, _)| Granted::of(&path, is_view(&path), caps, asks);
+    granted.into_iter().map(one).collect()
 }
 
 /// The capabilities at a path without and with a prompt.
@@ -149,10 +153,10 @@ fn judge(images: &[Image<'_>], path: &Path) -> (Capabilities, Capabilities) {
 }
 
 impl Granted {
-    fn of(path: &Path, caps: Capabilities, asks: Capabilities) -> Self {
+    fn of(path: &Path, view: bool, caps: Capabilities, asks: Capabilities) -> Self {
         let words = |caps: Capabilities| caps.iter().map(Capability::as_str).collect();
         let path = lossy(path.as_os_str().as_bytes());
-        Self { path, capabilities: words(caps), prompts: words(asks), caps }
+        Self { path, view, capabilities: words(caps), prompts: words(asks), caps }
     }
 }
 
@@ -163,8 +167,10 @@ fn text(status: &Status, context: &Context) -> String {
     let execute = is(Capabilities::EXECUTE);
     let only_reads = |caps| !(update(caps) || create(caps) || execute(caps));
     let paths = |counts: &dyn Fn(Capabilities) -> bool| {
-        let paths = status.grants.iter().filter(|it| counts(it.caps)).map(|it| &it.path);
-        in_line(paths.map(|path| at_home(path, context)).collect(), "none")
+        let mut paths: Vec<&Granted> = status.grants.iter().filter(|it| counts(it.caps)).collect();
+        // Most views are caches, which matter least.
+        paths.sort_by_key(|it| (it.path != status.workspace, it.view));
+        paths.into_iter().map(|it| at_home(&it.path, context)).collect::<Vec<String>>()
     };
     let rules = |list: &[Value], key: &str, wanted: &str, rest: &str| {
         let allowed = list.iter().filter(|rule| rule.get(wanted) == Some(&Value::Bool(true)));
@@ -178,12 +184,15 @@ fn text(status: &Status, context: &Context) -> String {
         word => word.to_owned(),
     };
     let all = "all that were set";
+    let line = |counts: &dyn Fn(Capabilities) -> bool| in_line(paths(counts), "none");
+    let mut denied = vec!["all else".to_owned()];
+    denied.extend(paths(&|caps: Capabilities| caps.is_empty()));
     let lines = [
-        ("write", paths(&create)),
-        ("update", paths(&|caps| update(caps) && !create(caps))),
-        ("execute", paths(&|caps| execute(caps) && !create(caps))),
-        ("read", paths(&|caps| !caps.is_empty() && only_reads(caps))),
-        ("not", paths(&|caps: Capabilities| caps.is_empty())),
+        ("write", line(&create)),
+        ("update", line(&|caps| update(caps) && !create(caps))),
+        ("execute", line(&|caps| execute(caps) && !create(caps))),
+        ("read", line(&|caps| !caps.is_empty() && only_reads(caps))),
+        ("denied", in_line(denied, "all else")),
         ("network", network),
         ("variables", rules(&status.variables, "name", "read", all)),
         ("programs", programs.unwrap_or_else(|| "all".to_owned())),

@@ -105,12 +105,16 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
     let handle = RunHandle::find(startup).ok_or(Errno::EACCES)?;
     let won = SHARED.phase.compare_exchange(UNSET, WRITING, Ordering::AcqRel, Ordering::Acquire);
     if won.is_ok() {
+        #[cfg(target_os = "linux")]
+        let generation = recover(&handle);
+        #[cfg(not(target_os = "linux"))]
+        let generation = handle.generation;
         let Ok(image) = load_levels(&handle) else {
             SHARED.phase.store(BROKEN, Ordering::Release);
             return Err(Errno::EACCES);
         };
         let outermost = image.outermost();
-        if let Some((page, fd)) = sys::image::shared_page(outermost, handle.generation) {
+        if let Some((page, fd)) = sys::image::shared_page(outermost, generation) {
             SHARED.generation.store(page.cast(), Ordering::Relaxed);
             SHARED.generation_fd.store(fd, Ordering::Relaxed);
             let inode = sys::fstat(fd).map_or(0, |stat| stat.st_ino);
@@ -203,6 +207,20 @@ pub(crate) fn generation_descriptor() -> Option<c_int> {
     let is_page =
         fd >= 0 && sys::fstat(fd).is_ok_and(|stat| stat.st_ino == inode && stat.st_nlink == 0);
     is_page.then_some(fd)
+}
+
+/// Opens the outermost image and the shared page again, if a program without the library closed them before it started
+/// this one. Returns the page's descriptor number, or -1.
+#[cfg(target_os = "linux")]
+fn recover(handle: &RunHandle) -> c_int {
+    let is_closed = |fd: c_int| sys::fstat(fd).is_err_and(|errno| errno == Errno::EBADF);
+    if let Some(&image) = handle.images().first()
+        && is_closed(image)
+        && let Ok(file) = sys::ask_for_image()
+    {
+        let _ = sys::process::duplicate(file.raw(), image);
+    }
+    if is_closed(handle.generation) { -1 } else { handle.generation }
 }
 
 fn load(fd: c_int) -> Result<(Image<'static>, u64), Errno> {
