@@ -21,9 +21,6 @@ use crate::text::{quote, wrap};
 /// The exit status outside of a run.
 const UNCONFINED: u8 = 1;
 
-/// Columns of a line of the text.
-const WIDTH: usize = 100;
-
 /// What the runs around this process grant together.
 #[derive(Debug, Serialize)]
 struct Status {
@@ -47,7 +44,8 @@ struct Status {
 #[derive(Debug, Serialize)]
 struct Granted {
     path: String,
-    /// A view shows another directory there: the run's own `/tmp`, or a cache.
+    /// A view shows another directory there, such as the run's own `/tmp` or a cache, or the directories that views
+    /// show are in there.
     view: bool,
     capabilities: Vec<&'static str>,
     /// Those that take a prompt.
@@ -136,7 +134,8 @@ fn granted(images: &[Image<'_>]) -> Vec<Granted> {
             granted.push((path.clone(), caps, asks));
         }
     }
-    let is_view = |path: &Path| shown.iter().any(|view| view.place == path);
+    let is_view =
+        |path: &Path| shown.iter().any(|it| it.place == path || it.backing.starts_with(path));
     let one = |(path, caps, asks): (PathBuf, _, _)| Granted::of(&path, is_view(&path), caps, asks);
     granted.into_iter().map(one).collect()
 }
@@ -208,16 +207,18 @@ fn text(status: &Status, context: &Context) -> String {
     text
 }
 
+/// Columns before the names in a line, and for the comma after one.
+const NAMES: usize = 13;
+
 /// What the person can do.
-const MORE: &str =
-    "to allow more, the person starts the run with -r PATH, -w PATH, -x PATH or --net HOST\n";
+const MORE: &str = "more       is for the person to allow: -r PATH, -w PATH, -x PATH, --net HOST\n";
 
 /// As many of the names as fit in a line, and how many more there are.
 fn in_line(names: Vec<String>, none: &str) -> String {
     let mut text = String::new();
     for (index, name) in names.iter().enumerate() {
         let more = quote::and_more(names.len() - index);
-        if index > 0 && wrap::width(&text) + wrap::width(name) + wrap::width(&more) > WIDTH - 15 {
+        if index > 0 && wrap::width(&text) + wrap::width(name) + wrap::width(&more) > wrap::WIDTH - NAMES {
             return format!("{text}{more}");
         }
         text.push_str(if index == 0 { "" } else { ", " });

@@ -19,10 +19,8 @@ use crate::sys::child::{self, KernelConfinement, NotStarted};
 use crate::sys::signals::Inherited;
 
 /// Other variables for the temporary directory, for programs that ignore `TMPDIR`: zsh keeps here-documents there
-/// (zshparam(1)), tmux(1) its sockets, and Claude Code the output of commands. Each value is the directory with this
-/// suffix.
-const OTHER_NAMES_OF_TEMP: [(&str, &str); 3] =
-    [("TMPPREFIX", "/zsh"), ("TMUX_TMPDIR", ""), ("CLAUDE_CODE_TMPDIR", "")];
+/// (zshparam(1)), and tmux(1) its sockets. Each value is the directory with this suffix.
+const OTHER_NAMES_OF_TEMP: [(&str, &str); 2] = [("TMPPREFIX", "/zsh"), ("TMUX_TMPDIR", "")];
 
 /// A program to run confined.
 #[derive(Clone, Copy, Debug)]

@@ -105,16 +105,12 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
     let handle = RunHandle::find(startup).ok_or(Errno::EACCES)?;
     let won = SHARED.phase.compare_exchange(UNSET, WRITING, Ordering::AcqRel, Ordering::Acquire);
     if won.is_ok() {
-        #[cfg(target_os = "linux")]
-        let generation = recover(&handle);
-        #[cfg(not(target_os = "linux"))]
-        let generation = handle.generation;
         let Ok(image) = load_levels(&handle) else {
             SHARED.phase.store(BROKEN, Ordering::Release);
             return Err(Errno::EACCES);
         };
         let outermost = image.outermost();
-        if let Some((page, fd)) = sys::image::shared_page(outermost, generation) {
+        if let Some((page, fd)) = sys::image::shared_page(outermost, handle.generation) {
             SHARED.generation.store(page.cast(), Ordering::Relaxed);
             SHARED.generation_fd.store(fd, Ordering::Relaxed);
             let inode = sys::fstat(fd).map_or(0, |stat| stat.st_ino);
@@ -131,7 +127,10 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
 fn load_levels(handle: &RunHandle) -> Result<&'static Image<'static>, Errno> {
     let mut outer = None;
     for (level, &fd) in SHARED.levels.iter().zip(handle.images()) {
-        let (image, inode) = load(fd)?;
+        let loaded = load(fd);
+        #[cfg(target_os = "linux")]
+        let loaded = if outer.is_none() { loaded.or_else(|_| load_again(fd)) } else { loaded };
+        let (image, inode) = loaded?;
         let image = outer.map_or(image, |outer| image.inside(outer));
         let image = match image.form().map_err(|_| Errno::EACCES)? {
             Some(form) => image.keeping(keep_form(level, &form)),
@@ -209,18 +208,17 @@ pub(crate) fn generation_descriptor() -> Option<c_int> {
     is_page.then_some(fd)
 }
 
-/// Opens the outermost image and the shared page again, if a program without the library closed them before it started
-/// this one. Returns the page's descriptor number, or -1.
+/// As [`load`], for the outermost image after a program without the library closed it and started this one. The
+/// supervisor hands it out again.
 #[cfg(target_os = "linux")]
-fn recover(handle: &RunHandle) -> c_int {
-    let is_closed = |fd: c_int| sys::fstat(fd).is_err_and(|errno| errno == Errno::EBADF);
-    if let Some(&image) = handle.images().first()
-        && is_closed(image)
-        && let Ok(file) = sys::ask_for_image()
-    {
-        let _ = sys::process::duplicate(file.raw(), image);
+#[cold]
+fn load_again(fd: c_int) -> Result<(Image<'static>, u64), Errno> {
+    if sys::fstat(fd).is_ok() {
+        return Err(Errno::EACCES);
     }
-    if is_closed(handle.generation) { -1 } else { handle.generation }
+    let file = sys::ask_for_image()?;
+    sys::process::duplicate(file.raw(), fd)?;
+    load(fd)
 }
 
 fn load(fd: c_int) -> Result<(Image<'static>, u64), Errno> {

@@ -56,7 +56,7 @@ fn each_agent_starts_without_a_report() {
 #[test]
 fn each_agent_shows_its_first_screen() {
     for (line, seen) in [
-        ("claude", "Yes, I trust this folder"),
+        ("claude", "Accessing"),
         ("codex --no-daemon", "OpenAI Codex"),
         ("copilot", "Copilot"),
         ("gemini", "Do you trust the files in this folder?"),
@@ -73,10 +73,15 @@ fn each_agent_shows_its_first_screen() {
 }
 
 /// The command that the model wants: it succeeds in the workspace, and finds neither the private key nor a login.
-const COMMAND: &str = "echo made > made; cat ~/.private/key ~/.login; echo confined: $JP_CONFINE_NOTE";
+const COMMAND: &str =
+    "echo made > made; cat ~/.private/key ~/.login; echo confined: $JP_CONFINE_NOTE";
 
 /// How an agent is told where its model is, and to run commands without asking.
-fn drive(agent: &str, scratch: &Scratch, server: &ModelServer) -> (Vec<String>, Vec<(&'static str, String)>) {
+fn drive(
+    agent: &str,
+    scratch: &Scratch,
+    server: &ModelServer,
+) -> (Vec<String>, Vec<(&'static str, String)>) {
     let url = server.url();
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<String>>();
     match agent {
@@ -88,7 +93,8 @@ fn drive(agent: &str, scratch: &Scratch, server: &ModelServer) -> (Vec<String>, 
             let provider = format!(
                 "model_providers.fake={{name=\"f\",base_url=\"{url}/v1\",wire_api=\"responses\"}}"
             );
-            let mut line = words("codex exec --skip-git-repo-check --sandbox danger-full-access -c");
+            let mut line =
+                words("codex exec --skip-git-repo-check --sandbox danger-full-access -c");
             line.push(provider);
             line.extend(words("-c model_provider=\"fake\" -c model=\"m\" hello"));
             (line, Vec::new())
@@ -107,7 +113,8 @@ fn drive(agent: &str, scratch: &Scratch, server: &ModelServer) -> (Vec<String>, 
                 r#"{{"npm": "@ai-sdk/openai-compatible", "options": {options},
                     "models": {{"m": {{"name": "m", "tool_call": true}}}}}}"#
             );
-            let config = format!(r#"{{"provider": {{"fake": {provider}}}, "permission": "allow"}}"#);
+            let config =
+                format!(r#"{{"provider": {{"fake": {provider}}}, "permission": "allow"}}"#);
             scratch.write("home/.config/opencode/opencode.json", &config);
             (words("opencode run --model fake/m hello"), Vec::new())
         }
@@ -124,7 +131,7 @@ fn drive(agent: &str, scratch: &Scratch, server: &ModelServer) -> (Vec<String>, 
 }
 
 #[test]
-fn a_command_that_an_agent_runs_is_confined() {
+fn a_command_of_an_agent_is_confined() {
     for agent in ["claude", "codex", "gemini", "opencode", "pi"] {
         if !have(agent) {
             continue;

@@ -72,7 +72,11 @@ fn no_other_program_has_an_agents_state() {
     scratch.hand_over();
     let script = "cat ~/.claude/.credentials.json && exit 1; exit 0";
     with_tools(&scratch, "sh", &["-c", script]).run().assert_ok();
-    agent(&scratch, "claude", &format!("cat ~/.claude/.credentials.json; \"$SHELL\" -c '{script}'"));
+    agent(
+        &scratch,
+        "claude",
+        &format!("cat ~/.claude/.credentials.json; \"$SHELL\" -c '{script}'"),
+    );
     let shell = format!("{EXAMPLES}/jp-confine-shell");
     let run = with_tools(&scratch, "claude", &[]).flags(&["-x", EXAMPLES]).env("SHELL", &shell);
     run.run().assert_ok().assert_stdout("a login");

@@ -51,7 +51,7 @@ fn ten_lines_tell_what_is_granted() {
     run.assert_stdout("variables  FOO\n").assert_stdout("programs   all\n");
     assert!(run.stdout.lines().count() <= 10, "{run}");
     let write = run.stdout.lines().find(|line| line.starts_with("write")).expect("a line");
-    assert!(write.contains("/ws, "), "{write}");
+    assert!(write.contains("/ws"), "{write}");
     let free = inside(&scratch, "", "");
     free.assert_stdout("network    all\n").assert_stdout("variables  all that were set\n");
     inside(&scratch, "--no-net", "").assert_stdout("network    none\n");

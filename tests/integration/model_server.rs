@@ -1,7 +1,7 @@
 //! A server that stands in for the model of a coding agent: it asks for one shell command, and then ends the turn. It
 //! speaks the protocols of Anthropic, OpenAI and Google.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -107,7 +107,8 @@ fn body(reader: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
 
 /// The message with the result of a command.
 fn result_in(messages: &Value) -> Option<&Value> {
-    let signs = ["\"tool_result\"", "\"role\":\"tool\"", "function_call_output", "functionResponse"];
+    let signs =
+        ["\"tool_result\"", "\"role\":\"tool\"", "function_call_output", "functionResponse"];
     let is_result = |message: &&Value| {
         let text = message.to_string();
         signs.iter().any(|sign| text.contains(sign))
@@ -177,8 +178,12 @@ fn anthropic(call: Option<&str>, input: &Value) -> Vec<(&'static str, Value)> {
         json!({ "type": "message_stop" }),
     ];
     let names = [
-        "message_start", "content_block_start", "content_block_delta", "content_block_stop",
-        "message_delta", "message_stop",
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
     ];
     names.into_iter().zip(events).collect()
 }
@@ -187,7 +192,8 @@ fn chat(call: Option<&str>, input: &Value) -> Vec<(&'static str, Value)> {
     let (delta, stop) = match call {
         Some(name) => {
             let function = json!({ "name": name, "arguments": input.to_string() });
-            let call = json!({ "index": 0, "id": "call_1", "type": "function", "function": function });
+            let call =
+                json!({ "index": 0, "id": "call_1", "type": "function", "function": function });
             (json!({ "role": "assistant", "tool_calls": [call] }), "tool_calls")
         }
         None => (json!({ "role": "assistant", "content": LAST_WORDS }), "stop"),
@@ -216,8 +222,10 @@ fn responses(call: Option<&str>, input: &Value) -> Vec<(&'static str, Value)> {
     });
     vec![
         ("response.created", json!({ "type": "response.created", "response": { "id": "r_1" } })),
-        ("response.output_item.done",
-            json!({ "type": "response.output_item.done", "output_index": 0, "item": item })),
+        (
+            "response.output_item.done",
+            json!({ "type": "response.output_item.done", "output_index": 0, "item": item }),
+        ),
         ("response.completed", json!({ "type": "response.completed", "response": response })),
     ]
 }
