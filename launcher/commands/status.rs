@@ -218,7 +218,9 @@ fn in_line(names: Vec<String>, none: &str) -> String {
     let mut text = String::new();
     for (index, name) in names.iter().enumerate() {
         let more = quote::and_more(names.len() - index);
-        if index > 0 && wrap::width(&text) + wrap::width(name) + wrap::width(&more) > wrap::WIDTH - NAMES {
+        if index > 0
+            && wrap::width(&text) + wrap::width(name) + wrap::width(&more) > wrap::WIDTH - NAMES
+        {
             return format!("{text}{more}");
         }
         text.push_str(if index == 0 { "" } else { ", " });
