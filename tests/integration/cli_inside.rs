@@ -1,10 +1,12 @@
-//! What a confined program can learn about its run: `jp-confine status` and `JP_CONFINE_NOTE`.
+//! What a confined program can learn about its run: `jp-confine status` and `JP_CONFINE_NOTE`, and the policy itself, if
+//! its parent closed that.
 
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::run::{Mode, Outcome, PRODUCT, Run};
+use crate::run::{Mode, Outcome, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 
 /// Runs `jp-confine status` inside a run with these options.
@@ -97,4 +99,32 @@ fn a_variable_tells_programs_that_they_are_confined() {
     }
     let own = Run::sh(&scratch, "true").flags(&["--env", "JP_CONFINE_NOTE=x"]).run();
     own.assert_code(125).assert_stderr("is set by jp-confine itself");
+}
+
+/// A program without the library closes every descriptor before it starts another one, as Codex does.
+#[test]
+fn a_child_of_a_program_that_closed_all_files_is_confined() {
+    if !have("gcc") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let source = "#define _GNU_SOURCE
+        #include <unistd.h>
+        #include <sys/syscall.h>
+        int main(int count, char **words) {
+            syscall(SYS_close_range, 3, ~0u, 0);
+            return count < 2 || execvp(words[1], words + 1);
+        }";
+    scratch.write("close.c", source);
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-static", "-o"]).arg(scratch.path("ws/close")).arg(scratch.path("close.c"));
+    assert!(gcc.status().expect("gcc").success(), "a static program");
+    let script = scratch.expand(
+        "cat file && echo new > made && cat made && ! cat $OUT/secret && ! echo x > $OUT/target && \
+         sh -c 'mkdir a && mv a b && cat file'",
+    );
+    let run = Run::new(&scratch, "./close", &["sh", "-c", &script]).run();
+    run.assert_ok().assert_no_secret().assert_stdout("inside\nnew\ninside\n");
+    run.assert_stderr("2 denials").assert_stderr("denied read").assert_stderr("by cat");
+    assert_eq!(scratch.read("out/target"), "unchanged\n");
 }
