@@ -103,7 +103,7 @@ pub(crate) struct HostOptions {
     /// Allow the hosts of an agent or a registry, as `claude`, `github` or `npm`; repeatable
     #[arg(long = "net-preset", value_name = "NAME")]
     #[arg(value_parser = Presets, hide_possible_values = true)]
-    presets: Vec<Preset>,
+    pub(crate) presets: Vec<Preset>,
     /// Use this address for a host name instead of the system's; repeatable
     #[arg(long, value_name = "NAME=ADDRESS")]
     #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| resolution(&word)))]
