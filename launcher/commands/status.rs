@@ -82,8 +82,8 @@ impl Status {
             images.iter().rev().filter_map(|it| serde_json::from_slice(it.json()).ok()).collect();
         // The innermost run that has rules: the others have none, or these are a part of theirs.
         let list = |key: &str| {
-            let lists = rules.iter().filter_map(|rules| rules.get(key)?.as_array());
-            lists.filter(|list| !list.is_empty()).cloned().next().unwrap_or_default()
+            let mut lists = rules.iter().filter_map(|rules| rules.get(key)?.as_array());
+            lists.find(|list| !list.is_empty()).cloned().unwrap_or_default()
         };
         let hosts = list("net");
         let is_offline = images.iter().any(|image| image.behind().offline);
@@ -174,16 +174,21 @@ fn text(status: &Status, context: &Context) -> String {
     let rules = |list: &[Value], key: &str, wanted: &str, rest: &str| {
         let allowed = list.iter().filter(|rule| rule.get(wanted) == Some(&Value::Bool(true)));
         let names = allowed.filter_map(|rule| rule.get(key)?.as_str()).map(str::to_owned);
-        if list.is_empty() { rest.to_owned() } else { in_line(names.collect(), "none") }
+        if list.is_empty() {
+            rest.to_owned()
+        } else {
+            in_line(&names.collect::<Vec<String>>(), "none")
+        }
     };
     let programs = status.programs.as_ref().and_then(Value::as_object);
-    let programs = programs.map(|listed| in_line(listed.keys().cloned().collect(), "none"));
+    let programs =
+        programs.map(|listed| in_line(&listed.keys().cloned().collect::<Vec<String>>(), "none"));
     let network = match status.network {
         "rules" => rules(&status.hosts, "host", "allow", "all"),
         word => word.to_owned(),
     };
     let all = "all that were set";
-    let line = |counts: &dyn Fn(Capabilities) -> bool| in_line(paths(counts), "none");
+    let line = |counts: &dyn Fn(Capabilities) -> bool| in_line(&paths(counts), "none");
     let mut denied = vec!["all else".to_owned()];
     denied.extend(paths(&|caps: Capabilities| caps.is_empty()));
     let lines = [
@@ -191,7 +196,7 @@ fn text(status: &Status, context: &Context) -> String {
         ("update", line(&|caps| update(caps) && !create(caps))),
         ("execute", line(&|caps| execute(caps) && !create(caps))),
         ("read", line(&|caps| !caps.is_empty() && only_reads(caps))),
-        ("denied", in_line(denied, "all else")),
+        ("denied", in_line(&denied, "all else")),
         ("network", network),
         ("variables", rules(&status.variables, "name", "read", all)),
         ("programs", programs.unwrap_or_else(|| "all".to_owned())),
@@ -214,7 +219,7 @@ const NAMES: usize = 13;
 const MORE: &str = "more       is for the person to allow: -r PATH, -w PATH, -x PATH, --net HOST\n";
 
 /// As many of the names as fit in a line, and how many more there are.
-fn in_line(names: Vec<String>, none: &str) -> String {
+fn in_line(names: &[String], none: &str) -> String {
     let mut text = String::new();
     for (index, name) in names.iter().enumerate() {
         let more = quote::and_more(names.len() - index);
