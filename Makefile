@@ -1,7 +1,7 @@
 # `make run` shows the product at work; `make test` runs every test.
 CARGO ?= cargo
 
-.PHONY: setup build run test layers control nightly race html book transparency lint lint-unbuilt bench fuzz cross msrv package install
+.PHONY: setup build run test layers control nightly race agents html book transparency lint lint-unbuilt bench fuzz cross msrv package install
 
 # A build needs only a C compiler, make, and the tool chain that rust-toolchain.toml names.
 setup:
@@ -29,13 +29,18 @@ control: setup
 	sh tests/control.sh
 
 # Runs as a whole what `.ci/run` only tries for some seconds.
-nightly: lint html book layers race bench package
+nightly: lint html book layers race bench package agents
 	$(MAKE) fuzz SECONDS=600
 
 # Ten million attempts to be judged on one object and use another. `make test` makes some.
 race: setup
 	JP_CONFINE_RACE=10000000 $(CARGO) test --locked --workspace --exclude jp-confine-shim --test integration -- \
 		--nocapture attacks_race
+
+# Every coding agent that has a profile, to its first screen and through one command. Downloads up to 2 GB.
+agents: setup
+	sh tests/agents.sh
+	$(CARGO) test --locked --workspace --exclude jp-confine-shim --test integration -- agents_installed
 
 # The page of `learn --html` in a browser.
 html: setup

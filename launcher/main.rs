@@ -109,6 +109,7 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Profiles(Profiles::Show { name }) => profiles::show(&context, &options, &name),
         Command::Why { json } => why::last(&context, &options, json),
         Command::Allow { which, yes } => allow::allow(&context, &options, which, yes),
+        Command::Status { json } => commands::status::status(&context, json),
         Command::Doctor { json } => doctor::doctor(&context, json),
         Command::Mounts { json } => mounts::mounts(&context, &options, json),
         Command::Approvals(Approvals::List { json }) => approvals::list(&context, &options, json),

@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Why { json: bool },
     /// `allow`.
     Allow { which: Which, yes: bool },
+    /// `status`.
+    Status { json: bool },
     /// `doctor`.
     Doctor { json: bool },
     /// `mounts`.

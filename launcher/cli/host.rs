@@ -1,10 +1,15 @@
-//! Parses the options about hosts: `--net [SCHEME://]HOST[:PORT]` and `--resolve NAME=ADDRESS`.
+//! Parses the options about hosts: `--net [SCHEME://]HOST[:PORT]`, `--net-preset NAME` and `--resolve NAME=ADDRESS`.
 
+use std::ffi::OsStr;
 use std::net::IpAddr;
 
 use clap::Args;
-use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
+use clap::builder::{
+    NonEmptyStringValueParser, PossibleValue, StringValueParser, TypedValueParser,
+};
 use jp_confine_engine::net::{self, Host, Net, NetRule};
+
+use crate::config::host_presets;
 
 /// The address of a host name, which overrides the system's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +64,35 @@ pub(crate) fn resolution(word: &str) -> Result<HostAddress, String> {
     Ok(HostAddress { name, address: address.to_canonical() })
 }
 
+/// The rules of a preset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Preset(Vec<NetRule>);
+
+/// Reads a value of `--net-preset`. Shells complete the names.
+#[derive(Clone)]
+struct Presets;
+
+impl TypedValueParser for Presets {
+    type Value = Preset;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Preset, clap::Error> {
+        let rules = |name: String| {
+            let hosts = host_presets::hosts(&name)?;
+            hosts.iter().map(|word| rule(word)).collect::<Result<_, _>>().map(Preset)
+        };
+        StringValueParser::new().try_map(rules).parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(host_presets::names().map(PossibleValue::new)))
+    }
+}
+
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HostOptions {
     /// Allow only this host; repeatable. Without a port: the scheme's, or those of http, https and
@@ -66,6 +100,10 @@ pub(crate) struct HostOptions {
     #[arg(long, value_name = "[SCHEME://]HOST[:PORT]")]
     #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| rule(&word)))]
     pub(crate) net: Vec<NetRule>,
+    /// Allow the hosts of an agent or a registry, as `claude`, `github` or `npm`; repeatable
+    #[arg(long = "net-preset", value_name = "NAME")]
+    #[arg(value_parser = Presets, hide_possible_values = true)]
+    pub(crate) presets: Vec<Preset>,
     /// Use this address for a host name instead of the system's; repeatable
     #[arg(long, value_name = "NAME=ADDRESS")]
     #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| resolution(&word)))]
@@ -79,8 +117,16 @@ impl HostOptions {
     /// These options, followed by the `later` ones.
     pub(crate) fn then(mut self, later: Self) -> Self {
         self.net.extend(later.net);
+        self.presets.extend(later.presets);
         self.resolve.extend(later.resolve);
         self.net_proxy |= later.net_proxy;
+        self
+    }
+
+    /// These options with the hosts of presets among those of `--net`.
+    pub(super) fn without_presets(mut self) -> Self {
+        let presets = std::mem::take(&mut self.presets);
+        self.net.extend(presets.into_iter().flat_map(|Preset(rules)| rules));
         self
     }
 }
@@ -104,6 +150,20 @@ mod tests {
         assert_eq!(parts("[::1]"), ("[::1]".into(), None, None));
         assert_eq!(parts("[::1]:53"), ("[::1]".into(), None, Some(53)));
         assert_eq!(parts("münchen.de:80"), ("münchen.de".into(), None, Some(80)));
+    }
+
+    #[test]
+    fn each_host_of_a_preset_is_a_rule() {
+        let command = clap::Command::new("x");
+        let read = |name: &str| Presets.parse_ref(&command, None, OsStr::new(name));
+        for name in host_presets::names() {
+            assert!(!read(&name).expect(&name).0.is_empty(), "{name}");
+        }
+        for (agent, _) in crate::config::profiles::AGENTS {
+            assert!(read(agent).is_ok(), "{agent}");
+        }
+        let error = read("gihub").expect_err("no preset");
+        assert!(error.to_string().contains("did you mean `github`?"), "{error}");
     }
 
     #[test]

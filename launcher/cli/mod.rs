@@ -203,6 +203,15 @@ enum Sub {
         #[arg(short, long)]
         yes: bool,
     },
+    /// Show, inside a run, what it grants: exits with 0, or with 1 outside of any run
+    #[command(after_help = "Example: jp-confine status")]
+    Status {
+        #[command(flatten)]
+        options: Further,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Show what this machine offers, what is lost without the rest, and how to get it
     #[command(after_help = "Example: jp-confine doctor")]
     Doctor {
@@ -312,7 +321,8 @@ enum CacheSub {
 ///
 /// The error is clap's: a usage error, or the text that `--help` and `--version` ask for.
 pub(crate) fn parse() -> Result<(Options, Command), clap::Error> {
-    from(std::env::args_os())
+    let (options, command) = from(std::env::args_os())?;
+    Ok((Options { hosts: options.hosts.without_presets(), ..options }, command))
 }
 
 /// The grammar of the command line, for the manual page and for shell completions.
@@ -359,6 +369,9 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
                 None => Which::Only,
             };
             (line.options.then(options.0), Command::Allow { which, yes })
+        }
+        Some(Sub::Status { options, json }) => {
+            (line.options.then(options.0), Command::Status { json })
         }
         Some(Sub::Doctor { options, json }) => {
             (line.options.then(options.0), Command::Doctor { json })

@@ -15,4 +15,5 @@ pub(crate) mod query;
 pub(crate) mod run;
 pub(crate) mod run_end;
 pub(crate) mod shell;
+pub(crate) mod status;
 pub(crate) mod vfs;

@@ -17,9 +17,10 @@ use crate::compile::caches::Caches;
 use crate::compile::private_files;
 use crate::compile::profiles::Resolved;
 use crate::compile::purpose::Stage;
+use crate::compile::typed_program;
 use crate::config::layers::Layers;
 use crate::config::profile::Profile;
-use crate::config::profiles::Profiles;
+use crate::config::profiles::{self, Profiles};
 use crate::error::Failure;
 use crate::host::context::Context;
 use crate::host::workspace::Workspace;
@@ -72,6 +73,9 @@ impl ReadyMade {
         };
         let tables = baseline.iter().chain(picked.iter().copied());
         let mut tables: Vec<Resolved> = tables.map(&mut resolve).collect();
+        if let Some(program) = program.filter(|_| is_typed(options)) {
+            tables.push(typed_program::grants(context, &workspace.root, program));
+        }
         let grants = Vec::from_iter(caches.grant(&tables));
         tables.push(Resolved { grants, ..Resolved::default() });
         private_files::narrow(&mut tables, stage.ground());
@@ -87,6 +91,13 @@ impl ReadyMade {
         }
         self
     }
+}
+
+/// Whether a person typed the program, and did not exclude profiles.
+fn is_typed(options: &Options) -> bool {
+    !options.service
+        && !options.hosted
+        && !options.profiles.iter().any(|name| name == profiles::NONE)
 }
 
 /// Creates these directories in the workspace at `root`, if `image` allows creating them but no other name beside them.

@@ -20,6 +20,7 @@ mod purpose;
 pub(crate) mod second_mounts;
 mod seeding;
 pub(crate) mod tiers;
+mod typed_program;
 pub(crate) mod views;
 
 use std::ffi::OsStr;

@@ -53,6 +53,7 @@ impl Profile {
             }
             let mut grant = Grant::new(anchor, *caps, kind, self.origin(entry, named));
             let except = self.except.iter().filter(|(path, _)| path == entry);
+            grant.is_state = !self.own && caps.intersects(Capabilities::WRITE);
             grant.carve_outs = except.flat_map(|(_, patterns)| patterns.iter().cloned()).collect();
             if is_led && !caps.is_empty() {
                 resolved.led.push(Led { grant: grant.clone(), spelled: path, view: None });

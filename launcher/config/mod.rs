@@ -10,6 +10,7 @@ mod decode_tools;
 pub(crate) mod document;
 pub(crate) mod edit;
 pub(crate) mod environment;
+pub(crate) mod host_presets;
 pub(crate) mod layers;
 mod lent_variables;
 pub(crate) mod outside_pattern;

@@ -17,7 +17,7 @@
 //! | `variables` | `NAME = "DIRECTORY"`: variables with the path of a directory of the workspace's own caches |
 //! | `seeds` | `"DIRECTORY" = { from, link, copy, skip }`: fills such a directory with what FROM has (see [`Seeds`]) |
 //! | `programs` | names of programs that select this profile |
-//! | `includes` | further profiles that it includes |
+//! | `includes` | further profiles that it includes; `*` stands for those of all tools |
 //!
 //! A path is absolute, or begins with `~` (the home directory), `${NAME}` or `${NAME:-PATH}` (an environment variable,
 //! and its default). An entry is ignored if its variable or home is unknown, or if it is not absolute once expanded.

@@ -1,5 +1,6 @@
 //! Holds the built-in profiles and the user's own, and picks those of a run.
 
+use std::cell::OnceCell;
 use std::ffi::OsStr;
 
 use crate::config::decode;
@@ -20,12 +21,32 @@ pub(crate) const BUILT_IN: [(&str, &str); 7] = [
     ("rust", include_str!("../../profiles/rust.toml")),
 ];
 
+/// The profiles of coding agents, each for the program of its name. They hold credentials, so no other program gets
+/// them.
+pub(crate) const AGENTS: [(&str, &str); 7] = [
+    ("aider", include_str!("../../profiles/aider.toml")),
+    ("claude", include_str!("../../profiles/claude.toml")),
+    ("codex", include_str!("../../profiles/codex.toml")),
+    ("copilot", include_str!("../../profiles/copilot.toml")),
+    ("gemini", include_str!("../../profiles/gemini.toml")),
+    ("opencode", include_str!("../../profiles/opencode.toml")),
+    ("pi", include_str!("../../profiles/pi.toml")),
+];
+
 /// The name that stands for no profile.
 pub(crate) const NONE: &str = "none";
 
-/// The names of the built-in profiles.
-pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
+/// The name that stands for the profiles of all tools in `includes`.
+const ALL_TOOLS: &str = "*";
+
+/// The names of the built-in profiles of tools.
+fn tools() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
+}
+
+/// The names of all built-in profiles.
+pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
+    tools().chain(AGENTS.iter().map(|(name, _)| *name))
 }
 
 /// The profiles that may be named: the built-in ones and those of the user's own files. A later one replaces an earlier
@@ -33,6 +54,8 @@ pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
 #[derive(Debug)]
 pub(crate) struct Profiles {
     all: Vec<Profile>,
+    /// Those of [`AGENTS`] that were needed. Most runs need none.
+    agents: [OnceCell<Profile>; AGENTS.len()],
 }
 
 impl Profiles {
@@ -46,7 +69,7 @@ impl Profiles {
             all.retain(|known| known.name != profile.name);
             all.push(Profile { own: true, ..profile });
         }
-        Ok(Self { all })
+        Ok(Self { all, agents: Default::default() })
     }
 
     /// All of them, the built-in ones first.
@@ -54,8 +77,8 @@ impl Profiles {
         self.all.iter()
     }
 
-    /// The profiles for a run: those `named`, or else those that claim `program`. If none claims it, all built-in ones
-    /// apply, because a shell may run any of the other programs.
+    /// The profiles for a run: those `named`, or else those that claim `program`. If none claims it, those of all tools
+    /// apply, because a shell may run any of their programs.
     pub(crate) fn pick(
         &self,
         named: &[String],
@@ -80,19 +103,39 @@ impl Profiles {
             self.add(&profile.name, &mut picked)?;
         }
         if picked.is_empty() {
-            for name in built_in() {
-                self.add(name, &mut picked)?;
-            }
+            let is_agent = AGENTS.iter().any(|(name, _)| *name == program);
+            self.add(if is_agent { program } else { ALL_TOOLS }, &mut picked)?;
         }
         Ok(picked)
+    }
+
+    /// The profile of this name, if there is one.
+    fn find(&self, name: &str) -> Result<Option<&Profile>, Failure> {
+        let known = self.all.iter().find(|profile| profile.name == name);
+        let agents = AGENTS.iter().zip(&self.agents);
+        let Some(((_, text), cell)) =
+            agents.filter(|_| known.is_none()).find(|((agent, _), _)| *agent == name)
+        else {
+            return Ok(known);
+        };
+        if cell.get().is_none() {
+            let _ = cell.set(decode::built_in(name, text)?);
+        }
+        Ok(cell.get())
     }
 
     fn add<'a>(&'a self, name: &str, picked: &mut Vec<&'a Profile>) -> Result<(), Failure> {
         if picked.iter().any(|known| known.name == name) {
             return Ok(());
         }
-        let Some(profile) = self.all.iter().find(|profile| profile.name == name) else {
-            let names: Vec<&str> = self.all.iter().map(|profile| profile.name.as_str()).collect();
+        if name == ALL_TOOLS {
+            return tools().try_for_each(|name| self.add(name, picked));
+        }
+        let Some(profile) = self.find(name)? else {
+            let mut names: Vec<&str> = built_in().collect();
+            names.extend(self.all.iter().map(|profile| profile.name.as_str()));
+            names.sort_unstable();
+            names.dedup();
             let advice = nearest(name, &names).map_or_else(
                 || format!("there are: {}, none", names.join(", ")),
                 |near| format!("did you mean `{near}`?"),
@@ -139,6 +182,9 @@ mod tests {
         assert_eq!(picked(&[], "bash"), ["c", "git", "go", "java", "node", "python", "rust"]);
         assert_eq!(picked(&["git"], "cargo"), ["git"]);
         assert_eq!(picked(&["none"], "cargo"), [""; 0]);
+        let tools = ["c", "git", "go", "java", "node", "python", "rust"];
+        assert_eq!(picked(&[], "claude"), [["claude"].as_slice(), &tools].concat());
+        assert_eq!(picked(&["codex"], "npx"), [["codex"].as_slice(), &tools].concat());
     }
 
     #[test]

@@ -140,3 +140,11 @@ impl Context {
 
 /// The variable that names the descriptors for the library.
 pub(crate) const HANDLES: &str = "JP_CONFINE";
+
+/// The variable that tells programs, such as a coding agent, that they are confined, and its value.
+pub(crate) const NOTE: (&str, &str) = (
+    "JP_CONFINE_NOTE",
+    "jp-confine confines this program: it can touch only what was granted, and other paths look absent or say \
+     \"Permission denied\". `jp-confine status` lists what is granted; the person who started the run can allow more \
+     with options such as -r PATH, -w PATH or --net HOST.",
+);

@@ -132,7 +132,8 @@ impl Outer {
         Ok(SharedPage { file, path })
     }
 
-    fn images(&self) -> impl Iterator<Item = Image<'_>> {
+    /// Their images, from the outside in.
+    pub(crate) fn images(&self) -> impl Iterator<Item = Image<'_>> {
         self.images.iter().filter_map(|image| Image::read(image).ok())
     }
 

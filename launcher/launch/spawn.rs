@@ -11,7 +11,7 @@ use rustix::process::Pid;
 
 use crate::config::environment::Environment;
 use crate::error::{Failure, NotRun};
-use crate::host::context::{Context, HANDLES};
+use crate::host::context::{Context, HANDLES, NOTE};
 use crate::launch::outer_run::Outer;
 use crate::launch::preload_library;
 use crate::network::proxy;
@@ -92,6 +92,7 @@ impl Confined<'_> {
             ("LD_PRELOAD", preloads.join(OsStr::new(":"))),
             (HANDLES, handles.join(":").into()),
             ("TMPDIR", self.temp.into()),
+            (NOTE.0, NOTE.1.into()),
         ];
         own.extend(self.other_names_of_temp());
         own.extend(self.proxy.into_iter().flat_map(proxy::variables));

@@ -122,6 +122,8 @@ impl Start<'_> {
             listings: plan.leaves_listings && leaves,
             learns: self.lesson.is_some(),
             devices: prepared.unusual.device.is_some(),
+            bounds: plan.bounds.is_some(),
+            offline: prepared.network.without().is_some(),
         };
         build::set_behind(&mut prepared.image, behind)
             .map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))?;

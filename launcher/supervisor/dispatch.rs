@@ -3,7 +3,7 @@
 use jp_confine_engine::calls::{
     self, Arguments, Call, IOPRIO_WHO_PROCESS, Need, Operand, Operation as Op, PRIO_PROCESS,
 };
-use jp_confine_engine::report_protocol::REPORT_SYSCALL;
+use jp_confine_engine::report_protocol::{IMAGE_REQUEST, REPORT_SYSCALL};
 use rustix::io::Errno;
 
 use super::calls::attributes::{self, At, Unit};
@@ -36,7 +36,10 @@ pub(super) fn answer(task: &Task<'_>, from: &Notification) -> Result<CallResult,
     task.settle_start(call.is_some_and(|call| call.operation == Op::Execute));
     if from.number == REPORT_SYSCALL {
         let [address, length, ..] = from.arguments;
-        return library_reports::take(task, address, length);
+        return match (address, length) {
+            (0, IMAGE_REQUEST) => library_reports::hand_out_image(task),
+            _ => library_reports::take(task, address, length),
+        };
     }
     let arguments = Arguments::new(call.ok_or(Errno::ACCESS)?, from.arguments);
     match arguments.call().need {

@@ -127,7 +127,10 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
 fn load_levels(handle: &RunHandle) -> Result<&'static Image<'static>, Errno> {
     let mut outer = None;
     for (level, &fd) in SHARED.levels.iter().zip(handle.images()) {
-        let (image, inode) = load(fd)?;
+        let loaded = load(fd);
+        #[cfg(target_os = "linux")]
+        let loaded = if outer.is_none() { loaded.or_else(|_| load_again(fd)) } else { loaded };
+        let (image, inode) = loaded?;
         let image = outer.map_or(image, |outer| image.inside(outer));
         let image = match image.form().map_err(|_| Errno::EACCES)? {
             Some(form) => image.keeping(keep_form(level, &form)),
@@ -203,6 +206,19 @@ pub(crate) fn generation_descriptor() -> Option<c_int> {
     let is_page =
         fd >= 0 && sys::fstat(fd).is_ok_and(|stat| stat.st_ino == inode && stat.st_nlink == 0);
     is_page.then_some(fd)
+}
+
+/// As [`load`], for the outermost image after a program without the library closed it and started this one. The
+/// supervisor hands it out again.
+#[cfg(target_os = "linux")]
+#[cold]
+fn load_again(fd: c_int) -> Result<(Image<'static>, u64), Errno> {
+    if sys::fstat(fd).is_ok() {
+        return Err(Errno::EACCES);
+    }
+    let file = sys::ask_for_image()?;
+    sys::process::duplicate(file.raw(), fd)?;
+    load(fd)
 }
 
 fn load(fd: c_int) -> Result<(Image<'static>, u64), Errno> {

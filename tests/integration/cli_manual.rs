@@ -87,7 +87,11 @@ fn subcommands_are_completed() {
         (&["-q", "check", ""], " read create update delete execute net env command "),
         (&["--enforce", "s"], " strict "),
         (&["completions", "f"], " fish "),
-        (&["--profile", ""], " c git go java node python rust none "),
+        (
+            &["--profile", ""],
+            " c git go java node python rust aider claude codex copilot gemini opencode pi none ",
+        ),
+        (&["--net-preset", "cra"], " crates "),
         // The shell itself completes names of files.
         (&["--deny", "scri"], "  "),
         (&["explain", ""], "  "),
@@ -132,5 +136,6 @@ fn zsh_hands_on_what_is_behind_the_dashes() {
     assert!(!run.stdout.contains("]:["), "zsh would run what it takes for a name: {run}");
     run.assert_stdout("_jp-confine() {\n    local at=").assert_stdout("        _normal\n");
     run.assert_stdout(":(read create update delete execute net env command)'");
-    run.assert_stdout(":NAME:(c git go java node python rust none)'");
+    let agents = "aider claude codex copilot gemini opencode pi";
+    run.assert_stdout(&format!(":NAME:(c git go java node python rust {agents} none)'"));
 }

@@ -25,7 +25,7 @@ impl Screen {
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program and the screen it writes to.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
 //! Receives reports of the preload library's own denials. They come by a system call, so no program in the run can open
-//! the record. The supervisor determines the sender itself.
+//! the record. The supervisor determines the sender itself. By the same call the library gets the image again.
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::decide::{self, Request, Verdict};
@@ -11,7 +11,15 @@ use crate::prompt::during_run::subject::Subject;
 use crate::prompt::during_run::{FileIdentity, answer};
 use crate::record::denial::{self, Layer};
 use crate::supervisor::task::{Task, program_of};
+use crate::sys::memfd;
 use crate::sys::notification::CallResult;
+
+/// Gives the caller a descriptor of the image. It stays open across exec, like the one that the run began with.
+pub(crate) fn hand_out_image(task: &Task<'_>) -> Result<CallResult, Errno> {
+    let file = memfd::seal(task.image().as_bytes());
+    let file = file.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::NFILE))?;
+    Ok(CallResult::Descriptor { file, closes: false })
+}
 
 /// Takes one record of a denial.
 pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<CallResult, Errno> {

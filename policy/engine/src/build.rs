@@ -207,16 +207,18 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// Whether somebody allows changes of an auto-run file by naming it, or a symlink to it. Ready-made grants do not
-    /// count: they name files that programs need, and options may widen a grant above them.
+    /// Whether somebody allows changes of an auto-run file by naming it, or a symlink to it. Of ready-made grants only
+    /// those for the state of a program count: others name files that programs need to read, and options may widen a
+    /// grant above them.
     fn names_autorun(&self, id: usize, grant: &Grant, workspace: &Path) -> bool {
         let exact = self.ground.map(|ground| ground.exact);
         let grant = exact.and_then(|exact| exact.grants.get(id)).unwrap_or(grant);
         let tiers = exact.map_or(self.tiers, |exact| exact.tiers);
-        let is_meant = matches!(
-            grant.origin,
-            Origin::Rule { .. } | Origin::Flag { .. } | Origin::Profile { named: true, .. }
-        );
+        let is_meant = grant.is_state
+            || matches!(
+                grant.origin,
+                Origin::Rule { .. } | Origin::Flag { .. } | Origin::Profile { named: true, .. }
+            );
         let may_change = grant.caps.intersects(Capabilities::WRITE);
         let Some(tiers) = tiers.filter(|_| is_meant && may_change) else { return false };
         let spelled = match &grant.kind {

@@ -25,13 +25,15 @@ pub struct Grant {
     /// Patterns relative to the anchor, with `*` matching within one component. The grant excludes everything at or
     /// below a path that matches one.
     pub carve_outs: Vec<String>,
+    /// It is ready-made for the state of a program. Changes of auto-run files in it need no prompt.
+    pub is_state: bool,
 }
 
 impl Grant {
-    /// A grant without exclusions.
+    /// A grant without exclusions, and for no state.
     #[must_use]
     pub fn new(anchor: PathBuf, caps: Capabilities, kind: GrantKind, origin: Origin) -> Self {
-        Self { anchor, caps, kind, origin, carve_outs: Vec::new() }
+        Self { anchor, caps, kind, origin, carve_outs: Vec::new(), is_state: false }
     }
 }
 

@@ -7,6 +7,8 @@
 //! Invariants: this module never allocates and cannot panic. It checks every index from the image where it is used, so
 //! that no damaged image leads outside itself.
 
+#[cfg(feature = "std")]
+mod anchors;
 mod behind;
 mod beyond;
 mod folded;

@@ -14,7 +14,7 @@ const BASE: [&[u8]; 5] = [b"PATH", b"HOME", b"USER", b"LANG", b"TERM"];
 const BASE_PREFIX: &[u8] = b"LC_";
 
 /// Variables that the launcher sets for every program of a run. No rule is about these.
-pub const OWNED: [&str; 3] = ["LD_PRELOAD", "JP_CONFINE", "TMPDIR"];
+pub const OWNED: [&str; 4] = ["LD_PRELOAD", "JP_CONFINE", "JP_CONFINE_NOTE", "TMPDIR"];
 
 /// Longest name, or prefix of names, in a rule. This many bytes of a name show which rules match it.
 pub const LONGEST: usize = 255;

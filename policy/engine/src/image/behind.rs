@@ -14,6 +14,10 @@ const LISTINGS: u32 = 16;
 const LEARNS: u32 = 32;
 /// See [`Behind::devices`].
 const DEVICES: u32 = 64;
+/// See [`Behind::bounds`].
+const BOUNDS: u32 = 128;
+/// See [`Behind::offline`].
+const OFFLINE: u32 = 256;
 
 /// The layers that back up the preload library in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +39,10 @@ pub struct Behind {
     pub learns: bool,
     /// Granted directories contain device nodes, so each open has to check for them.
     pub devices: bool,
+    /// Landlock bounds the run.
+    pub bounds: bool,
+    /// The run has no network: it may only create local sockets.
+    pub offline: bool,
 }
 
 impl Behind {
@@ -48,6 +56,8 @@ impl Behind {
             listings: bits & LISTINGS != 0,
             learns: bits & LEARNS != 0,
             devices: bits & DEVICES != 0,
+            bounds: bits & BOUNDS != 0,
+            offline: bits & OFFLINE != 0,
         }
     }
 
@@ -62,5 +72,7 @@ impl Behind {
             | flag(self.listings, LISTINGS)
             | flag(self.learns, LEARNS)
             | flag(self.devices, DEVICES)
+            | flag(self.bounds, BOUNDS)
+            | flag(self.offline, OFFLINE)
     }
 }

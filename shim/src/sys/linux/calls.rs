@@ -323,6 +323,13 @@ pub(crate) fn tell_supervisor<const N: usize>(record: [&[u8]; N]) -> Option<usiz
     }
 }
 
+/// Requests the image from the supervisor. It gets the lowest free descriptor number.
+pub(crate) fn ask_for_image() -> Result<Fd, Errno> {
+    let request = report_protocol::IMAGE_REQUEST as usize;
+    let args = [0, request, 0, 0, 0, 0];
+    call(report_protocol::REPORT_SYSCALL, args).map(|fd| Fd::adopt(int(fd)))
+}
+
 fn vectors<const N: usize>(parts: [&[u8]; N]) -> [libc::iovec; N] {
     parts.map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() })
 }

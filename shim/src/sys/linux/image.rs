@@ -55,12 +55,14 @@ fn sealable_file(name: &CStr) -> Result<Fd, Errno> {
     call(libc::SYS_memfd_create, args).map(|fd| Fd::adopt(int(fd)))
 }
 
-/// Maps the page that the run's processes share. Returns its descriptor as well, or -1 if a parent had closed that and
-/// the page was opened again.
+/// Maps the page that the run's processes share. Returns its descriptor as well, or -1 if a parent, or a program without
+/// the library, had closed that and the page was opened again.
 pub(crate) fn shared_page(image: &Image<'_>, fd: c_int) -> Option<(*mut u8, c_int)> {
     let map = |fd| map(fd, PAGE, libc::PROT_READ | libc::PROT_WRITE);
-    if fd >= 0 {
-        return map(fd).ok().map(|page| (page, fd));
+    if fd >= 0
+        && let Ok(page) = map(fd)
+    {
+        return Some((page, fd));
     }
     // The page has a name in `/proc`.
     let mut path = Buffer::<64>::new();

@@ -1,0 +1,247 @@
+//! Implements `status`: shows a confined program what its run grants, by asking the images of the runs around it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_engine::build::View;
+use jp_confine_engine::decide::{self, Request};
+use jp_confine_engine::image::{Image, Text};
+use jp_confine_engine::{Capabilities, Capability, views};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::launch::outer_run::Outer;
+use crate::output;
+use crate::text::{quote, wrap};
+
+/// The exit status outside of a run.
+const UNCONFINED: u8 = 1;
+
+/// What the runs around this process grant together.
+#[derive(Debug, Serialize)]
+struct Status {
+    confined: bool,
+    version: &'static str,
+    workspace: String,
+    /// How many runs are around this process.
+    runs: usize,
+    layers: Vec<&'static str>,
+    grants: Vec<Granted>,
+    /// `all`, `none`, or `rules`, which are in `hosts`.
+    network: &'static str,
+    hosts: Vec<Value>,
+    /// Rules about variables. Without any, all were passed on.
+    variables: Vec<Value>,
+    /// The programs that may start. `null` stands for all.
+    programs: Option<Value>,
+}
+
+/// A path, and what is granted there and below, but for deeper paths of the list.
+#[derive(Debug, Serialize)]
+struct Granted {
+    path: String,
+    /// A view shows another directory there, such as the run's own `/tmp` or a cache, or the directories that views
+    /// show are in there.
+    view: bool,
+    capabilities: Vec<&'static str>,
+    /// Those that take a prompt.
+    prompts: Vec<&'static str>,
+    #[serde(skip)]
+    caps: Capabilities,
+}
+
+/// Prints it.
+pub(crate) fn status(context: &Context, json: bool) -> Result<u8, Failure> {
+    let outer = Outer::find(context)?;
+    let images: Vec<Image<'_>> = outer.iter().flat_map(Outer::images).collect();
+    let Some(inner) = images.last() else {
+        if json {
+            output::json(&json!({ "confined": false }))?;
+        } else {
+            output::text("not confined: no run of jp-confine is around this program\n")?;
+        }
+        return Ok(UNCONFINED);
+    };
+    let status = Status::of(&images, inner);
+    if json {
+        output::json(&status)?;
+    } else {
+        output::text(&text(&status, context))?;
+    }
+    Ok(0)
+}
+
+impl Status {
+    /// That of the runs with these `images`, from the outside in.
+    fn of(images: &[Image<'_>], inner: &Image<'_>) -> Self {
+        let rules: Vec<Value> =
+            images.iter().rev().filter_map(|it| serde_json::from_slice(it.json()).ok()).collect();
+        // The innermost run that has rules: the others have none, or these are a part of theirs.
+        let list = |key: &str| {
+            let mut lists = rules.iter().filter_map(|rules| rules.get(key)?.as_array());
+            lists.find(|list| !list.is_empty()).cloned().unwrap_or_default()
+        };
+        let hosts = list("net");
+        let is_offline = images.iter().any(|image| image.behind().offline);
+        Self {
+            confined: true,
+            version: env!("CARGO_PKG_VERSION"),
+            workspace: lossy(inner.text(Text::Workspace)),
+            runs: images.len(),
+            layers: layers(images),
+            grants: granted(images),
+            network: match (is_offline, hosts.is_empty()) {
+                (true, _) => "none",
+                (_, true) => "all",
+                _ => "rules",
+            },
+            hosts,
+            variables: list("env"),
+            programs: rules.iter().find_map(|rules| rules.get("commands")).cloned(),
+        }
+    }
+}
+
+fn layers(images: &[Image<'_>]) -> Vec<&'static str> {
+    let behind = || images.iter().map(Image::behind);
+    let supervisor = behind().any(|it| it.supervisor).then_some("supervisor");
+    let landlock = behind().any(|it| it.bounds).then_some("Landlock");
+    ["library"].into_iter().chain(supervisor).chain(landlock).collect()
+}
+
+/// What all images grant on the anchors of each, without what only repeats the path above.
+fn granted(images: &[Image<'_>]) -> Vec<Granted> {
+    let shown: Vec<View> = images.iter().flat_map(views::all).collect();
+    let is_led = |path: &Path| {
+        shown.iter().any(|view| path.starts_with(&view.place) || path.starts_with(&view.backing))
+    };
+    let anchors = images.iter().flat_map(Image::anchors).filter(|path| !is_led(path));
+    // Programs name a view by its place, and get what is granted at its backing.
+    let mut paths: BTreeMap<PathBuf, &Path> =
+        shown.iter().map(|view| (view.place.clone(), view.backing.as_path())).collect();
+    let anchors: Vec<PathBuf> = anchors.collect();
+    paths.extend(anchors.iter().map(|path| (path.clone(), path.as_path())));
+    let mut granted: Vec<(PathBuf, Capabilities, Capabilities)> = Vec::new();
+    for (path, judged) in &paths {
+        let (caps, asks) = judge(images, judged);
+        let above = granted.iter().rev().find(|(above, ..)| path.starts_with(above));
+        let repeats = above.map_or((Capabilities::NONE, Capabilities::NONE), |it| (it.1, it.2));
+        if (caps, asks) != repeats {
+            granted.push((path.clone(), caps, asks));
+        }
+    }
+    let is_view =
+        |path: &Path| shown.iter().any(|it| it.place == path || it.backing.starts_with(path));
+    let one = |(path, caps, asks): (PathBuf, _, _)| Granted::of(&path, is_view(&path), caps, asks);
+    granted.into_iter().map(one).collect()
+}
+
+/// The capabilities at a path without and with a prompt.
+fn judge(images: &[Image<'_>], path: &Path) -> (Capabilities, Capabilities) {
+    let request = Request::canonical(path.as_os_str().as_bytes());
+    let found = images.iter().map(|image| decide::lookup(image, &request));
+    let both = |(caps, all): (Capabilities, Capabilities), it: decide::Lookup| {
+        (caps.intersection(it.caps), all.intersection(it.caps.union(it.asks)))
+    };
+    let (caps, all) = found.fold((Capabilities::ALL, Capabilities::ALL), both);
+    (caps, all.difference(caps))
+}
+
+impl Granted {
+    fn of(path: &Path, view: bool, caps: Capabilities, asks: Capabilities) -> Self {
+        let words = |caps: Capabilities| caps.iter().map(Capability::as_str).collect();
+        let path = lossy(path.as_os_str().as_bytes());
+        Self { path, view, capabilities: words(caps), prompts: words(asks), caps }
+    }
+}
+
+/// The status in ten lines.
+fn text(status: &Status, context: &Context) -> String {
+    let is = |wanted: Capabilities| move |caps: Capabilities| caps.contains(wanted);
+    let (create, update) = (is(Capabilities::CREATE), is(Capabilities::UPDATE));
+    let execute = is(Capabilities::EXECUTE);
+    let only_reads = |caps| !(update(caps) || create(caps) || execute(caps));
+    let paths = |counts: &dyn Fn(Capabilities) -> bool| {
+        let mut paths: Vec<&Granted> = status.grants.iter().filter(|it| counts(it.caps)).collect();
+        // Most views are caches, which matter least.
+        paths.sort_by_key(|it| (it.path != status.workspace, it.view));
+        paths.into_iter().map(|it| at_home(&it.path, context)).collect::<Vec<String>>()
+    };
+    let rules = |list: &[Value], key: &str, wanted: &str, rest: &str| {
+        let allowed = list.iter().filter(|rule| rule.get(wanted) == Some(&Value::Bool(true)));
+        let names = allowed.filter_map(|rule| rule.get(key)?.as_str()).map(str::to_owned);
+        if list.is_empty() {
+            rest.to_owned()
+        } else {
+            in_line(&names.collect::<Vec<String>>(), "none")
+        }
+    };
+    let programs = status.programs.as_ref().and_then(Value::as_object);
+    let programs =
+        programs.map(|listed| in_line(&listed.keys().cloned().collect::<Vec<String>>(), "none"));
+    let network = match status.network {
+        "rules" => rules(&status.hosts, "host", "allow", "all"),
+        word => word.to_owned(),
+    };
+    let all = "all that were set";
+    let line = |counts: &dyn Fn(Capabilities) -> bool| in_line(&paths(counts), "none");
+    let mut denied = vec!["all else".to_owned()];
+    denied.extend(paths(&|caps: Capabilities| caps.is_empty()));
+    let lines = [
+        ("write", line(&create)),
+        ("update", line(&|caps| update(caps) && !create(caps))),
+        ("execute", line(&|caps| execute(caps) && !create(caps))),
+        ("read", line(&|caps| !caps.is_empty() && only_reads(caps))),
+        ("denied", in_line(&denied, "all else")),
+        ("network", network),
+        ("variables", rules(&status.variables, "name", "read", all)),
+        ("programs", programs.unwrap_or_else(|| "all".to_owned())),
+    ];
+    let mut text = format!(
+        "confined by jp-confine {}: {}; workspace {}\n",
+        status.version,
+        status.layers.join(", "),
+        quote::printable(status.workspace.as_bytes())
+    );
+    text.extend(lines.iter().map(|(name, what)| format!("{name:<10} {what}\n")));
+    text.push_str(MORE);
+    text
+}
+
+/// Columns before the names in a line, and for the comma after one.
+const NAMES: usize = 13;
+
+/// What the person can do.
+const MORE: &str = "more       is for the person to allow: -r PATH, -w PATH, -x PATH, --net HOST\n";
+
+/// As many of the names as fit in a line, and how many more there are.
+fn in_line(names: &[String], none: &str) -> String {
+    let mut text = String::new();
+    for (index, name) in names.iter().enumerate() {
+        let more = quote::and_more(names.len() - index);
+        if index > 0
+            && wrap::width(&text) + wrap::width(name) + wrap::width(&more) > wrap::WIDTH - NAMES
+        {
+            return format!("{text}{more}");
+        }
+        text.push_str(if index == 0 { "" } else { ", " });
+        text.push_str(name);
+    }
+    if text.is_empty() { none.to_owned() } else { text }
+}
+
+/// The path with `~` for the home.
+fn at_home(path: &str, context: &Context) -> String {
+    let below = |home: &PathBuf| Path::new(path).strip_prefix(home).ok().map(Path::to_owned);
+    let named =
+        context.canonical_home.as_ref().and_then(below).map(|rest| Path::new("~").join(rest));
+    quote::printable(named.as_deref().unwrap_or(Path::new(path)).as_os_str().as_bytes())
+}
+
+fn lossy(path: &[u8]) -> String {
+    OsStr::from_bytes(path).to_string_lossy().into_owned()
+}

@@ -1,0 +1,178 @@
+//! Finds what the typed program needs to start if it is installed in the home directory, which is hidden: its package or
+//! its prefix, and those of its interpreter (spec §18). Used by `builtin_grants`.
+
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_engine::Capabilities;
+use jp_confine_engine::build::{Grant, GrantKind, Origin};
+use jp_confine_engine::canonical;
+use jp_confine_engine::executable::{ExecutableKind, LINE};
+
+use crate::compile::led_path::Led;
+use crate::compile::profiles::Resolved;
+use crate::files;
+use crate::host::context::Context;
+use crate::host::program_lookup::{candidates, kind};
+
+/// How many `#!` lines are followed.
+const INTERPRETERS: usize = 2;
+
+/// Directories of a prefix beside its `bin`, or a file in it, by which it is known.
+const OF_PREFIX: [&str; 3] = ["lib", "libexec", "pyvenv.cfg"];
+
+/// The grants by which `program`, as typed, starts. None for a program outside the home, or in the canonical
+/// `workspace`: there, only rules grant.
+pub(crate) fn grants(context: &Context, workspace: &Path, program: &OsStr) -> Resolved {
+    let mut resolved = Resolved::default();
+    if let Some(home) = &context.canonical_home {
+        let mut finder = Finder { context, workspace, home, resolved: &mut resolved };
+        finder.look_up(program, INTERPRETERS);
+    }
+    resolved
+}
+
+struct Finder<'a> {
+    context: &'a Context,
+    workspace: &'a Path,
+    home: &'a Path,
+    resolved: &'a mut Resolved,
+}
+
+impl Finder<'_> {
+    /// Finds a program along `PATH` as the shell would.
+    fn look_up(&mut self, name: &OsStr, interpreters: usize) {
+        let is_program = |path: &PathBuf| {
+            path.metadata()
+                .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+        };
+        if let Some(found) = candidates(self.context, name).into_iter().find(is_program) {
+            self.add(&self.context.absolute(&found), interpreters);
+        }
+    }
+
+    /// Adds the file at this absolute path, and its interpreter. A link to it may be in another prefix, as that of a
+    /// virtual environment.
+    fn add(&mut self, spelled: &Path, interpreters: usize) {
+        let (Ok(file), Some(place)) = (spelled.canonicalize(), place(spelled)) else { return };
+        let places = [place.as_path(), &file];
+        if !places.into_iter().chain([spelled]).any(|path| is_in(path, self.workspace)) {
+            for path in places.into_iter().filter(|path| is_in(path, self.home)) {
+                let unit = unit(path, self.home);
+                if unit != path || path == file {
+                    self.grant(spelled, unit);
+                }
+            }
+        }
+        let Some(rest) = interpreters.checked_sub(1) else { return };
+        let Ok((ExecutableKind::Script, interpreter)) = kind(&file) else { return };
+        let interpreter = Path::new(OsStr::from_bytes(&interpreter));
+        if interpreter.file_name() != Some(OsStr::new("env")) {
+            self.add(interpreter, rest);
+        } else if let Some(name) = named_by_env(&file) {
+            self.look_up(OsStr::from_bytes(&name), rest);
+        }
+    }
+
+    fn grant(&mut self, spelled: &Path, anchor: PathBuf) {
+        let origin = Origin::Profile {
+            name: "of the typed program".to_owned(),
+            entry: anchor.to_string_lossy().into_owned(),
+            named: false,
+        };
+        let caps = Capabilities::READ.union(Capabilities::EXECUTE);
+        let grant = Grant::new(anchor, caps, GrantKind::Plain, origin);
+        if self.resolved.grants.contains(&grant) {
+            return;
+        }
+        let led = Led { grant: grant.clone(), spelled: spelled.to_owned(), view: None };
+        self.resolved.led.push(led);
+        self.resolved.grants.push(grant);
+    }
+}
+
+/// The package or the prefix that a canonical program in `home` belongs to, or else the program itself: the outermost
+/// `node_modules`, or the directory above `bin` if it has libraries, too. The home and `~/.local` are no prefix: what
+/// else is there belongs to no program.
+fn unit(file: &Path, home: &Path) -> PathBuf {
+    let below = |dir: &&Path| is_in(dir, home);
+    let dirs = file.ancestors().skip(1).take_while(below);
+    if let Some(packages) = dirs.filter(|dir| dir.ends_with("node_modules")).last() {
+        return packages.to_owned();
+    }
+    let prefix = file.parent().filter(|dir| dir.ends_with("bin")).and_then(Path::parent);
+    let is_prefix = |prefix: &&Path| {
+        is_in(prefix, home)
+            && *prefix != home
+            && *prefix != home.join(".local")
+            && OF_PREFIX.iter().any(|name| prefix.join(name).exists())
+    };
+    prefix.filter(is_prefix).unwrap_or(file).to_owned()
+}
+
+fn is_in(path: &Path, dir: &Path) -> bool {
+    canonical::below(dir, path).is_some()
+}
+
+/// The path with its directory resolved. Its last name may be a link.
+fn place(spelled: &Path) -> Option<PathBuf> {
+    Some(spelled.parent()?.canonicalize().ok()?.join(spelled.file_name()?))
+}
+
+/// The program that `#!/usr/bin/env NAME` starts: the first word that is no option and sets no variable.
+fn named_by_env(script: &Path) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    files::open_file(script).ok()?.take(LINE as u64).read_to_end(&mut text).ok()?;
+    let line = text.split(|byte| *byte == b'\n').next()?;
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1);
+    let name = words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))?;
+    Some(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_program_belongs_to_its_package_or_prefix() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let home = dir.path();
+        for (file, beside, expected) in [
+            (
+                ".npm-global/lib/node_modules/@google/gemini-cli/bundle/gemini.js",
+                None,
+                ".npm-global/lib/node_modules",
+            ),
+            ("p/node_modules/a/node_modules/b/x", None, "p/node_modules"),
+            ("venv/bin/tool", Some("venv/pyvenv.cfg"), "venv"),
+            (".opencode/bin/opencode", None, ".opencode/bin/opencode"),
+            (".local/bin/tool", Some(".local/lib"), ".local/bin/tool"),
+            ("bin/tool", Some("lib"), "bin/tool"),
+            ("Documents/run.sh", None, "Documents/run.sh"),
+        ] {
+            if let Some(beside) = beside {
+                fs::create_dir_all(home.join(beside)).expect("a directory");
+            }
+            assert_eq!(unit(&home.join(file), home), home.join(expected), "{file}");
+        }
+    }
+
+    #[test]
+    fn env_names_the_interpreter() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let script = dir.path().join("script");
+        for (line, name) in [
+            ("#!/usr/bin/env node", Some("node")),
+            ("#!/usr/bin/env -S A=b deno run", Some("deno")),
+            ("#!/usr/bin/env", None),
+        ] {
+            fs::write(&script, format!("{line}\nx\n")).expect("a file");
+            assert_eq!(named_by_env(&script).as_deref(), name.map(str::as_bytes), "{line}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Installs the coding agents of `tests/integration/agents_installed.rs` into `target/agents`: those that are named, or
+# all. Takes a network, and up to 2 GB.
+set -eu
+cd "$(dirname "$0")/.."
+into=$PWD/target/agents
+[ $# -gt 0 ] || set -- claude codex gemini copilot opencode pi aider
+for agent; do
+    [ ! -e "$into/bin/$agent" ] || continue
+    case $agent in
+        claude) package=@anthropic-ai/claude-code ;;
+        codex) package=@openai/codex ;;
+        gemini) package=@google/gemini-cli ;;
+        copilot) package=@github/copilot ;;
+        opencode) package=opencode-ai ;;
+        pi) package=@mariozechner/pi-coding-agent ;;
+        aider)
+            python3 -m venv "$into/aider" &&
+                "$into/aider/bin/pip" install --quiet aider-chat &&
+                mkdir -p "$into/bin" && ln -sf ../aider/bin/aider "$into/bin/aider" || echo "not installed: aider"
+            continue
+            ;;
+        *) echo "unknown agent: $agent" && exit 2 ;;
+    esac
+    npm install --global --silent --no-audit --no-fund --prefix "$into" "$package" || echo "not installed: $agent"
+done
