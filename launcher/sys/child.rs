@@ -195,7 +195,7 @@ extern "C" fn enter(order: *mut c_void) -> c_int {
 impl Order<'_> {
     /// Executes the program. Returns only if that fails.
     fn execute(&self) -> Result<(), NotStarted> {
-        // As CLONE_CHILD_CLEARTID does, which musl's `clone` refuses.
+        // As CLONE_CHILD_CLEARTID does, which musl's `clone` rejects.
         // SAFETY: the number outlives the child's use of this memory.
         unsafe { libc::syscall(libc::SYS_set_tid_address, self.borrows.as_ptr()) };
         rustix::thread::set_no_new_privs(true)?;
