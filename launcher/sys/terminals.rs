@@ -11,7 +11,11 @@ use crate::sys::signals::Signals;
 const DEVICE: libc::Ioctl = request(0x8004_5432);
 
 /// A command in the type that this libc's `ioctl` takes.
-#[allow(clippy::cast_lossless, clippy::cast_possible_wrap, reason = "glibc's has 64 bits, and musl's 32 with a sign")]
+#[allow(
+    clippy::cast_lossless,
+    clippy::cast_possible_wrap,
+    reason = "glibc's has 64 bits, and musl's 32 with a sign"
+)]
 const fn request(command: u32) -> libc::Ioctl {
     command as libc::Ioctl
 }
