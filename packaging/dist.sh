@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds what a release publishes, in target/dist: for each processor a tarball and a .deb, then install.sh and the
-# checksums. The same commit and tool chain give the same bytes.
+# checksums. Owners, order and times in them do not depend on the machine and the day.
 #
 #   packaging/dist.sh PROFILE PROCESSOR...
 #
@@ -34,11 +34,11 @@ build() {
 # The licence of each crate that the launcher contains.
 licences() {
     "${CARGO-cargo}" tree --locked --package jp-confine --edges normal --prefix none --format '{p} {l}' \
-        --target "$1-unknown-linux-musl" | sort -u > "$work/crates"
+        --target "$1-unknown-linux-musl" | sed 's, (\*)$,,' | sort -u > "$work/crates"
     while read -r crate crate_version licence; do
         source=$(echo "${CARGO_HOME-$HOME/.cargo}"/registry/src/*/"$crate-${crate_version#v}")
         [ -d "$source" ] || continue
-        printf '\n======== %s %s: %s\n\n' "$crate" "$crate_version" "${licence%' (*)'}"
+        printf '\n======== %s %s: %s\n\n' "$crate" "$crate_version" "$licence"
         # Of several licences to choose from, the shortest.
         if [ -f "$source/LICENSE-MIT" ]; then cat "$source/LICENSE-MIT"; continue; fi
         find "$source" -maxdepth 1 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' \) | sort | xargs -r -d '\n' cat
