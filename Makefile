@@ -1,7 +1,7 @@
 # `make run` shows the product at work; `make test` runs every test.
 CARGO ?= cargo
 
-.PHONY: setup build run test layers control nightly race agents html book transparency lint lint-unbuilt bench fuzz cross msrv package install
+.PHONY: setup build run test layers control nightly race agents html book transparency lint lint-unbuilt bench fuzz cross msrv package install dist dist-test
 
 # A build needs only a C compiler, make, and the tool chain that rust-toolchain.toml names.
 setup:
@@ -29,7 +29,7 @@ control: setup
 	sh tests/control.sh
 
 # Runs as a whole what `.ci/run` only tries for some seconds.
-nightly: lint html book layers race bench package agents
+nightly: lint html book layers race bench package agents dist-test
 	$(MAKE) fuzz SECONDS=600
 
 # Ten million attempts to be judged on one object and use another. `make test` makes some.
@@ -104,3 +104,15 @@ package: setup
 
 install: setup
 	$(CARGO) install --locked --path .
+
+# What a release publishes, in target/dist: tarballs, .deb files, install.sh, checksums. The first processor is this
+# machine's. For the other one it needs a cross compiler (`gcc-aarch64-linux-gnu` in Debian).
+HOST = $(shell uname -m)
+PROCESSORS ?= $(HOST) $(filter-out $(HOST),x86_64 aarch64)
+PROFILE ?= release
+dist: setup
+	sh packaging/dist.sh $(PROFILE) $(PROCESSORS)
+
+# Installs that into bare roots, and runs it there. Runs the steps of the GitHub Action and the pre-commit hooks.
+dist-test: dist
+	sh packaging/test.sh

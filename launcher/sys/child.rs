@@ -122,8 +122,10 @@ impl Program<'_> {
         let arguments = pointers(self.arguments.iter().map(CString::as_c_str));
         let script = [SHELL, self.file].into_iter();
         let rest = self.arguments.iter().skip(1).map(CString::as_c_str);
+        let borrows = AtomicU32::new(1);
         let mut order = Order {
             program: self,
+            borrows: &borrows,
             front: rustix::process::getpid(),
             arguments: &arguments,
             script: &pointers(script.chain(rest)),
@@ -135,14 +137,11 @@ impl Program<'_> {
         let top = stack.as_mut_ptr_range().end.cast::<c_void>();
         // The child creates the listener, and this process needs it: until the child executes, both share their
         // descriptors.
-        let flags = libc::CLONE_VM | libc::CLONE_FILES | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD;
+        let flags = libc::CLONE_VM | libc::CLONE_FILES | libc::SIGCHLD;
         let order_pointer = ptr::from_mut(&mut order).cast::<c_void>();
-        let borrows = AtomicU32::new(1);
-        let none = ptr::null_mut::<c_void>();
         // SAFETY: the child runs `enter` on a stack of its own, with `order`. Both live, and this process does not
         // touch them, until the kernel says in `borrows` that the child has executed or ended.
-        let pid =
-            unsafe { libc::clone(enter, top, flags, order_pointer, none, none, borrows.as_ptr()) };
+        let pid = unsafe { libc::clone(enter, top, flags, order_pointer) };
         let pid = (pid > 0).then(|| Pid::from_raw(pid)).flatten();
         let pid = pid.ok_or_else(io::Error::last_os_error)?;
         wait_while(&borrows, pid, stopped);
@@ -154,11 +153,15 @@ impl Program<'_> {
 }
 
 /// Waits while `child` borrows this process's memory. They also share this thread's data, such as `errno`, so no call
-/// here sets `errno`.
+/// here sets `errno`. A child that is killed before it names `borrows` ends without a change there.
 fn wait_while(borrows: &AtomicU32, child: Pid, stopped: &mut dyn FnMut(Pid, i32)) {
     while borrows.load(Ordering::Acquire) != 0 {
         // The loop checks again, whatever ended the wait.
         let _ = futex::wait(borrows, futex::Flags::empty(), 1, Some(&LOOK));
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        if let Ok(Some(_)) = waitid(WaitId::Pid(child), ended) {
+            return;
+        }
         let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
         let status = waitid(WaitId::Pid(child), options).ok().flatten();
         if let Some(signal) = status.and_then(|status| status.stopping_signal()) {
@@ -170,6 +173,8 @@ fn wait_while(borrows: &AtomicU32, child: Pid, stopped: &mut dyn FnMut(Pid, i32)
 /// The work of the child.
 struct Order<'a> {
     program: &'a Program<'a>,
+    /// The kernel sets it to 0 when the child executes or ends, and wakes who waits for that.
+    borrows: &'a AtomicU32,
     front: Pid,
     arguments: &'a [*const c_char],
     /// The arguments of the shell, if the file is a script without a `#!` line.
@@ -190,6 +195,9 @@ extern "C" fn enter(order: *mut c_void) -> c_int {
 impl Order<'_> {
     /// Executes the program. Returns only if that fails.
     fn execute(&self) -> Result<(), NotStarted> {
+        // As CLONE_CHILD_CLEARTID does, which musl's `clone` rejects.
+        // SAFETY: the number outlives the child's use of this memory.
+        unsafe { libc::syscall(libc::SYS_set_tid_address, self.borrows.as_ptr()) };
         rustix::thread::set_no_new_privs(true)?;
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         if rustix::process::getppid() != Some(self.front) {

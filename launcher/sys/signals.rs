@@ -115,7 +115,7 @@ impl Signals {
     pub(crate) fn wait(&self, limit: Option<Duration>) -> io::Result<Option<Arrival>> {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
         let limit = limit.map(|limit| libc::timespec {
-            tv_sec: limit.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: limit.subsec_nanos().into(),
         });
         let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);

@@ -8,7 +8,17 @@ use rustix::termios::{Action, tcflow};
 use crate::sys::signals::Signals;
 
 /// `TIOCGDEV`.
-const DEVICE: libc::Ioctl = 0x8004_5432;
+const DEVICE: libc::Ioctl = request(0x8004_5432);
+
+/// A command in the type that this libc's `ioctl` takes.
+#[allow(
+    clippy::cast_lossless,
+    clippy::cast_possible_wrap,
+    reason = "glibc's has 64 bits, and musl's 32 with a sign"
+)]
+const fn request(command: u32) -> libc::Ioctl {
+    command as libc::Ioctl
+}
 
 /// Sends a command that takes a number.
 ///
@@ -17,7 +27,7 @@ const DEVICE: libc::Ioctl = 0x8004_5432;
 pub(crate) fn order(terminal: impl AsFd, command: u32, number: u64) -> Result<(), Errno> {
     let terminal = terminal.as_fd().as_raw_fd();
     // SAFETY: the call passes a number, and no memory.
-    let result = unsafe { libc::ioctl(terminal, command.into(), number) };
+    let result = unsafe { libc::ioctl(terminal, request(command), number) };
     if result < 0 { Err(super::last_error()) } else { Ok(()) }
 }
 
@@ -28,7 +38,7 @@ pub(crate) fn order(terminal: impl AsFd, command: u32, number: u64) -> Result<()
 pub(crate) fn set(terminal: impl AsFd, command: u32, values: &[u8]) -> Result<(), Errno> {
     let terminal = terminal.as_fd().as_raw_fd();
     // SAFETY: the kernel reads the structure of this command, and the caller passes that many bytes.
-    let result = unsafe { libc::ioctl(terminal, command.into(), values.as_ptr()) };
+    let result = unsafe { libc::ioctl(terminal, request(command), values.as_ptr()) };
     if result < 0 { Err(super::last_error()) } else { Ok(()) }
 }
 

@@ -39,7 +39,7 @@ fn abstract_sockets() {
         let line = format!("abstract {outside} {messages} {outside}-own {outside}-none");
         let line: Vec<&str> = line.split(' ').collect();
         let run = Run::new(&scratch, "./stress", &line).env("JP_CONFINE_WITHOUT", without);
-        let outcome = run.mode(Mode::under_test()).run();
+        let outcome = run.flags(&["-v"]).mode(Mode::under_test()).run();
         let refused = "outside EACCES sent EACCES own ok nobody ECONNREFUSED\n";
         assert_eq!(outcome.stdout, refused, "{linked:?} without {without}: {outcome}");
         outcome.assert_stderr(&format!("denied net @{outside} by stress"));
@@ -69,6 +69,7 @@ fn other_processes_of_the_user() {
         }
         let scratch = ground(Scratch::new(), Linked::Statically);
         let run = Run::new(&scratch, "./stress", &["reach", &outsider.id().to_string()]);
+        let run = run.flags(&["-v"]);
         let outcome = run.env("JP_CONFINE_WITHOUT", without).run();
         let refused = "descriptor EPERM read EPERM write EPERM limits EPERM priority EPERM group EPERM \
             processors EPERM pages EPERM join EPERM own ok ok ok ok ok trace EPERM\n";

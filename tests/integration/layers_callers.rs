@@ -132,7 +132,7 @@ fn a_program_that_its_user_may_not_read() {
     let scratch = ground(Scratch::for_ordinary_user(), Linked::Statically);
     let program = scratch.path("ws/stress");
     std::fs::set_permissions(&program, Permissions::from_mode(0o111)).expect("chmod");
-    let outcome = Run::sh(&scratch, "./stress write-to file").run();
+    let outcome = Run::sh(&scratch, "./stress write-to file").flags(&["-v"]).run();
     assert!(!outcome.stdout.contains("ok"), "{outcome}");
     outcome.assert_stderr("nobody may look into it: make it readable");
 }
@@ -148,7 +148,7 @@ fn a_caller_that_becomes_another_user_where_root_may_not_look() {
     }
     let scratch = ground(Scratch::new(), Linked::Statically);
     let user = STRANGER.to_string();
-    let without = ["--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", PRODUCT, "--"];
+    let without = ["--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", PRODUCT, "-v", "--"];
     let line = [&without[..], &["./stress", "stranger", &user, "write-to", "file"]].concat();
     let outcome = Run::new(&scratch, "setpriv", &line).mode(Mode::Bare).run();
     assert!(!outcome.stdout.contains("ok"), "{outcome}");

@@ -63,7 +63,7 @@ pub(crate) fn nested_by(
 #[apply(row!)]
 fn the_inner_policy_restricts() {
     let scratch = with_product();
-    let run = nested(&scratch, &["", "--deny dir"], "cat file; ! cat dir/file; ! rm dir/file");
+    let run = nested(&scratch, &["", "-v --deny dir"], "cat file; ! cat dir/file; ! rm dir/file");
     assert_restricted(&run);
     run.assert_stderr("denied read dir/file").assert_stderr("flag --deny dir");
 }
@@ -82,7 +82,7 @@ fn a_look_at_the_machine_is_no_denial() {
     let doctor =
         nested(&scratch, &["--deny dir"], "cat file; ! cat dir/file; bin/inner doctor >&2");
     assert_restricted(&doctor);
-    doctor.assert_stderr("1 denial\n").assert_stderr("userns      no");
+    doctor.assert_stderr("1 denial did not matter").assert_stderr("userns      no");
 }
 
 /// Data that the inner run would keep about itself does not appear in the outer run's report.

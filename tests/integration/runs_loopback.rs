@@ -11,7 +11,7 @@ use crate::run::{Mode, PRODUCT, Run, have, skip};
 use crate::runs_net::{Server, run};
 use crate::scratch::Scratch;
 
-const FLAGS: [&str; 2] = ["--net", "example.com"];
+const FLAGS: [&str; 3] = ["-v", "--net", "example.com"];
 
 /// A server and its client, each in its own way. Each script prints what the one sent the other.
 const OWN: [&str; 7] = [

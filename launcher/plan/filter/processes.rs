@@ -1,11 +1,13 @@
 //! The part of the filter for calls on processes by number, and for namespaces. Calls of a process on itself pass.
 
+use rustix::process::Resource;
+
 use super::arguments::PRIVILEGED_NAMESPACES;
 use super::assembler::Test;
 use super::{Arg, Writer};
 
 /// The limit of core files (`setrlimit(2)`).
-const CORE: u32 = libc::RLIMIT_CORE;
+const CORE: u32 = Resource::Core as u32;
 
 impl Writer {
     /// Acts on the process with the number in that argument.

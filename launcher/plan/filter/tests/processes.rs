@@ -53,7 +53,7 @@ fn limits_of_others_are_judged_where_they_are_set() {
 fn the_limit_of_core_files_stays() {
     let with = assemble(Traps { cores: true, ..NOTHING }, Some(COOKIE), Sockets::All);
     let without = assemble(NOTHING, Some(COOKIE), Sockets::All);
-    let core = u64::from(libc::RLIMIT_CORE);
+    let core = rustix::process::Resource::Core as u64;
     for (process, new, old, expected) in [
         (0, 1 << 40, 0, fails(0)),
         (5, 1, 0, fails(0)),
