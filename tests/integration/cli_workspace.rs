@@ -241,11 +241,8 @@ fn to_remove_what_is_not_empty_is_no_news_where_the_run_ended_well() {
     assert!(!ended_well.assert_ok().stderr.contains("jp-confine:"), "{}", ended_well.stderr);
     product(&scratch, &["why", "--last"]).run().assert_ok().assert_stdout("denied delete");
     // To empty it comes first.
-    let emptied = run("rm full/file; rmdir full; false");
-    emptied
-        .assert_code(1)
-        .assert_stderr("1 denial\n")
-        .assert_stderr("denied delete full/file by rm");
+    let emptied = run("rm full/file; rmdir full; true");
+    emptied.assert_ok().assert_stderr("1 denial did not matter");
 }
 
 /// A policy counts even if others may write beside it. Otherwise no policy would apply to the next run below.

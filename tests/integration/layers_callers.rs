@@ -148,7 +148,8 @@ fn a_caller_that_becomes_another_user_where_root_may_not_look() {
     }
     let scratch = ground(Scratch::new(), Linked::Statically);
     let user = STRANGER.to_string();
-    let without = ["--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", PRODUCT, "-v", "--"];
+    let without =
+        ["--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", PRODUCT, "-v", "--"];
     let line = [&without[..], &["./stress", "stranger", &user, "write-to", "file"]].concat();
     let outcome = Run::new(&scratch, "setpriv", &line).mode(Mode::Bare).run();
     assert!(!outcome.stdout.contains("ok"), "{outcome}");

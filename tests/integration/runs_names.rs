@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::cli_advice::{denials, rules};
 use crate::run::{Mode, PRODUCT, Run, have, note, skip};
 use crate::runs_net::{Server, run};
 use crate::scratch::{SECRET, Scratch};
