@@ -94,8 +94,8 @@ pub(crate) fn rules(denials: &[Value]) -> String {
                 _ => continue,
             };
             let keys = keys.as_object().expect("keys").iter();
-            let keys: String = keys.map(|(key, value)| format!("{key} = {value}\n")).collect();
-            let rule = format!("{header}\n{keys}\n");
+            let keys: Vec<String> = keys.map(|(key, value)| format!("{key} = {value}\n")).collect();
+            let rule = format!("{header}\n{}\n", keys.concat());
             if !all.contains(&rule) {
                 all.push(rule);
             }
@@ -122,7 +122,8 @@ pub(crate) fn patterns(denials: &[Value]) -> BTreeMap<String, Vec<String>> {
 
 /// These lists in TOML.
 pub(crate) fn lists(patterns: &BTreeMap<String, Vec<String>>) -> String {
-    patterns.iter().map(|(key, list)| format!("{key} = {list:?}\n")).collect()
+    let lists = patterns.iter().map(|(key, list)| format!("{key} = {list:?}\n"));
+    lists.collect::<Vec<_>>().concat()
 }
 
 /// Lets `allow` write all that the last run needs.

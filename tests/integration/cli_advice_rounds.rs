@@ -313,7 +313,8 @@ fn what_is_put_into_a_hidden_directory_is_granted_by_its_name() {
         let (advice, place) = (denials(&scratch), name(&scratch));
         for one in &advice {
             assert_eq!(one["options"], format!("-w {place}"), "{script}: {one}");
-            let all: Vec<String> = patterns(&[one.clone()]).into_values().flatten().collect();
+            let all: Vec<String> =
+                patterns(std::slice::from_ref(one)).into_values().flatten().collect();
             assert_eq!(all, [place.as_str()], "{script}");
         }
         let expanded = scratch.expand(&script);

@@ -1,5 +1,6 @@
 //! `allow` writes what denials of the last run need into the files where it counts, and shows the change first.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -176,7 +177,7 @@ fn a_pattern_that_only_reads_belongs_into_the_other_list() {
 #[test]
 fn a_file_is_changed_in_place_as_its_patterns_are_added() {
     let scratch = tree();
-    let mut all: std::collections::BTreeMap<String, Vec<String>> = Default::default();
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for _ in 0..4 {
         if attempt(&scratch, "sed -i s/o/p/ $HOME/.private/key").code() == 0 {
             return;

@@ -1,5 +1,5 @@
 //! A server that stands in for the model of a coding agent: it asks for one shell command, and then ends the turn. It
-//! speaks the protocols of Anthropic, OpenAI and Google.
+//! speaks the protocols of Anthropic, `OpenAI` and Google.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
