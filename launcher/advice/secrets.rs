@@ -15,7 +15,8 @@ pub(super) fn refused(path: &Path) -> Option<&'static str> {
         |start: &str| names.iter().any(|one| one.as_encoded_bytes().starts_with(start.as_bytes()));
     let last = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let in_ssh = path.parent().is_some_and(|parent| parent.ends_with(".ssh"));
-    if in_ssh && !OPEN.contains(&last) && !last.ends_with(".pub") && path.is_file() {
+    let is_public = path.extension().is_some_and(|it| it == "pub");
+    if in_ssh && !OPEN.contains(&last) && !is_public && path.is_file() {
         return Some("a private key: ssh-agent uses it, and no program has to read it");
     }
     if has("private-keys-v1.d") {

@@ -97,7 +97,7 @@ fn numbers(run: &Explained, which: Which, workspace: &Workspace) -> Result<Vec<u
         }
         (Which::Only, 2..) => {
             let line = |number: &usize| named(run, *number, workspace);
-            let lines: Vec<String> = all.iter().filter_map(line).collect();
+            let lines: Vec<String> = all.iter().map(line).collect();
             let words = workspace.here.command("allow N, or allow --all");
             let message = format!("which of them? {words}\n{}", lines.join("\n"));
             Err(Failure::own(message))
@@ -107,16 +107,16 @@ fn numbers(run: &Explained, which: Which, workspace: &Workspace) -> Result<Vec<u
 }
 
 /// One line about a number.
-fn named(run: &Explained, number: usize, workspace: &Workspace) -> Option<String> {
+fn named(run: &Explained, number: usize, workspace: &Workspace) -> String {
     if let Some(all) = run.head.together.iter().find(|one| one.number == number) {
         let directory = quote::shown(all.directory.as_bytes(), &workspace.root);
-        return Some(format!("  {number} all {} in {directory}", all.paths));
+        return format!("  {number} all {} in {directory}", all.paths);
     }
     let Some(denial) = run.denials.iter().find(|one| one.number == number) else {
-        return Some(format!("  {number} the variables that were withheld"));
+        return format!("  {number} the variables that were withheld");
     };
     let path = quote::shown(denial.path.as_bytes(), &workspace.root);
-    Some(format!("  {number} {} {path}", denial.denied))
+    format!("  {number} {} {path}", denial.denied)
 }
 
 /// The changes that these denials need.
@@ -160,9 +160,9 @@ impl Edit {
         let notation = Notation::named(file).unwrap_or(Notation::Toml);
         let after = change::changed(&source, notation, changes)?;
         // Each is read as the next run will read it.
-        let changed = Rc::new(Source::new(&source.name, after));
-        decode::file(&changed, notation, Trust::User).map_err(Failure::Configuration)?;
-        Ok(Self { place, before: source.text.clone(), after: changed.text.clone() })
+        let result = Rc::new(Source::new(&source.name, after));
+        decode::file(&result, notation, Trust::User).map_err(Failure::Configuration)?;
+        Ok(Self { place, before: source.text.clone(), after: result.text.clone() })
     }
 
     /// What changes, as `diff -u` shows it.

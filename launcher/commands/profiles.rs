@@ -61,13 +61,10 @@ pub(crate) fn show(context: &Context, options: &Options, name: &str) -> Result<u
     };
     let own = layers.files().iter().rev().find_map(own);
     let built_in = || BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
-    match own.or_else(|| built_in().map(str::to_owned)) {
-        Some(text) => output::output(&text)?,
-        None => {
-            let shown = quote::path(name);
-            let message = format!("there is no profile {shown}");
-            return Err(Failure::advised(message, "for all of them: jp-confine profiles list"));
-        }
-    }
+    let text = own.or_else(|| built_in().map(str::to_owned)).ok_or_else(|| {
+        let message = format!("there is no profile {}", quote::path(name));
+        Failure::advised(message, "for all of them: jp-confine profiles list")
+    })?;
+    output::output(&text)?;
     Ok(0)
 }

@@ -9,6 +9,7 @@ use crate::output::{NAME, Style};
 use crate::record::command_line;
 use crate::record::denials::of_any_process;
 use crate::report::why::Explained;
+use crate::report::why::missing_variables::Missed;
 use crate::report::why::record::{ExplainedDenial, Together, Weight};
 use crate::text::quote::{printable, quoted, shown, within};
 use crate::text::wrap::{self, WIDTH, width};
@@ -129,7 +130,9 @@ fn groups(about: &Circumstances<'_>, style: Style) -> String {
         let Some(left) = room.checked_sub(lines.len()) else { break };
         room = left;
         shown.extend(group.iter().map(|one| one.times));
-        lines.iter().for_each(|line| text.extend([line, "\n"]));
+        for line in lines {
+            let _ = writeln!(text, "{line}");
+        }
     }
     if !withheld.is_empty() {
         let _ = writeln!(text, "{} {}", style.name(), missed(about));
@@ -163,7 +166,7 @@ fn tail(about: &Circumstances<'_>, more: u64, style: Style) -> Vec<String> {
     let more = (more > 0).then(|| format!("and {more} more"));
     let can_be_written = about.run.denials.iter().any(|one| !one.changes.is_empty())
         || head.together.iter().any(|one| !one.changes.is_empty())
-        || head.withheld.iter().any(|one| one.is_written());
+        || head.withheld.iter().any(Missed::is_written);
     let rest = match (about.kept, about.logged) {
         (true, _) => {
             let why = style.bright(&about.here.command("why --last"));

@@ -92,29 +92,29 @@ pub(crate) fn table_text(text: &str, keys: &[&str]) -> Option<String> {
 }
 
 fn add_to_toml(document: &mut DocumentMut, change: &Change) -> Option<()> {
-    let (last, tables) = change.list.split_last()?;
+    let (key, tables) = change.list.split_last()?;
     let mut parent: &mut Item = document.as_item_mut();
-    for key in tables {
+    for table in tables {
         let new = new_table(parent.is_inline_table());
-        parent = parent.as_table_like_mut()?.entry(key).or_insert(new);
+        parent = parent.as_table_like_mut()?.entry(table).or_insert(new);
     }
     let is_inline = parent.is_inline_table();
     let parent = parent.as_table_like_mut()?;
     for addition in &change.add {
         match addition {
             Addition::Text(text) => {
-                let list = parent.entry(last).or_insert(Array::new().into());
+                let list = parent.entry(key).or_insert(Array::new().into());
                 push(list.as_array_mut()?, as_toml(&Value::String(text.clone())));
             }
             Addition::Rule(keys) => {
                 let new = if is_inline { Array::new().into() } else { ArrayOfTables::new().into() };
-                match parent.entry(last).or_insert(new) {
+                match parent.entry(key).or_insert(new) {
                     Item::ArrayOfTables(rules) => rules.push(as_table(keys)),
                     rules => push(rules.as_array_mut()?, as_inline(keys).into()),
                 }
             }
             Addition::Entry(name, keys) => {
-                let rules = parent.entry(last).or_insert(new_table(is_inline));
+                let rules = parent.entry(key).or_insert(new_table(is_inline));
                 let is_inline = rules.is_inline_table();
                 let rules = rules.as_table_like_mut()?;
                 let is_inline = is_inline || rules.get(name).is_some_and(Item::is_inline_table);
@@ -178,21 +178,21 @@ fn as_toml(value: &Value) -> toml_edit::Value {
 }
 
 fn add_to_json(root: &CstRootNode, change: &Change) -> Option<()> {
-    let (last, tables) = change.list.split_last()?;
-    let tables = tables.iter();
-    let parent: CstObject = tables.fold(Some(root.object_value_or_create()?), |object, key| {
-        object?.object_value_or_create(key)
-    })?;
+    let (key, tables) = change.list.split_last()?;
+    let parent: CstObject =
+        tables.iter().try_fold(root.object_value_or_create()?, |object, key| {
+            object.object_value_or_create(key)
+        })?;
     for addition in &change.add {
         match addition {
             Addition::Text(text) => {
-                parent.array_value_or_create(last)?.append(text.as_str().into());
+                parent.array_value_or_create(key)?.append(text.as_str().into());
             }
             Addition::Rule(keys) => {
-                parent.array_value_or_create(last)?.append(as_object(keys));
+                parent.array_value_or_create(key)?.append(as_object(keys));
             }
             Addition::Entry(name, keys) => {
-                let rules = parent.object_value_or_create(last)?;
+                let rules = parent.object_value_or_create(key)?;
                 match rules.get(name) {
                     Some(known) => known.set_value(as_object(keys)),
                     None => drop(rules.append(name, as_object(keys))),

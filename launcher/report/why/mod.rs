@@ -3,7 +3,7 @@
 
 pub(crate) mod explained;
 mod last_run;
-mod missing_variables;
+pub(crate) mod missing_variables;
 pub(crate) mod record;
 mod relocated;
 mod service;
