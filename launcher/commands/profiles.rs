@@ -6,7 +6,7 @@ use crate::cli::Options;
 use crate::config::decode::{File, Trust};
 use crate::config::edit::change;
 use crate::config::layers::Layers;
-use crate::config::profiles::{BUILT_IN, Profiles};
+use crate::config::profiles::{Profiles, text_of};
 use crate::error::Failure;
 use crate::host::context::Context;
 use crate::text::{quote, wrap};
@@ -29,7 +29,8 @@ pub(crate) fn list(context: &Context, options: &Options, json: bool) -> Result<u
     let layers = Layers::load(context, &workspace.root, &options.policies)?;
     let profiles = Profiles::with(layers.profiles())?;
     let lines: Vec<Line> = profiles
-        .iter()
+        .every()?
+        .into_iter()
         .map(|profile| Line {
             name: profile.name.clone(),
             own: profile.own,
@@ -60,8 +61,7 @@ pub(crate) fn show(context: &Context, options: &Options, name: &str) -> Result<u
             .filter(|_| file.trust == Trust::User)
     };
     let own = layers.files().iter().rev().find_map(own);
-    let built_in = || BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
-    let text = own.or_else(|| built_in().map(str::to_owned)).ok_or_else(|| {
+    let text = own.or_else(|| text_of(name).map(str::to_owned)).ok_or_else(|| {
         let message = format!("there is no profile {}", quote::path(name));
         Failure::advised(message, "for all of them: jp-confine profiles list")
     })?;

@@ -44,6 +44,12 @@ fn tools() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
+/// The text of a built-in profile.
+pub(crate) fn text_of(name: &str) -> Option<&'static str> {
+    let mut all = BUILT_IN.iter().chain(&AGENTS);
+    all.find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
 /// The names of all built-in profiles.
 pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
     tools().chain(AGENTS.iter().map(|(name, _)| *name))
@@ -72,9 +78,15 @@ impl Profiles {
         Ok(Self { all, agents: Default::default() })
     }
 
-    /// All of them, the built-in ones first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Profile> {
-        self.all.iter()
+    /// All of them, those of agents last.
+    ///
+    /// # Errors
+    /// A built-in profile is wrong.
+    pub(crate) fn every(&self) -> Result<Vec<&Profile>, Failure> {
+        let agents = AGENTS.iter().map(|(name, _)| self.find(name));
+        let agents: Vec<Option<&Profile>> = agents.collect::<Result<_, _>>()?;
+        let is_own = |agent: &&Profile| self.all.iter().any(|known| known.name == agent.name);
+        Ok(self.all.iter().chain(agents.into_iter().flatten().filter(|it| !is_own(it))).collect())
     }
 
     /// The profiles for a run: those `named`, or else those that claim `program`. If none claims it, those of all tools

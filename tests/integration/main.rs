@@ -65,6 +65,7 @@ mod cli_authorize;
 mod cli_autorun;
 mod cli_beyond;
 mod cli_cache;
+mod cli_commands;
 mod cli_denials;
 mod cli_host_files;
 mod cli_init;

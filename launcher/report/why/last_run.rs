@@ -27,8 +27,10 @@ pub(super) fn replace(
             show_from(Path::new(directory), &mut before, &mut all);
         }
         let last = all.iter().map(|one| one.number).max().unwrap_or_default();
-        denials.iter_mut().for_each(|one| one.number += last);
-        head.together.iter_mut().for_each(|one| one.number += last);
+        let own = denials.iter_mut().map(|one| &mut one.number);
+        for number in own.chain(head.together.iter_mut().map(|one| &mut one.number)) {
+            *number += last;
+        }
         head.denials += before.denials;
         head.gap = head.gap.or(before.gap);
         head.together.splice(0..0, before.together);

@@ -1,0 +1,118 @@
+//! The commands that a person types to look around: `profiles`, `shell`, `help`, and what a wrong word is told.
+
+use std::fs;
+
+use crate::cli_status::product;
+use crate::run::given;
+use crate::scratch::Scratch;
+use crate::terminal::Terminal;
+
+#[test]
+fn profiles_are_listed_and_shown() {
+    let scratch = Scratch::new();
+    let own = "[profiles.mine]\nread = ['~/notes'] # all of them\n";
+    scratch.write("home/.config/jp-confine/config.toml", own);
+    let list = product(&scratch, &["profiles", "list"]).run();
+    list.assert_ok().assert_stdout("rust: cargo, rustc,").assert_stdout("claude: claude");
+    list.assert_stdout("mine, your own: by --profile mine\n");
+    let json = product(&scratch, &["profiles", "list", "--json"]).run();
+    let json: serde_json::Value = serde_json::from_str(&json.assert_ok().stdout).expect("JSON");
+    assert!(json.as_array().is_some_and(|all| all.iter().any(|one| one["name"] == "pi")), "{json}");
+    let rust = product(&scratch, &["profiles", "show", "rust"]).run();
+    rust.assert_ok().assert_stdout("exec = [\"${RUSTUP_HOME:-~/.rustup}\"");
+    product(&scratch, &["profiles", "show", "mine"]).run().assert_ok().assert_stdout("'~/notes'");
+    let wrong = product(&scratch, &["profiles", "show", "rusty"]).run();
+    wrong.assert_code(125).assert_stderr("rust");
+}
+
+/// The prompt says that the shell is confined, and the shell is.
+#[test]
+fn a_shell_says_that_it_is_confined() {
+    for shell in ["bash", "sh"] {
+        let Some(scratch) = given(&["script", shell], Scratch::new) else { return };
+        fs::write(scratch.ws().join("secret"), "TOPSECRET").expect("written");
+        let run = product(&scratch, &["--deny", "secret", "shell"]);
+        let mut terminal = Terminal::start(&run.env("SHELL", &format!("/bin/{shell}")));
+        terminal.see("(confined) ");
+        terminal.keys("cat secret\n");
+        terminal.see("Permission denied");
+        terminal.keys("exit\n");
+        terminal.end();
+        assert!(!terminal.screen().contains("TOPSECRET"), "{}", terminal.screen());
+    }
+    let scratch = Scratch::new();
+    let run = product(&scratch, &["shell", "--", "-c", "exit 3"]).env("SHELL", "/bin/sh").run();
+    run.assert_code(3);
+}
+
+/// `-h` of a command shows its own options and an example. `--help` and `help` show all.
+#[test]
+fn help_of_a_command_is_short() {
+    let scratch = Scratch::new();
+    for command in [
+        "allow",
+        "approvals",
+        "authorize",
+        "cache",
+        "check",
+        "compile",
+        "completions",
+        "doctor",
+        "explain",
+        "init",
+        "learn",
+        "man",
+        "mounts",
+        "profiles",
+        "shell",
+        "status",
+        "vfs",
+        "why",
+    ] {
+        let short = product(&scratch, &[command, "-h"]).run();
+        let lines = short.assert_ok().stdout.lines().count();
+        assert!(lines <= 25, "{command}: {lines} lines: {short}");
+        let has_subcommands = ["approvals", "cache", "profiles"].contains(&command);
+        assert!(has_subcommands || short.stdout.contains("Example: jp-confine"), "{short}");
+        assert!(!short.stdout.contains("--no-baseline"), "{short}");
+        let long = product(&scratch, &[command, "--help"]).run();
+        long.assert_ok().assert_stdout("--no-baseline");
+    }
+    product(&scratch, &["help", "allow"]).run().assert_ok().assert_stdout("--all");
+    let whole = product(&scratch, &["-h"]).run();
+    assert!(whole.assert_ok().stdout.lines().count() <= 60, "{whole}");
+}
+
+/// A wrong word is told in two lines what may be meant.
+#[test]
+fn wrong_words_are_told_what_may_be_meant() {
+    let scratch = Scratch::new();
+    for (words, mistake, meant) in [
+        (&["chek", "read", "x"][..], "unrecognized subcommand 'chek'", "'check'"),
+        (&["--reed", "x", "--", "true"], "unexpected argument '--reed'", "'--read'"),
+        (&["check", "fly", "x"], "invalid value 'fly'", "jp-confine"),
+        (&["cat", "x"], "unrecognized subcommand 'cat'", "jp-confine -- cat"),
+        (&["allow", "x"], "invalid value 'x'", "jp-confine -h"),
+    ] {
+        let told = product(&scratch, words).run();
+        let told = told.assert_code(125).stderr.clone();
+        assert!(told.contains(mistake) && told.contains(meant), "{words:?}: {told}");
+        assert!(told.lines().count() <= 2, "{words:?}: {told}");
+    }
+}
+
+/// `--color` outweighs the variables, and these what the output is.
+#[test]
+fn colours_are_as_they_are_wanted() {
+    let scratch = Scratch::new();
+    for (options, variable, is_coloured) in [
+        (&[][..], "NO_COLOR", false),
+        (&[], "CLICOLOR_FORCE", true),
+        (&["--color=always"], "NO_COLOR", true),
+        (&["--color=never"], "CLICOLOR_FORCE", false),
+    ] {
+        let words = [options, &["-p", "missing", "compile"]].concat();
+        let told = product(&scratch, &words).env(variable, "1").run();
+        assert_eq!(told.stderr.contains("\x1b["), is_coloured, "{options:?} {variable}: {told}");
+    }
+}
