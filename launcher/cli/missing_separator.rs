@@ -1,9 +1,11 @@
-//! Adds a tip to the usage error of a person who left out `--` before the program.
+//! Adds a tip to the usage error of a person who left out `--` before the program, or mistyped a command.
 
-use clap::Error;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error};
 
+use super::definition;
+use crate::error::diagnostic::nearest;
 use crate::text::quote;
 
 /// The error, with a tip if it is about a word that might have been meant as a program.
@@ -15,7 +17,12 @@ pub(super) fn tipped(mut error: Error) -> Error {
         _ => return error,
     };
     if error.kind() == ErrorKind::UnknownArgument && error.get(ContextKind::Suggested).is_none() {
-        let tip = format!("programs stand behind `--`: jp-confine -- {word}");
+        let commands = definition();
+        let commands: Vec<&str> = commands.get_subcommands().map(Command::get_name).collect();
+        let tip = match nearest(&word, &commands) {
+            Some(command) => format!("did you mean: jp-confine {command}"),
+            None => format!("programs stand behind `--`: jp-confine -- {word}"),
+        };
         let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
         error.insert(ContextKind::Suggested, tip);
     }

@@ -137,6 +137,7 @@ enum Sub {
         line: Vec<OsString>,
     },
     /// List the symlinks to directories outside the workspace, and whether their targets are approved
+    #[command(after_help = "Example: jp-confine mounts")]
     Mounts {
         #[command(flatten)]
         options: Further,

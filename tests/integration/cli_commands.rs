@@ -88,10 +88,10 @@ fn help_of_a_command_is_short() {
 fn wrong_words_are_told_what_may_be_meant() {
     let scratch = Scratch::new();
     for (words, mistake, meant) in [
-        (&["chek", "read", "x"][..], "unrecognized subcommand 'chek'", "'check'"),
+        (&["chek", "read", "x"][..], "unexpected argument 'chek'", "jp-confine check"),
         (&["--reed", "x", "--", "true"], "unexpected argument '--reed'", "'--read'"),
         (&["check", "fly", "x"], "invalid value 'fly'", "jp-confine"),
-        (&["cat", "x"], "unrecognized subcommand 'cat'", "jp-confine -- cat"),
+        (&["ls", "x"], "unexpected argument 'ls'", "jp-confine -- ls"),
         (&["allow", "x"], "invalid value 'x'", "jp-confine -h"),
     ] {
         let told = product(&scratch, words).run();

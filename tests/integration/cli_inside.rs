@@ -123,7 +123,7 @@ fn a_child_of_a_program_that_closed_all_files_is_confined() {
         "cat file && echo new > made && cat made && ! cat $OUT/secret && ! echo x > $OUT/target && \
          sh -c 'mkdir a && mv a b && cat file'",
     );
-    let run = Run::new(&scratch, "./close", &["sh", "-c", &script]).run();
+    let run = Run::new(&scratch, "./close", &["sh", "-c", &script]).flags(&["-v"]).run();
     run.assert_ok().assert_no_secret().assert_stdout("inside\nnew\ninside\n");
     run.assert_stderr("2 denials").assert_stderr("denied read").assert_stderr("by cat");
     assert_eq!(scratch.read("out/target"), "unchanged\n");

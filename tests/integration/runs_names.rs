@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::cli_advice::{denials, rules};
+use crate::cli_status::product;
 use crate::run::{Mode, PRODUCT, Run, have, note, skip};
 use crate::runs_net::{Server, run};
 use crate::scratch::{SECRET, Scratch};
@@ -156,11 +156,9 @@ fn paths_hold_where_the_proxy_sees_them() {
     // The suggestion is as narrow as the rule.
     let asks = server.text("http://127.0.0.1:PORT/v2/x");
     let asks = || run(&scratch, &server, &["--net-proxy"], &["curl", "-sS", "-m", "20", &asks]);
-    let advised = server.text("port = PORT\npath_prefix = \"/v2/x\"\nallow = true\n");
+    let advised = server.text("+port = PORT\n+path_prefix = \"/v2/x\"\n+allow = true\n");
     asks();
-    assert!(rules(&denials(&scratch)).contains(&advised));
-    let both = format!("{rule}\n[[access.net]]\nhost = \"127.0.0.1\"\n{advised}");
-    scratch.write("ws/jp-confine.toml", &server.text(&both));
+    product(&scratch, &["allow", "1", "--yes"]).run().assert_ok().assert_stdout(&advised);
     asks().assert_ok();
 }
 

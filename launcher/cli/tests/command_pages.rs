@@ -66,11 +66,16 @@ fn body(command: &Command, common: &[&str], depth: &str) -> String {
     page
 }
 
+/// Whether it is a command of its own. `help` only shows the others.
+fn has_page(command: &&Command) -> bool {
+    !command.is_hide_set() && command.get_name() != "help"
+}
+
 /// The page of a command, with a section for each of its own commands.
 fn page(command: &Command, common: &[&str]) -> String {
     let name = command.get_name();
     let mut page = format!("# jp-confine {name}\n\n{}", body(command, common, "##"));
-    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+    for inner in command.get_subcommands().filter(has_page) {
         let _ = write!(page, "\n## {name} {}\n\n{}", inner.get_name(), body(inner, common, "###"));
     }
     page + &format!("\nIt also takes the [options of every command]({COMMON}.md).\n")
@@ -81,7 +86,7 @@ fn pages() -> Vec<(String, String)> {
     let mut definition = definition();
     definition.build();
     let common: Vec<_> = definition.get_arguments().map(|it| it.get_id().as_str()).collect();
-    let shown = || definition.get_subcommands().filter(|command| !command.is_hide_set());
+    let shown = || definition.get_subcommands().filter(has_page);
     let mut first = format!("# Commands\n\n{}\n## Subcommands\n\n", body(&definition, &[], "##"));
     for command in shown() {
         let (name, about) = (command.get_name(), command.get_about().unwrap_or_default());
