@@ -107,7 +107,7 @@ fn explanation(failure: &Failure, style: Style) -> String {
         Failure::Usage(error)
             if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
         {
-            error.render().to_string()
+            format!("{}\n", error.render().to_string().trim_end())
         }
         Failure::Usage(error) => {
             let (message, advice) = words(error);
@@ -189,7 +189,11 @@ pub(crate) fn output_to(out: &mut impl io::Write, text: &str) -> Result<(), Fail
 
 /// Prints the text of `--help` or `--version`.
 pub(crate) fn help(asked: &clap::Error) -> Result<(), Failure> {
-    answer(|| asked.print())
+    let is_ended = asked.render().to_string().ends_with('\n');
+    answer(|| {
+        asked.print()?;
+        if is_ended { Ok(()) } else { io::stdout().write_all(b"\n") }
+    })
 }
 
 /// Prints `value` as JSON, or else in the words for people.

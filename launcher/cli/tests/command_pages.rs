@@ -67,7 +67,7 @@ fn body(command: &Command, common: &[&str], depth: &str) -> String {
 }
 
 /// Whether it is a command of its own. `help` only shows the others.
-fn has_page(command: &&Command) -> bool {
+fn has_page(command: &Command) -> bool {
     !command.is_hide_set() && command.get_name() != "help"
 }
 
@@ -75,7 +75,7 @@ fn has_page(command: &&Command) -> bool {
 fn page(command: &Command, common: &[&str]) -> String {
     let name = command.get_name();
     let mut page = format!("# jp-confine {name}\n\n{}", body(command, common, "##"));
-    for inner in command.get_subcommands().filter(has_page) {
+    for inner in command.get_subcommands().filter(|one| has_page(one)) {
         let _ = write!(page, "\n## {name} {}\n\n{}", inner.get_name(), body(inner, common, "###"));
     }
     page + &format!("\nIt also takes the [options of every command]({COMMON}.md).\n")
@@ -86,7 +86,7 @@ fn pages() -> Vec<(String, String)> {
     let mut definition = definition();
     definition.build();
     let common: Vec<_> = definition.get_arguments().map(|it| it.get_id().as_str()).collect();
-    let shown = || definition.get_subcommands().filter(has_page);
+    let shown = || definition.get_subcommands().filter(|one| has_page(one));
     let mut first = format!("# Commands\n\n{}\n## Subcommands\n\n", body(&definition, &[], "##"));
     for command in shown() {
         let (name, about) = (command.get_name(), command.get_about().unwrap_or_default());
