@@ -35,7 +35,7 @@ struct Diagnosis {
     strict: bool,
 }
 
-/// Prints the findings. The exit status is 0 whatever is missing.
+/// Prints what is missing, and all findings. The exit status is 0 whatever is missing.
 pub(crate) fn doctor(context: &Context, json: bool) -> Result<u8, Failure> {
     let diagnosis = diagnose(context);
     output::result(json, &diagnosis, words)?;
@@ -147,7 +147,13 @@ fn outer_run(context: &Context) -> Option<String> {
 }
 
 fn words(diagnosis: &Diagnosis) -> String {
-    let mut text = String::from("this machine\n");
+    let incomplete = diagnosis.findings.iter().filter(|finding| !finding.lost.is_empty());
+    let incomplete: Vec<&str> = incomplete.map(|finding| finding.feature).collect();
+    let mut text = match (diagnosis.layered, incomplete.as_slice()) {
+        (true, []) => "All layers work.\n".to_owned(),
+        (true, some) => format!("All layers work, with less of: {}.\n", some.join(", ")),
+        (false, some) => format!("Missing: {}.\n", some.join(", ")),
+    };
     for finding in &diagnosis.findings {
         let there = if finding.there { "yes" } else { "no" };
         let comma = if finding.detail.is_empty() { "" } else { ", " };

@@ -36,9 +36,10 @@ pub(super) fn answer(task: &Task<'_>, from: &Notification) -> Result<CallResult,
     task.settle_start(call.is_some_and(|call| call.operation == Op::Execute));
     if from.number == REPORT_SYSCALL {
         let [address, length, ..] = from.arguments;
-        return match (address, length) {
-            (0, IMAGE_REQUEST) => library_reports::hand_out_image(task),
-            _ => library_reports::take(task, address, length),
+        return if address == 0 && length == u64::from(IMAGE_REQUEST) {
+            library_reports::hand_out_image(task)
+        } else {
+            library_reports::take(task, address, length)
         };
     }
     let arguments = Arguments::new(call.ok_or(Errno::ACCESS)?, from.arguments);

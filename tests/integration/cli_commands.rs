@@ -118,3 +118,20 @@ fn colours_are_as_they_are_wanted() {
         assert_eq!(told.stderr.contains("\x1b["), is_coloured, "{options:?} {variable}: {told}");
     }
 }
+
+/// A host is asked about as `--net` takes it.
+#[test]
+fn hosts_are_checked_as_they_are_typed() {
+    let scratch = Scratch::new();
+    for (target, code) in [
+        ("github.com", 0),
+        ("https://github.com/x", 0),
+        ("github.com:443", 0),
+        ("github.com:22", 1),
+        ("other.test", 1),
+        ("no host", 125),
+    ] {
+        let told = product(&scratch, &["--net", "github.com", "check", "net", target]).run();
+        told.assert_code(code);
+    }
+}

@@ -355,6 +355,9 @@ fn the_doctor_finds_what_is_missing() {
     assert_eq!(openat2["there"], false, "{run}");
     assert!(openat2["remedy"].is_string() && openat2["lost"][0].is_string(), "{run}");
     assert_eq!(diagnosis["strict"], false, "{run}");
+    let run = product(&scratch, &["doctor"]).env("JP_CONFINE_WITHOUT", "openat2").run();
+    let first = run.assert_ok().stdout.lines().next();
+    assert!(first.is_some_and(|it| it.starts_with("Missing: ") && it.contains("openat2")), "{run}");
     let run = product(&scratch, &["doctor"]).run();
     assert!(run.assert_ok().stdout.lines().all(|line| line.chars().count() <= 80), "{run}");
 }

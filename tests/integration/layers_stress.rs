@@ -329,7 +329,7 @@ fn what_is_mounted_for_others() {
 fn namespaces_of_ones_own() {
     for scratch in [Scratch::new(), Scratch::for_ordinary_user()] {
         let scratch = ground(scratch, Linked::Statically);
-        let line = "namespaces $OUT/target";
+        let line = "-v -- namespaces $OUT/target";
         let Some(outcome) = run(&scratch, Mode::under_test(), line) else { return };
         if outcome.stdout == "none\n" {
             return skip("no namespaces can be made here");

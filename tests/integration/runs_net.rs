@@ -279,7 +279,7 @@ fn programs_of_a_run_talk_to_each_other_and_not_to_nameless_servers_outside() {
         }
     });
     let script = AMONG_THEMSELVES.replace("OUTSIDE", &name);
-    let run = run(&scratch, &server, &["--net", "127.0.0.1:1"], &["python3", "-c", &script]);
+    let run = run(&scratch, &server, &["-v", "--net", "127.0.0.1:1"], &["python3", "-c", &script]);
     run.assert_no_secret().assert_ok().assert_stdout("done\napart\n");
     run.assert_stderr("denied net 0.0.0.0:").assert_stderr(&format!("denied net @{name}"));
 }

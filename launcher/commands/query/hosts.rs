@@ -12,10 +12,11 @@ use super::resources::QueriedPolicy;
 use crate::error::Failure;
 
 impl QueriedPolicy<'_> {
-    /// Whether a program may request the URL.
+    /// Whether a program may request the URL. `HOST[:PORT]` stands for one of https, as for `--net`.
     pub(crate) fn net(&self, target: &OsStr) -> Result<ExplainedVerdict, Failure> {
         let text = target.to_string_lossy().into_owned();
-        let url = Url::parse(&text).ok().filter(Url::has_host);
+        let parse = |text: &str| Url::parse(text).ok().filter(Url::has_host);
+        let url = parse(&text).or_else(|| parse(&format!("https://{text}")));
         let Some(url) = url else {
             return Err(Failure::advised(
                 format!("`{text}` is no URL with a host"),

@@ -14,7 +14,7 @@ pub const REPORT_SYSCALL: i64 = 0x3fff_0000;
 
 /// With this instead of vectors' number, and no address, the call requests a descriptor of the outermost run's image. A
 /// program without the library may have closed it before it started the caller.
-pub const IMAGE_REQUEST: u64 = 0x696d_6167;
+pub const IMAGE_REQUEST: u32 = 0x696d_6167;
 
 /// The number of vectors: the fixed part, path, route, the other path of a pair, program and call.
 pub const VECTORS: usize = 6;
