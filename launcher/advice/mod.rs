@@ -34,6 +34,7 @@ pub(crate) mod system_permissions;
 mod tiers;
 mod trial;
 mod ungrantable;
+mod units;
 pub(crate) mod user_additions;
 mod views;
 

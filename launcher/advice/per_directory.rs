@@ -10,9 +10,10 @@ use jp_confine_engine::decide::Request;
 use jp_confine_engine::pattern::Pattern;
 
 use super::trial::{Means, Trial};
+use super::units;
 use crate::advice::advisor::{Advisor, Written};
 use crate::advice::options::{options_of, tier_for};
-use crate::advice::request::{Asked, Extent, Step};
+use crate::advice::request::{Asked, Extent, Step, on_the_way};
 use crate::record::denial::Denial;
 use crate::sys::path::path_of;
 
@@ -40,6 +41,7 @@ impl Advisor<'_> {
     /// directories above either are never suggested.
     pub(crate) fn gather(&self, denials: &[&Denial]) -> Vec<Gathered> {
         let mut directories: BTreeMap<&Path, Vec<(usize, Asked<'_>)>> = BTreeMap::new();
+        let mut tools_own = directories.clone();
         let counts = counts(denials);
         for (place, denial) in denials.iter().enumerate().take(MOST) {
             if self.is_spent() {
@@ -62,6 +64,10 @@ impl Advisor<'_> {
             ) {
                 continue;
             }
+            if let Some(unit) = units::of(path_of(&denial.program), path_of(&denial.path)) {
+                tools_own.entry(unit).or_default().push((place, asked));
+                continue;
+            }
             if let Some(directory) =
                 asked.directory().filter(|it| !self.is_too_much(path_of(it.path)))
             {
@@ -73,28 +79,45 @@ impl Advisor<'_> {
             let paths: BTreeSet<&Path> = paths.collect();
             paths.len() >= MANY && counts.get(directory) == Some(&members.len())
         });
-        many.take_while(|_| !self.is_spent())
-            .filter_map(|(directory, members)| self.gathered(directory, &members, denials))
+        let many = many.map(|group| (group, false));
+        let tools_own = tools_own.into_iter().map(|group| (group, true));
+        tools_own
+            .chain(many)
+            .take_while(|_| !self.is_spent())
+            .filter_map(|((directory, members), is_unit)| {
+                self.gathered(directory, &members, denials, is_unit)
+            })
             .collect()
     }
 
+    /// One grant on the directory for all members. If it `is_unit` of a tool, the tool may write anything in it as soon
+    /// as it needs to write something.
     fn gathered(
         &self,
         directory: &Path,
         members: &[(usize, Asked<'_>)],
         denials: &[&Denial],
+        is_unit: bool,
     ) -> Option<Gathered> {
         let wanted = members.iter().filter_map(|(place, _)| denials.get(*place));
         let wanted = wanted.fold(Capabilities::NONE, |all, denial| all.union(denial.missing));
         let asked: Vec<Asked<'_>> = members.iter().map(|(_, asked)| *asked).collect();
-        let request = asked.first()?.directory()?;
+        let first = asked.first()?;
+        let request = if is_unit {
+            on_the_way(first.ends().next()?, directory)
+        } else {
+            first.directory()?
+        };
         let made = Capabilities::NONE
             .with_if(asked.iter().any(Asked::is_for_entries), Capabilities::WRITE);
         let missing = asked.iter().fold(made, |all, one| all.union(one.need())).union(wanted);
+        let writes = is_unit && missing.intersects(Capabilities::WRITE);
+        let missing =
+            missing.with_if(is_unit, Capabilities::READ).with_if(writes, Capabilities::WRITE);
         let options = self.step(request, missing, &asked, Means::Options)?;
         let written = self.step(request, missing, &asked, Means::Files);
         let written = written.and_then(|step| self.written(&[step]));
-        let written = written.or_else(|| self.opened(directory, missing, &asked));
+        let written = written.or_else(|| self.opened(directory, missing, &asked, is_unit));
         Some(Gathered {
             directory: directory.to_owned(),
             members: members.iter().map(|(place, _)| *place).collect(),
@@ -125,12 +148,13 @@ impl Advisor<'_> {
         directory: &Path,
         missing: Capabilities,
         asked: &[Asked<'_>],
+        is_unit: bool,
     ) -> Option<Written> {
         let is_hidden =
             |grant: &Grant| grant.kind == GrantKind::Hidden && directory.starts_with(&grant.anchor);
         let tier = tier_for(missing);
         let is_filled = asked.iter().any(|one| matches!(one, Asked::Directory(..)));
-        let extent = if is_filled { Extent::Below } else { Extent::Entries };
+        let extent = if is_filled || is_unit { Extent::Below } else { Extent::Entries };
         let patterns = extent.patterns(tier, &Pattern::literal(directory)?);
         let has_list = self.own_lists.get(tier).is_some();
         if directory.starts_with(self.workspace) || self.grants.iter().any(is_hidden) || !has_list {

@@ -110,7 +110,7 @@ fn numbers(run: &Explained, which: Which, workspace: &Workspace) -> Result<Vec<u
 fn named(run: &Explained, number: usize, workspace: &Workspace) -> String {
     if let Some(all) = run.head.together.iter().find(|one| one.number == number) {
         let directory = quote::shown(all.directory.as_bytes(), &workspace.root);
-        return format!("  {number} all {} in {directory}", all.paths);
+        return format!("  {number} all in {directory}");
     }
     let Some(denial) = run.denials.iter().find(|one| one.number == number) else {
         return format!("  {number} the variables that were withheld");

@@ -221,8 +221,11 @@ fn describe(group: &Group<'_>, about: &Circumstances<'_>, style: Style) -> Vec<S
     let all = about.run.head.together.iter().find(|one| one.number == denial.number);
     let mut parts = match all {
         Some(all) => {
-            lines.push(format!("    {}", rest_of(all, denial, others, about)));
-            vec![format!("allow all: {}", style.bright(&format!("jp-confine {}", all.options)))]
+            let allow = if all.paths > 1 { "allow all" } else { "allow" };
+            if all.paths > 1 {
+                lines.push(format!("    {}", rest_of(all, denial, others, about)));
+            }
+            vec![format!("{allow}: {}", style.bright(&format!("jp-confine {}", all.options)))]
         }
         None => denial.steps(about.workspace, style),
     };

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cli_advice::{allow, attempt, denials, lists, patterns, rules, tree};
 use crate::cli_status::product;
-use crate::run::{Outcome, given};
+use crate::run::{Mode, Outcome, Run, given};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
 
@@ -294,4 +294,19 @@ fn rules_of_one_report_do_not_outweigh_each_other() {
             assert_eq!(after.iter().find(is_again), None, "{script}");
         }
     }
+}
+
+/// A repository is one unit: what git was denied first allows the rest of a commit, too.
+#[test]
+fn a_commit_takes_one_round() {
+    let Some(scratch) = given(&["git"], Scratch::new) else { return };
+    let git = "git -c user.name=a -c user.email=a@b.c -c init.defaultBranch=main";
+    let bare = |script: &str| Run::sh(&scratch, script).mode(Mode::Bare).run();
+    bare(&format!("{git} init -q .; echo x > tracked; git add tracked")).assert_ok();
+    product(&scratch, &["init"]).run().assert_ok();
+    let commit = format!("{git} commit -qm one");
+    attempt(&scratch, &commit).assert_code(128).assert_stderr("allow: jp-confine -w ");
+    allow(&scratch);
+    attempt(&scratch, &commit).assert_ok();
+    attempt(&scratch, "echo x > .git/hooks/pre-commit").assert_code(2);
 }

@@ -54,7 +54,8 @@ pub(super) fn words(run: &Explained, workspace: &Workspace, style: Style) -> Str
     for Together { number, directory, paths, options, changes } in &head.together {
         let directory = quote::shown(directory.as_bytes(), &workspace.root);
         let options = style.bright(&format!("jp-confine {options}"));
-        let _ = write!(text, "\n{number} all {paths} in {directory}\n  allow: {options}\n");
+        let all = if *paths > 1 { format!("all {paths} in") } else { "all of".to_owned() };
+        let _ = write!(text, "\n{number} {all} {directory}\n  allow: {options}\n");
         text.push_str(&for_good(*number, changes, workspace, style));
     }
     text.push_str(&missing_variables::words(&head.withheld, &workspace.here, style));
