@@ -559,7 +559,7 @@ fn a_sensitive_path_is_warned_of_once() {
     terminal.see("KEY=1");
     terminal.see("KEY=1");
     reply(&mut terminal, "n");
-    terminal.see("denied update .env");
+    terminal.see("denied update");
     terminal.end();
     let events = scratch.read("ws/events");
     // The consent covers each program that reads the file.
