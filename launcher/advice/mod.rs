@@ -26,7 +26,7 @@ mod profiles;
 mod programs;
 pub(crate) mod refused_calls;
 pub(crate) mod request;
-pub(crate) mod rule_additions;
+mod rule_changes;
 mod second_path;
 mod secrets;
 mod spelling;
@@ -35,7 +35,7 @@ mod tiers;
 mod trial;
 mod ungrantable;
 mod units;
-pub(crate) mod user_additions;
+mod user_changes;
 mod views;
 
 use std::os::unix::ffi::OsStrExt as _;

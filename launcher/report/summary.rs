@@ -18,7 +18,7 @@ use crate::text::wrap::{self, WIDTH, width};
 mod tests;
 
 /// Limit on the lines of the block.
-pub(crate) const LINES: usize = 20;
+const LINES: usize = 20;
 
 /// Lines for denials: the others are for the head, and for up to three further remarks.
 const FOR_DENIALS: usize = LINES - 4;
@@ -115,10 +115,9 @@ fn groups(about: &Circumstances<'_>, style: Style) -> String {
         let noun = if total == 1 { "denial" } else { "denials" };
         let _ = writeln!(text, "{} {total} {noun}", style.name());
     }
-    let groups = told.chunk_by(|one, other| one.number == other.number).map(<[_]>::to_vec);
-    let mut groups: Vec<Group<'_>> = together(groups.collect());
+    let mut groups = together(told);
     let mut room = FOR_DENIALS - usize::from(!withheld.is_empty());
-    let mut shown = Vec::new();
+    let mut shown = 0;
     let mut absent = 0;
     groups.retain(|group| {
         let is_absent = group.iter().all(|one| one.weight == Weight::LookedAbsent);
@@ -129,7 +128,7 @@ fn groups(about: &Circumstances<'_>, style: Style) -> String {
         let lines = describe(group, about, style);
         let Some(left) = room.checked_sub(lines.len()) else { break };
         room = left;
-        shown.extend(group.iter().map(|one| one.times));
+        shown += group.iter().map(|one| one.times).sum::<u64>();
         for line in lines {
             let _ = writeln!(text, "{line}");
         }
@@ -137,50 +136,45 @@ fn groups(about: &Circumstances<'_>, style: Style) -> String {
     if !withheld.is_empty() {
         let _ = writeln!(text, "{} {}", style.name(), missed(about));
     }
-    let more = total - shown.iter().sum::<u64>();
-    for line in tail(about, more, style) {
+    if let Some(line) = tail(about, total - shown, style) {
         let _ = writeln!(text, "{line}");
     }
     text
 }
 
 /// Puts all denials of one number together. The groups are in the order of their first denials.
-fn together(parts: Vec<Group<'_>>) -> Vec<Group<'_>> {
+fn together(denials: Vec<&ExplainedDenial>) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    for part in parts {
-        let number = part.first().map(|one| one.number);
-        match groups.iter_mut().find(|known| known.first().map(|one| one.number) == number) {
-            Some(known) => known.extend(part),
-            None => groups.push(part),
+    for denial in denials {
+        let is_its = |group: &&mut Group<'_>| group.iter().any(|one| one.number == denial.number);
+        match groups.iter_mut().find(is_its) {
+            Some(group) => group.push(denial),
+            None => groups.push(vec![denial]),
         }
     }
     groups
 }
 
 /// How to allow denials for good, and where the rest is told.
-fn tail(about: &Circumstances<'_>, more: u64, style: Style) -> Vec<String> {
+fn tail(about: &Circumstances<'_>, more: u64, style: Style) -> Option<String> {
     let head = &about.run.head;
     if about.run.denials.is_empty() && head.withheld.is_empty() && more == 0 {
-        return Vec::new();
+        return None;
     }
     let more = (more > 0).then(|| format!("and {more} more"));
     let can_be_written = about.run.denials.iter().any(|one| !one.changes.is_empty())
         || head.together.iter().any(|one| !one.changes.is_empty())
         || head.withheld.iter().any(Missed::is_written);
+    let command = |words| style.bright(&about.here.command(words));
+    let allow = || format!("to allow for good: {}", command("allow"));
+    let allow = (about.kept && can_be_written).then(allow);
     let rest = match (about.kept, about.logged) {
-        (true, _) => {
-            let why = style.bright(&about.here.command("why --last"));
-            let allow = style.bright(&about.here.command("allow"));
-            let allow = can_be_written.then(|| format!("to allow for good: {allow}"));
-            Some(
-                allow.into_iter().chain([format!("details: {why}")]).collect::<Vec<_>>().join("; "),
-            )
-        }
+        (true, _) => Some(format!("details: {}", command("why --last"))),
         (false, false) => Some("all of them, as they happen: --events FILE".to_owned()),
         (false, true) => None,
     };
-    let parts: Vec<String> = more.into_iter().chain(rest).collect();
-    if parts.is_empty() { Vec::new() } else { vec![format!("  {}", parts.join("; "))] }
+    let parts: Vec<String> = more.into_iter().chain(allow).chain(rest).collect();
+    (!parts.is_empty()).then(|| format!("  {}", parts.join("; ")))
 }
 
 /// The variables that were withheld, with the options that grant them, as many as fit into one line.

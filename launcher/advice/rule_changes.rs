@@ -6,7 +6,7 @@ use jp_confine_engine::commands::CommandRule;
 
 use crate::advice::advisor::{Advisor, Written};
 use crate::advice::hosts::Way;
-use crate::advice::user_additions;
+use crate::advice::user_changes;
 use crate::config::edit::change::Change;
 use crate::config::edit::rule_place::RulePlace;
 use crate::config::edit::rule_text::RuleText;
@@ -16,7 +16,7 @@ impl Advisor<'_> {
     /// All that is `written`, as changes of the files where it counts.
     pub(crate) fn changes(&self, written: &Written) -> Vec<Change> {
         let rules = self.rules(&written.rules);
-        rules.into_iter().chain(user_additions::changes(self.own_lists, written)).collect()
+        rules.into_iter().chain(user_changes::changes(self.own_lists, written)).collect()
     }
 
     /// These rules as a change of the file where all of them count.
