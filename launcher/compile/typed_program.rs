@@ -4,7 +4,6 @@
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::Capabilities;
@@ -14,6 +13,7 @@ use jp_confine_engine::executable::{ExecutableKind, LINE};
 
 use crate::compile::led_path::Led;
 use crate::compile::profiles::Resolved;
+use crate::compile::programs::is_program;
 use crate::files;
 use crate::host::context::Context;
 use crate::host::program_lookup::{candidates, kind};
@@ -45,11 +45,7 @@ struct Finder<'a> {
 impl Finder<'_> {
     /// Finds a program along `PATH` as the shell would.
     fn look_up(&mut self, name: &OsStr, interpreters: usize) {
-        let is_program = |path: &PathBuf| {
-            path.metadata()
-                .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-        };
-        if let Some(found) = candidates(self.context, name).into_iter().find(is_program) {
+        if let Some(found) = candidates(self.context, name).into_iter().find(|it| is_program(it)) {
             self.add(&self.context.absolute(&found), interpreters);
         }
     }
