@@ -95,7 +95,7 @@ impl TypedValueParser for Presets {
 
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HostOptions {
-    /// Allow only this host; repeatable. Without a port: the scheme's, or those of http, https and
+    /// Allow only this host, or all names below one with `*.NAME`; repeatable. Without a port: the scheme's, or those of http, https and
     /// ftp. --no-net overrides host rules in policy files
     #[arg(long, value_name = "[SCHEME://]HOST[:PORT]")]
     #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| rule(&word)))]
@@ -147,6 +147,7 @@ mod tests {
         assert_eq!(parts("a.b:8443"), ("a.b".into(), None, Some(8443)));
         assert_eq!(parts("https://a.b"), ("a.b".into(), owned("https"), None));
         assert_eq!(parts("https://a.b:1/"), ("a.b".into(), owned("https"), Some(1)));
+        assert_eq!(parts("*.a.b:8443"), ("*.a.b".into(), None, Some(8443)));
         assert_eq!(parts("[::1]"), ("[::1]".into(), None, None));
         assert_eq!(parts("[::1]:53"), ("[::1]".into(), None, Some(53)));
         assert_eq!(parts("münchen.de:80"), ("münchen.de".into(), None, Some(80)));
@@ -176,7 +177,9 @@ mod tests {
             ("a.b:0", "65535"),
             ("a.b:70000", "65535"),
             ("a.b:", "65535"),
-            ("*.a.b", "no host"),
+            ("*", "no host"),
+            ("a.*.b", "no host"),
+            ("*.10.0.0.1", "no host"),
             ("u@a.b", "no host"),
             ("1x://a.b", "no scheme"),
         ] {

@@ -11,7 +11,7 @@ use crate::runs_net::{Server, run};
 use crate::scratch::{SECRET, Scratch};
 
 /// Rules and resolutions, the host that curl looks up, and whether curl reaches it.
-const NAMES: [(&[&str], &str, bool); 5] = [
+const NAMES: [(&[&str], &str, bool); 8] = [
     (&["--net", "a.test:PORT", "--resolve", "a.test=127.0.0.1"], "A.Test", true),
     (
         &["--net", "münchen.test:PORT", "--resolve", "münchen.test=127.0.0.1"],
@@ -21,6 +21,9 @@ const NAMES: [(&[&str], &str, bool); 5] = [
     (&["--net", "http://a.test:PORT", "--resolve", "a.test=::ffff:127.0.0.1"], "a.test", true),
     (&["--net", "a.test:PORT", "--resolve", "b.test=127.0.0.1"], "b.test", false),
     (&["--net", "a.test", "--resolve", "a.test=127.0.0.1"], "a.test", false),
+    (&["--net", "*.c.test:PORT", "--resolve", "x.y.c.test=127.0.0.1"], "x.y.c.test", true),
+    (&["--net", "*.c.test:PORT", "--resolve", "c.test=127.0.0.1"], "c.test", false),
+    (&["--net", "*.c.test:PORT", "--resolve", "xc.test=127.0.0.1"], "xc.test", false),
 ];
 
 #[test]
@@ -41,7 +44,7 @@ fn names_are_looked_up_for_the_run_where_rules_allow_them() {
         let _ = writeln!(table, "{name:<20} {:<50} {outcome}", flags.join(" "));
         if !allowed {
             let denied =
-                if name == "b.test" { name.to_owned() } else { server.text("a.test:PORT") };
+                if name == "a.test" { server.text("a.test:PORT") } else { name.to_owned() };
             run.assert_no_secret().assert_stderr(&format!("denied net {denied} by curl"));
         }
     }

@@ -3,6 +3,7 @@
 
 mod named;
 mod own;
+mod pattern;
 mod reach;
 
 use std::fmt;
@@ -16,13 +17,14 @@ use url::Url;
 use crate::coverage::Coverage;
 pub use named::may_stand_for;
 pub use own::is_own;
+use pattern::HostPattern;
 pub use reach::{Divided, HostReach};
 
 /// One rule as written (spec §2.4).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetRule {
-    /// A host name or address and nothing else.
+    /// A host name or address and nothing else, or `*.` and a name: every name below that one.
     pub host: String,
     /// Limits the rule to this scheme.
     #[serde(default)]
@@ -73,7 +75,7 @@ pub struct Net(Vec<Compiled>);
 #[derive(Debug, Clone)]
 struct Compiled {
     written: NetRule,
-    host: Host,
+    host: HostPattern,
     scheme: Option<String>,
     port: Option<u16>,
     /// `None`: any path.
@@ -106,7 +108,8 @@ impl Net {
         !self.0.is_empty()
     }
 
-    /// The verdict of the most specific rule. Of equals the last wins. A path with an encoded separator is denied if
+    /// The verdict of the most specific rule. A rule about one host is more specific than one about all names below a
+    /// name, whatever else they have. Of equals the last wins. A path with an encoded separator is denied if
     /// rules tell paths apart, because servers do not agree about where it leads.
     #[must_use]
     pub fn judge(&self, url: &Url) -> Coverage {
@@ -137,13 +140,14 @@ impl Net {
     /// Whether the path has an encoded separator, and rules tell paths of this host apart.
     fn is_ambiguous(&self, url: &Url) -> bool {
         let host = host_of(url);
-        let mut of_host = self.0.iter().filter(|rule| Some(&rule.host) == host.as_ref());
+        let is_about = |rule: &&Compiled| host.as_ref().is_some_and(|it| rule.host.matches(it));
+        let mut of_host = self.0.iter().filter(is_about);
         has_encoded_separator(url.path()) && of_host.any(|rule| rule.prefix.is_some())
     }
 
     /// The most specific rule about the target. Of equals the last wins.
     fn winner(&self, host: &Host, target: Target<'_>) -> Option<&Compiled> {
-        let matching = self.0.iter().filter(|rule| rule.host == *host && rule.matches(target));
+        let matching = self.0.iter().filter(|rule| rule.host.matches(host) && rule.matches(target));
         matching.max_by_key(|rule| rule.specificity())
     }
 }
@@ -153,8 +157,9 @@ impl Compiled {
         let wrong = |field, value: &str, problem| {
             Err(NetError { field, value: value.to_string(), problem })
         };
-        let Some(host) = host(&rule.host) else {
-            return wrong("host", &rule.host, "is no host: write a name or an address alone");
+        let Some(host) = HostPattern::new(&rule.host) else {
+            let problem = "is no host: write a name or an address alone, or `*.` before a name";
+            return wrong("host", &rule.host, problem);
         };
         if let Some(scheme) = rule.scheme.as_deref().filter(|scheme| !is_scheme(scheme)) {
             return wrong("scheme", scheme, "is no scheme: write `https` or `http`");
@@ -178,9 +183,10 @@ impl Compiled {
             && self.prefix.as_deref().is_none_or(|prefix| target.path.starts_with(prefix))
     }
 
-    fn specificity(&self) -> usize {
+    fn specificity(&self) -> (usize, usize) {
         let path = self.prefix.as_ref().map_or(0, Vec::len);
-        usize::from(self.scheme.is_some()) + usize::from(self.port.is_some()) + path
+        let rest = usize::from(self.scheme.is_some()) + usize::from(self.port.is_some()) + path;
+        (self.host.specificity(), rest)
     }
 }
 

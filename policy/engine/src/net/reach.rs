@@ -4,6 +4,7 @@
 use std::string::String;
 use std::vec::Vec;
 
+use super::pattern::HostPattern;
 use super::{Compiled, Host, Net, NetError, NetRule, Target};
 
 /// Schemes and their own ports: those of the URL standard, then others that a rule may name.
@@ -48,7 +49,7 @@ impl Net {
     /// How much is allowed at a host, in the form of [`super::host`], and a port.
     #[must_use]
     pub fn reach(&self, host: &Host, port: u16) -> HostReach {
-        let of_host: Vec<&Compiled> = self.0.iter().filter(|rule| rule.host == *host).collect();
+        let of_host: Vec<&Compiled> = self.about(host).collect();
         let named = of_host.iter().filter_map(|rule| rule.scheme.as_deref());
         let meant = PORTS.iter().take(MEANT).map(|(scheme, _)| *scheme);
         // The last stands for all schemes that have no port of their own.
@@ -69,13 +70,15 @@ impl Net {
         self.ports(host).any(|port| self.reach(host, port) >= HostReach::Parts)
     }
 
-    /// The hosts that rules are about, each once, in the order of the rules.
+    /// The hosts that rules name, each once, in the order of the rules. Those below a name are not known.
     #[must_use]
     pub fn hosts(&self) -> Vec<&Host> {
         let mut hosts = Vec::new();
         for rule in &self.0 {
-            if !hosts.contains(&&rule.host) {
-                hosts.push(&rule.host);
+            if let HostPattern::One(host) = &rule.host
+                && !hosts.contains(&host)
+            {
+                hosts.push(host);
             }
         }
         hosts
@@ -85,9 +88,13 @@ impl Net {
     #[must_use]
     pub fn divided(&self) -> Option<Divided> {
         self.0.iter().filter(|rule| rule.prefix.is_some()).find_map(|rule| {
-            let host = &rule.host;
-            let port = self.ports(host).find(|&port| self.reach(host, port) == HostReach::Parts)?;
-            Some(Divided { host: host.clone(), port, rule: rule.written.clone() })
+            let examples = self.0.iter().map(|other| other.host.example());
+            let mut of_rule = examples.filter(|host| rule.host.matches(host));
+            of_rule.find_map(|host| {
+                let is_divided = |port: &u16| self.reach(&host, *port) == HostReach::Parts;
+                let port = self.ports(&host).find(is_divided)?;
+                Some(Divided { host, port, rule: rule.written.clone() })
+            })
         })
     }
 
@@ -106,12 +113,12 @@ impl Net {
     pub fn forbidding(&self, host: &Host, port: u16) -> Option<&NetRule> {
         let is_about = |rule: &&Compiled| {
             let scheme = rule.scheme.as_deref();
-            rule.host == *host
-                && !rule.allow
-                && rule.port.or_else(|| own_port(scheme?)) == Some(port)
+            !rule.allow && rule.port.or_else(|| own_port(scheme?)) == Some(port)
         };
-        let by_port = self.0.iter().filter(is_about).max_by_key(|rule| rule.specificity());
-        let of_host = || self.0.iter().rev().find(|rule| rule.host == *host && !rule.allow);
+        let by_port = self.about(host).filter(is_about).max_by_key(|rule| rule.specificity());
+        let of_host = || {
+            self.about(host).filter(|rule| !rule.allow).max_by_key(|rule| rule.host.specificity())
+        };
         by_port.or_else(of_host).map(|rule| &rule.written)
     }
 
@@ -135,10 +142,14 @@ impl Net {
         }
     }
 
+    /// The rules about a host, in declared order.
+    fn about(&self, host: &Host) -> impl Iterator<Item = &Compiled> {
+        self.0.iter().filter(|rule| rule.host.matches(host))
+    }
+
     /// The ports at which rules about a host can have an effect.
     fn ports(&self, host: &Host) -> impl Iterator<Item = u16> {
-        let of_host = self.0.iter().filter(|rule| rule.host == *host);
-        of_host.filter_map(|rule| rule.port).chain(PORTS.map(|(_, port)| port))
+        self.about(host).filter_map(|rule| rule.port).chain(PORTS.map(|(_, port)| port))
     }
 }
 

@@ -46,6 +46,18 @@ fn hosts_are_equal_or_not() {
         ("127.0.0.1", "http://localhost/", Uncovered),
         ("127.0.0.1", "http://[::ffff:127.0.0.1]/", Allowed),
         ("![::ffff:127.0.0.1] 127.0.0.2", "http://127.0.0.1/", Denied),
+        ("*.github.com", "https://api.github.com/", Allowed),
+        ("*.GitHub.com.", "https://a.b.api.github.com./", Allowed),
+        ("*.github.com", "https://github.com/", Uncovered),
+        ("*.github.com", "https://evilgithub.com/", Uncovered),
+        ("*.github.com", "https://api.github.com.evil.com/", Uncovered),
+        ("*.münchen.de", "https://x.xn--mnchen-3ya.de/", Allowed),
+        // One host counts more than all below a name, and a longer name more than a shorter one.
+        ("!api.github.com *.github.com", "https://api.github.com/", Denied),
+        ("api.github.com !*.github.com:443/x", "https://api.github.com/x", Allowed),
+        ("!*.api.github.com *.github.com", "https://v1.api.github.com/", Denied),
+        ("*.github.com !*.github.com/x", "https://api.github.com/x", Denied),
+        ("*.github.com/x", "https://api.github.com/x%2fy", Denied),
     ] {
         row(host, url, expected);
     }
@@ -104,9 +116,23 @@ fn paths_begin_with_whole_segments() {
 
 #[test]
 fn rules_that_cannot_stand() {
-    for host in
-        ["", "*", "*.a.b", "a.b:80", "http://a.b", "a.b/x", "u@a.b", "a b", "[::1", "%61.b", ":"]
-    {
+    for host in [
+        "",
+        "*",
+        "*.",
+        "*a.b",
+        "a.*.b",
+        "*.*.b",
+        "*.10.0.0.1",
+        "a.b:80",
+        "http://a.b",
+        "a.b/x",
+        "u@a.b",
+        "a b",
+        "[::1",
+        "%61.b",
+        ":",
+    ] {
         let rule = NetRule { host: host.to_string(), allow: true, ..NetRule::default() };
         let error = Net::new(&[rule]).map(drop);
         assert!(error.is_err(), "{host}");
@@ -151,6 +177,10 @@ fn connections_show_host_and_port() {
         ("127.0.0.1", "::ffff:7f00:1 80", HostReach::Everything),
         ("[::ffff:127.0.0.1]", "127.0.0.1 80", HostReach::Everything),
         ("0x7f.1", "127.0.0.1 80", HostReach::Everything),
+        ("*.a.b:22", "x.a.b 22", HostReach::Everything),
+        ("*.a.b:22", "a.b 22", HostReach::Uncovered),
+        ("*.a.b !x.a.b:443", "x.a.b 443", HostReach::Nothing),
+        ("*.a.b !x.a.b:443", "x.a.b 80", HostReach::Everything),
     ] {
         reach(rules, target, expected);
     }
@@ -174,13 +204,19 @@ fn the_path_decides_where_not_all_paths_are_alike() {
     let divided = Net::new(&rules).unwrap().divided().unwrap();
     assert_eq!((divided.port, divided.rule), (8080, rules[2].clone()));
     assert_eq!(Net::new(&rules[..3]).unwrap().divided(), None);
+    let below = Net::new(&["*.a.b", "!*.a.b/x"].map(rule)).unwrap();
+    assert_eq!(below.divided().unwrap().host.to_string(), "*.a.b");
+    // Only one host has the rule that makes a difference.
+    let one = Net::new(&["*.a.b:8080/x", "ssh://c.a.b"].map(rule)).unwrap();
+    assert_eq!(one.divided().unwrap().port, 8080);
 }
 
 #[test]
 fn names_are_admitted_for_whatever_port() {
-    let net = Net::new(&["a.b:5432", "!c.d", "e.f/x"].map(rule)).unwrap();
+    let net = Net::new(&["a.b:5432", "!c.d", "e.f/x", "*.i.j"].map(rule)).unwrap();
     let admits = |name| net.admits(&host(name).unwrap());
     assert_eq!(["a.b", "c.d", "e.f", "g.h"].map(admits), [true, false, true, false]);
+    assert_eq!(["x.i.j", "i.j"].map(admits), [true, false]);
     assert_eq!(net.hosts().len(), 3);
 }
 
