@@ -32,7 +32,7 @@ mod text;
 
 use std::process::ExitCode;
 
-use cli::{Approvals, Cache, Command, Profiles, Topic};
+use cli::{Approvals, Cache, Command, Mounts, Profiles, Topic};
 use commands::{
     allow, approvals, authorize, cache, completions, doctor, init, manual, mounts, profiles, query,
     run, shell, vfs,
@@ -77,7 +77,7 @@ fn dispatch() -> Result<u8, Failure> {
     context.set_variables(options.env.iter().filter_map(EnvOption::assignment));
     match command {
         Command::Run { program, .. } | Command::Learn { program, .. } if options.dry_run => {
-            query::dry_run(&context, &options, Some(&program))
+            query::dry_run::dry_run(&context, &options, Some(&program))
         }
         Command::Run { program, arguments } => {
             let end = run::run(&context, &options, &program, &arguments, None)?.end;
@@ -98,7 +98,7 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Authorize(request) => authorize::authorize(&context, &options, &request),
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
         Command::Compile | Command::Vfs { .. } if options.dry_run => {
-            query::dry_run(&context, &options, None)
+            query::dry_run::dry_run(&context, &options, None)
         }
         Command::Compile => query::compile(&context, &options),
         Command::Vfs { call, program, arguments } => {
@@ -111,7 +111,13 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Allow { which, yes } => allow::allow(&context, &options, which, yes),
         Command::Status { json } => commands::status::status(&context, json),
         Command::Doctor { json } => doctor::doctor(&context, json),
-        Command::Mounts { json } => mounts::mounts(&context, &options, json),
+        Command::Mounts(Mounts::List { json }) => mounts::mounts(&context, &options, json),
+        Command::Mounts(Mounts::Add { mount, yes }) => {
+            mounts::changes::add(&context, options, mount, yes)
+        }
+        Command::Mounts(Mounts::Remove { names, yes }) => {
+            mounts::changes::remove(&context, options, names, yes)
+        }
         Command::Approvals(Approvals::List { json }) => approvals::list(&context, &options, json),
         Command::Approvals(Approvals::Approve { name }) => {
             approvals::approve(&context, &options, &name)

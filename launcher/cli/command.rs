@@ -9,6 +9,8 @@ use clap_complete::Shell;
 use jp_confine_engine::Capability;
 use serde_json::Value;
 
+use crate::cli::mount::{MountOption, Unmount};
+
 /// The command that was asked for.
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -37,7 +39,7 @@ pub(crate) enum Command {
     /// `doctor`.
     Doctor { json: bool },
     /// `mounts`.
-    Mounts { json: bool },
+    Mounts(Mounts),
     /// `shell`.
     Shell { arguments: Vec<OsString> },
     /// `profiles`.
@@ -63,6 +65,17 @@ pub(crate) enum Approvals {
     Approve { name: String },
     /// `approvals revoke`.
     Revoke { name: String },
+}
+
+/// A subcommand of `mounts`.
+#[derive(Debug)]
+pub(crate) enum Mounts {
+    /// `mounts`.
+    List { json: bool },
+    /// `mounts add`.
+    Add { mount: MountOption, yes: bool },
+    /// `mounts remove`.
+    Remove { names: Vec<Unmount>, yes: bool },
 }
 
 /// The denials of the last run that `allow` is about.

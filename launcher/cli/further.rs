@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 use super::options::Options;
 
 /// The same options, which `-h` leaves out.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Further(pub(super) Options);
 
 impl Args for Further {

@@ -14,14 +14,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::command::{
-    AccessRequest, Approvals, Beyond, Cache, Call, Command, LearnOptions, Profiles, Request, Topic,
-    Which,
+    AccessRequest, Approvals, Beyond, Cache, Call, Command, LearnOptions, Mounts, Profiles,
+    Request, Topic, Which,
 };
 use self::further::Further;
+use self::mount::{MountOption, Unmount};
 pub(crate) use self::options::{CacheMode, Enforce, Options};
 use self::profile_names::ProfileNames;
 use self::topics::Topics;
@@ -43,6 +45,10 @@ use self::topics::Topics;
 pub(crate) struct Line {
     #[command(flatten)]
     options: Options,
+
+    /// With --dry-run: print the compiled policy and the plan as JSON
+    #[arg(long, requires = "dry_run")]
+    json: bool,
 
     #[command(subcommand)]
     command: Option<Sub>,
@@ -136,14 +142,18 @@ enum Sub {
         #[arg(last = true, required = true, value_name = "TOOL")]
         line: Vec<OsString>,
     },
-    /// List the symlinks to directories outside the workspace, and whether their targets are approved
-    #[command(after_help = "Example: jp-confine mounts")]
+    /// List the symlinks to directories outside the workspace, and whether their targets are
+    /// approved; add one for all runs, or remove it
+    #[command(after_help = "Example: jp-confine mounts add fork=../forks/serde")]
+    #[command(args_conflicts_with_subcommands = true)]
     Mounts {
         #[command(flatten)]
         options: Further,
         /// Print JSON
         #[arg(long)]
         json: bool,
+        #[command(subcommand)]
+        sub: Option<Box<MountsSub>>,
     },
     /// Start your shell confined, with a marked prompt
     #[command(after_help = "Example: jp-confine --no-net shell")]
@@ -273,6 +283,41 @@ enum ApprovalsSub {
     },
 }
 
+// The subcommands of `mounts`. With `///` this line would become the description of `mounts`.
+#[derive(Debug, Subcommand)]
+enum MountsSub {
+    /// Create a symlink to a path outside the workspace, approve its target, and write a rule for
+    /// it into the policy, after showing the change
+    #[command(after_help = "Example: jp-confine mounts add fork=../forks/serde:rw")]
+    Add {
+        #[command(flatten)]
+        options: Further,
+        /// The symlink, where it leads, and whether programs may write there [default: ro]
+        #[arg(value_name = "[TOOL:]NAME=PATH[:ro|rw]")]
+        #[arg(value_parser = OsStringValueParser::new().try_map(|word| MountOption::parse(&word)))]
+        mount: MountOption,
+        /// Do it without asking
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Remove such a symlink with its approval and its rules, after showing the change
+    #[command(after_help = "Example: jp-confine mounts remove fork")]
+    Remove {
+        #[command(flatten)]
+        options: Further,
+        /// The symlinks
+        #[arg(value_name = "NAME", required_unless_present = "all")]
+        #[arg(value_parser = OsStringValueParser::new().try_map(|word| Unmount::parse(&word)))]
+        names: Vec<Unmount>,
+        /// All of them
+        #[arg(long, conflicts_with = "names")]
+        all: bool,
+        /// Do it without asking
+        #[arg(short, long)]
+        yes: bool,
+    },
+}
+
 // The subcommands of `profiles`. With `///` this line would become the description of `profiles`.
 #[derive(Debug, Subcommand)]
 enum ProfilesSub {
@@ -332,8 +377,9 @@ pub(crate) fn definition() -> clap::Command {
 }
 
 fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Command), clap::Error> {
-    let line = Line::try_parse_from(arguments)
+    let mut line = Line::try_parse_from(arguments)
         .map_err(|error| usage_error::plain(missing_separator::tipped(error)))?;
+    line.options.dry_run_json = line.json;
     Ok(match line.command {
         None => {
             let (program, arguments) = split(line.program);
@@ -377,8 +423,18 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
         Some(Sub::Doctor { options, json }) => {
             (line.options.then(options.0), Command::Doctor { json })
         }
-        Some(Sub::Mounts { options, json }) => {
-            (line.options.then(options.0), Command::Mounts { json })
+        Some(Sub::Mounts { options, json, sub }) => {
+            let (later, mounts) = match sub.map(|sub| *sub) {
+                None => (Further::default(), Mounts::List { json }),
+                Some(MountsSub::Add { options, mount, yes }) => {
+                    (options, Mounts::Add { mount, yes })
+                }
+                Some(MountsSub::Remove { options, names, all, yes }) => {
+                    let names = if all { vec![Unmount::All] } else { names };
+                    (options, Mounts::Remove { names, yes })
+                }
+            };
+            (line.options.then(options.0).then(later.0), Command::Mounts(mounts))
         }
         Some(Sub::Shell { options, arguments }) => {
             (line.options.then(options.0), Command::Shell { arguments })

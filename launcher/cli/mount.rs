@@ -39,8 +39,6 @@ pub(crate) enum Malformed {
     NotUtf8,
     /// There is nothing after `=`, or only the mode.
     NoPath,
-    /// `:rw` without a tool.
-    WritableByAll,
 }
 
 impl MountOption {
@@ -61,7 +59,6 @@ impl MountOption {
         match (name, path) {
             ("", _) => Err(Malformed::NoName),
             (_, b"") => Err(Malformed::NoPath),
-            _ if writable && tool.is_none() => Err(Malformed::WritableByAll),
             _ => {
                 let path = PathBuf::from(OsString::from_vec(path.to_owned()));
                 Ok(Self { tool, name: name.to_owned(), path, writable })
@@ -117,7 +114,6 @@ impl std::fmt::Display for Malformed {
             Self::NoName => "NAME is empty",
             Self::NotUtf8 => "NAME is not UTF-8",
             Self::NoPath => "PATH is empty",
-            Self::WritableByAll => "`:rw` needs the tool that may write: TOOL:NAME=PATH:rw",
         })
     }
 }
@@ -146,7 +142,7 @@ mod tests {
         for (word, meaning) in [
             ("fork=/p", "|fork|/p|ro"),
             ("fork=/p:ro", "|fork|/p|ro"),
-            ("fork=/p:rw", "WritableByAll"),
+            ("fork=/p:rw", "|fork|/p|rw"),
             ("fmt:fork=/p", "fmt|fork|/p|ro"),
             ("fmt:fork=/p:ro", "fmt|fork|/p|ro"),
             ("fmt:fork=/p:rw", "fmt|fork|/p|rw"),
@@ -154,7 +150,7 @@ mod tests {
             ("fork=/a=b", "|fork|/a=b|ro"),
             ("t:a=b:c=/p:rw", "t|a|b:c=/p|rw"),
             // Only one mode is read, at the end. The rest is path.
-            ("fork=/p:ro:rw", "WritableByAll"),
+            ("fork=/p:ro:rw", "|fork|/p:ro|rw"),
             ("t:fork=/p:ro:rw", "t|fork|/p:ro|rw"),
             ("fork=/p:rw:ro", "|fork|/p:rw|ro"),
             ("fork=/p:rx", "|fork|/p:rx|ro"),

@@ -132,9 +132,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     #[arg(hide_short_help = true)]
     pub(crate) events: Option<PathBuf>,
-    /// Print the compiled policy and the plan, run nothing
+    /// Show what a run would grant, and run nothing; with -v the layers, with --json all of it
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Whether that is JSON. Commands have this option of their own.
+    #[arg(skip)]
+    pub(crate) dry_run_json: bool,
     /// By the file service's rules, for what it starts for a tool after judging it
     #[arg(long, hide = true)]
     pub(crate) service: bool,

@@ -136,7 +136,6 @@ fn wrong_lines_are_refused() {
         "jp-confine approvals approve",
         "jp-confine approvals list fork",
         "jp-confine --mount fork -- true",
-        "jp-confine --mount fork=/p:rw -- true",
         "jp-confine --no-mount= -- true",
         "jp-confine --no-mount make",
         "jp-confine --no-mount fork make",

@@ -2,35 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::rc::Rc;
-use std::{fs, io};
-
-use diffy::DiffOptions;
 
 use crate::cli::{Options, Which};
-use crate::config::decode::{self, Trust};
-use crate::config::document::Notation;
+use crate::commands::policy_edit::{self, PolicyEdit};
 use crate::config::edit::change::{self, Change};
 use crate::error::Failure;
-use crate::error::source::Source;
-use crate::files::{self, WritePlace};
 use crate::host::context::Context;
 use crate::host::workspace::Workspace;
 use crate::output::Style;
-use crate::prompt::terminal::Terminal;
-use crate::prompt::turns::PromptQueue;
 use crate::report::why::record::{ExplainedDenial, Weight};
 use crate::report::why::{self, Explained};
 use crate::text::quote;
 use crate::{compile, output};
-
-/// A file that is to be changed.
-#[derive(Debug)]
-struct Edit {
-    place: WritePlace,
-    before: String,
-    after: String,
-}
 
 /// Runs `allow`: shows the changes that `which` denials need, and makes them after a yes, or at once with `--yes`.
 pub(crate) fn allow(
@@ -46,19 +29,11 @@ pub(crate) fn allow(
     })?;
     let numbers = numbers(&run, which, &workspace)?;
     let edits = edits(context, chosen(&run, &numbers))?;
-    for edit in &edits {
-        output::output(&edit.diff(Style::of_stdout()))?;
-    }
-    if !yes && !is_confirmed(context, options)? {
-        output::note("nothing was written");
+    output::output(&policy_edit::diffs(&edits, Style::of_stdout()))?;
+    if !yes && !policy_edit::is_confirmed(context, options)? {
         return Ok(1);
     }
-    for Edit { place, after, .. } in &edits {
-        let shown = quote::place(place.path());
-        let written = place.put(after.as_bytes(), true);
-        written.map_err(|error| Failure::own(format!("{shown} cannot be written: {error}")))?;
-        output::text(&format!("wrote {shown}\n"))?;
-    }
+    output::text(&policy_edit::write_all(&edits)?)?;
     output::text(&next(&run, &numbers, &workspace))?;
     Ok(0)
 }
@@ -136,57 +111,19 @@ fn chosen(run: &Explained, numbers: &[usize]) -> Vec<Change> {
 }
 
 /// The files with these changes.
-fn edits(context: &Context, changes: Vec<Change>) -> Result<Vec<Edit>, Failure> {
+pub(super) fn edits(context: &Context, changes: Vec<Change>) -> Result<Vec<PolicyEdit>, Failure> {
     let mut files: BTreeMap<String, Vec<Change>> = BTreeMap::new();
     for change in changes {
         files.entry(change.file.clone()).or_default().push(change);
     }
-    files.into_iter().map(|(file, changes)| Edit::of(context, Path::new(&file), &changes)).collect()
-}
-
-impl Edit {
-    fn of(context: &Context, file: &Path, changes: &[Change]) -> Result<Self, Failure> {
-        if let Some(parent) = context.configuration().as_deref().and_then(Path::parent)
-            && file.parent() == Some(parent)
-        {
-            fs::create_dir_all(parent)?;
-        }
-        let place = WritePlace::of(&context.cwd, file).map_err(|why| why.failure("-p", file))?;
-        let before = match files::read_own(place.path()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            read => String::from_utf8(read?).map_err(io::Error::other)?,
-        };
-        let source = Rc::new(Source::new(&file.to_string_lossy(), before));
-        let notation = Notation::named(file).unwrap_or(Notation::Toml);
-        let after = change::changed(&source, notation, changes)?;
-        // Each is read as the next run will read it.
-        let result = Rc::new(Source::new(&source.name, after));
-        decode::file(&result, notation, Trust::User).map_err(Failure::Configuration)?;
-        Ok(Self { place, before: source.text.clone(), after: result.text.clone() })
-    }
-
-    /// What changes, as `diff -u` shows it.
-    fn diff(&self, style: Style) -> String {
-        let name = quote::place(self.place.path());
-        let mut options = DiffOptions::new();
-        options.set_original_filename(name.clone()).set_modified_filename(name);
-        let patch = options.create_patch(&self.before, &self.after).to_string();
-        let line = |line: &str| {
-            let line = quote::printable(line.as_bytes());
-            let shown = if line.starts_with('+') { style.good(&line) } else { line };
-            shown + "\n"
-        };
-        patch.lines().filter(|line| !line.starts_with('\\')).map(line).collect()
-    }
-}
-
-/// Asks the person at the terminal.
-fn is_confirmed(context: &Context, options: &Options) -> Result<bool, Failure> {
-    let turns = PromptQueue::of_run(context, options);
-    let Some(mut terminal) = Terminal::open(&turns, options.non_interactive) else {
-        return Err(Failure::advised("nobody can be asked here", "to write it unasked: --yes"));
-    };
-    Ok(terminal.confirm_unless(&mut || false, "Write this?").unwrap_or(false))
+    files
+        .into_iter()
+        .map(|(file, changes)| {
+            PolicyEdit::of(context, Path::new(&file), |source, notation| {
+                change::changed(source, notation, &changes)
+            })
+        })
+        .collect()
 }
 
 /// What is left to do.

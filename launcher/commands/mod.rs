@@ -10,6 +10,7 @@ pub(crate) mod init;
 pub(crate) mod learn;
 pub(crate) mod manual;
 pub(crate) mod mounts;
+mod policy_edit;
 pub(crate) mod profiles;
 pub(crate) mod query;
 pub(crate) mod run;

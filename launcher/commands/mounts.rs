@@ -1,5 +1,7 @@
 //! Implements `mounts`: lists external rules, patterns that lead outside, approvals, and their state (spec §18).
 
+pub(crate) mod changes;
+
 use std::fmt::Write as _;
 
 use camino::Utf8PathBuf;

@@ -3,6 +3,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod common;
+pub(crate) mod dry_run;
 pub(crate) mod environment;
 pub(crate) mod hosts;
 pub(crate) mod programs;
@@ -23,13 +24,10 @@ use serde::Serialize;
 
 use crate::cli::Options;
 use crate::commands::query::common::{lines, plan, prepared, status, word};
-use crate::compile::{self, Stage, image};
+use crate::compile::image;
 use crate::error::Failure;
 use crate::host::context::Context;
-use crate::launch::run_resources::RunResources;
-use crate::launch::start::Start;
 use crate::output;
-use crate::plan::Plan;
 use crate::plan::holder::Holder;
 use crate::text::quote;
 
@@ -40,35 +38,7 @@ pub(crate) fn compile(context: &Context, options: &Options) -> Result<u8, Failur
     Ok(0)
 }
 
-/// Runs `--dry-run`: prints the compiled policy for `program`, and the layers that would enforce it.
-pub(crate) fn dry_run(
-    context: &Context,
-    options: &Options,
-    program: Option<&OsStr>,
-) -> Result<u8, Failure> {
-    // The output of `compile` (spec §18) is the same each time, so it contains nothing of a single run.
-    let prepared = prepared(context, options, program)?;
-    prepared.network.require(options, context.machine())?;
-    let plan = match program {
-        Some(name) => rehearse(context, options, name)?,
-        None => plan(context, options, &prepared)?,
-    };
-    output::json(&prepared.to_json())?;
-    output::text(&plan.describe())?;
-    Ok(0)
-}
-
-/// The plan of a run of `name`, with all the resources that it would have. They exist only for this call.
-fn rehearse(context: &Context, options: &Options, name: &OsStr) -> Result<Plan, Failure> {
-    let workspace = compile::find_workspace(context, options)?;
-    let premises = RunResources::make(context, options)?;
-    let stage = Stage::Rehearsal(premises.parts());
-    let mut prepared = compile::prepare(context, &workspace, options, Some(name), stage)?;
-    let start = Start { context, options, name, arguments: &[], premises: &premises, lesson: None };
-    start.plan(&mut prepared, start.machine())
-}
-
-/// Runs `check`: prints one verdict for each path. Returns 0 if all are allowed, 1 if some are denied, else 2 for
+/// Runs `check`: prints one verdict for each path, workspace-relative or absolute. Returns 0 if all are allowed, 1 if some are denied, else 2 for
 /// prompts.
 pub(crate) fn check(
     context: &Context,
@@ -81,7 +51,13 @@ pub(crate) fn check(
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
     let policy = policy.naming(&prepared.tiers);
     let result = |path: &OsString| {
-        let result = policy.check(path.as_bytes(), capability);
+        // A tool's input is workspace-relative. A program may name any path.
+        let is_of_program = options.tool.is_none() && Path::new(path).is_absolute();
+        let result = if is_of_program {
+            policy.check_absolute(Path::new(path), capability)
+        } else {
+            policy.check(path.as_bytes(), capability)
+        };
         if json { in_utf8(result, options) } else { result }
     };
     let results: Vec<check::CheckResult> = paths.iter().map(result).collect();

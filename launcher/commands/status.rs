@@ -21,9 +21,9 @@ use crate::text::{quote, wrap};
 /// The exit status outside of a run.
 const UNCONFINED: u8 = 1;
 
-/// What the runs around this process grant together.
+/// What the runs around this process grant together, or what a run would grant.
 #[derive(Debug, Serialize)]
-struct Status {
+pub(crate) struct Status {
     confined: bool,
     version: &'static str,
     workspace: String,
@@ -70,12 +70,17 @@ pub(crate) fn status(context: &Context, json: bool) -> Result<u8, Failure> {
     if json {
         output::json(&status)?;
     } else {
-        output::text(&text(&status, context))?;
+        output::text(&status.text("confined", context))?;
     }
     Ok(0)
 }
 
 impl Status {
+    /// That of a run with this image, which the `layers` would hold.
+    pub(crate) fn planned(image: &Image<'_>, layers: Vec<&'static str>) -> Self {
+        Self { layers, ..Self::of(&[*image], image) }
+    }
+
     /// That of the runs with these `images`, from the outside in.
     fn of(images: &[Image<'_>], inner: &Image<'_>) -> Self {
         let rules: Vec<Value> =
@@ -103,6 +108,60 @@ impl Status {
             variables: list("env"),
             programs: rules.iter().find_map(|rules| rules.get("commands")).cloned(),
         }
+    }
+
+    /// The status in ten lines. The first begins with `begin`.
+    pub(crate) fn text(&self, begin: &str, context: &Context) -> String {
+        let is = |wanted: Capabilities| move |caps: Capabilities| caps.contains(wanted);
+        let (create, update) = (is(Capabilities::CREATE), is(Capabilities::UPDATE));
+        let execute = is(Capabilities::EXECUTE);
+        let only_reads = |caps| !(update(caps) || create(caps) || execute(caps));
+        let paths = |counts: &dyn Fn(Capabilities) -> bool| {
+            let mut paths: Vec<&Granted> =
+                self.grants.iter().filter(|it| counts(it.caps)).collect();
+            // Most views are caches, which matter least.
+            paths.sort_by_key(|it| (it.path != self.workspace, it.view));
+            paths.into_iter().map(|it| at_home(&it.path, context)).collect::<Vec<String>>()
+        };
+        let rules = |list: &[Value], key: &str, wanted: &str, rest: &str| {
+            let allowed = list.iter().filter(|rule| rule.get(wanted) == Some(&Value::Bool(true)));
+            let names = allowed.filter_map(|rule| rule.get(key)?.as_str()).map(str::to_owned);
+            if list.is_empty() {
+                rest.to_owned()
+            } else {
+                in_line(&names.collect::<Vec<String>>(), "none")
+            }
+        };
+        let programs = self.programs.as_ref().and_then(Value::as_object);
+        let programs = programs
+            .map(|listed| in_line(&listed.keys().cloned().collect::<Vec<String>>(), "none"));
+        let network = match self.network {
+            "rules" => rules(&self.hosts, "host", "allow", "all"),
+            word => word.to_owned(),
+        };
+        let all = "all that were set";
+        let line = |counts: &dyn Fn(Capabilities) -> bool| in_line(&paths(counts), "none");
+        let mut denied = vec!["all else".to_owned()];
+        denied.extend(paths(&|caps: Capabilities| caps.is_empty()));
+        let lines = [
+            ("write", line(&create)),
+            ("update", line(&|caps| update(caps) && !create(caps))),
+            ("execute", line(&|caps| execute(caps) && !create(caps))),
+            ("read", line(&|caps| !caps.is_empty() && only_reads(caps))),
+            ("denied", in_line(&denied, "all else")),
+            ("network", network),
+            ("variables", rules(&self.variables, "name", "read", all)),
+            ("programs", programs.unwrap_or_else(|| "all".to_owned())),
+        ];
+        let mut text = format!(
+            "{begin} by jp-confine {}: {}; workspace {}\n",
+            self.version,
+            self.layers.join(", "),
+            quote::printable(self.workspace.as_bytes())
+        );
+        text.extend(lines.iter().map(|(name, what)| format!("{name:<10} {what}\n")));
+        text.push_str(MORE);
+        text
     }
 }
 
@@ -157,59 +216,6 @@ impl Granted {
         let path = lossy(path.as_os_str().as_bytes());
         Self { path, view, capabilities: words(caps), prompts: words(asks), caps }
     }
-}
-
-/// The status in ten lines.
-fn text(status: &Status, context: &Context) -> String {
-    let is = |wanted: Capabilities| move |caps: Capabilities| caps.contains(wanted);
-    let (create, update) = (is(Capabilities::CREATE), is(Capabilities::UPDATE));
-    let execute = is(Capabilities::EXECUTE);
-    let only_reads = |caps| !(update(caps) || create(caps) || execute(caps));
-    let paths = |counts: &dyn Fn(Capabilities) -> bool| {
-        let mut paths: Vec<&Granted> = status.grants.iter().filter(|it| counts(it.caps)).collect();
-        // Most views are caches, which matter least.
-        paths.sort_by_key(|it| (it.path != status.workspace, it.view));
-        paths.into_iter().map(|it| at_home(&it.path, context)).collect::<Vec<String>>()
-    };
-    let rules = |list: &[Value], key: &str, wanted: &str, rest: &str| {
-        let allowed = list.iter().filter(|rule| rule.get(wanted) == Some(&Value::Bool(true)));
-        let names = allowed.filter_map(|rule| rule.get(key)?.as_str()).map(str::to_owned);
-        if list.is_empty() {
-            rest.to_owned()
-        } else {
-            in_line(&names.collect::<Vec<String>>(), "none")
-        }
-    };
-    let programs = status.programs.as_ref().and_then(Value::as_object);
-    let programs =
-        programs.map(|listed| in_line(&listed.keys().cloned().collect::<Vec<String>>(), "none"));
-    let network = match status.network {
-        "rules" => rules(&status.hosts, "host", "allow", "all"),
-        word => word.to_owned(),
-    };
-    let all = "all that were set";
-    let line = |counts: &dyn Fn(Capabilities) -> bool| in_line(&paths(counts), "none");
-    let mut denied = vec!["all else".to_owned()];
-    denied.extend(paths(&|caps: Capabilities| caps.is_empty()));
-    let lines = [
-        ("write", line(&create)),
-        ("update", line(&|caps| update(caps) && !create(caps))),
-        ("execute", line(&|caps| execute(caps) && !create(caps))),
-        ("read", line(&|caps| !caps.is_empty() && only_reads(caps))),
-        ("denied", in_line(&denied, "all else")),
-        ("network", network),
-        ("variables", rules(&status.variables, "name", "read", all)),
-        ("programs", programs.unwrap_or_else(|| "all".to_owned())),
-    ];
-    let mut text = format!(
-        "confined by jp-confine {}: {}; workspace {}\n",
-        status.version,
-        status.layers.join(", "),
-        quote::printable(status.workspace.as_bytes())
-    );
-    text.extend(lines.iter().map(|(name, what)| format!("{name:<10} {what}\n")));
-    text.push_str(MORE);
-    text
 }
 
 /// Columns before the names in a line, and for the comma after one.

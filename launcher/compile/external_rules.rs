@@ -32,8 +32,8 @@ pub(crate) struct CompiledExternals {
     pub(crate) made: Option<Made>,
 }
 
-/// Changes by mounts and answers for a run that may still fail to start. Dropping this undoes them unless they are
-/// kept.
+/// Changes by mounts and answers, before the run starts or the policy is written. Dropping this undoes them unless they
+/// are kept.
 ///
 /// A process that ends by a signal undoes nothing. So signals wait while links are created and approvals are written,
 /// and while both are undone. Afterwards there are both, or neither.
@@ -46,8 +46,12 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// Creates the links of `mounts`, and writes the approvals.
-    fn make(root: &Root, mounts: &PlannedMounts, mut store: Store) -> Result<Self, Failure> {
+    /// Creates and deletes the links of `mounts`, and writes the approvals.
+    pub(crate) fn make(
+        root: &Root,
+        mounts: &PlannedMounts,
+        mut store: Store,
+    ) -> Result<Self, Failure> {
         let signals = Some(Signals::of(&ENDING).hold());
         let links = mounts.link(root, &mut store)?;
         let mut made = Self { links, store, signals };
@@ -56,7 +60,7 @@ impl Made {
         Ok(made)
     }
 
-    /// Makes the changes final, because the run is about to begin.
+    /// Makes the changes final.
     ///
     /// # Errors
     /// Fails if approvals cannot be written.

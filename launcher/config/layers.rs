@@ -154,6 +154,12 @@ impl Layers {
         &self.files
     }
 
+    /// Those that belong to one workspace: its own file, and those given with `--policy`. The others are for all.
+    pub(crate) fn of_workspace(&self) -> (&[File], &[File]) {
+        let (shared, own) = self.files.split_at(self.own);
+        (own, shared)
+    }
+
     /// The file of the workspace itself. It is empty if there is none.
     pub(crate) fn workspace_file(&self) -> Option<&Rc<Source>> {
         self.files.get(self.own).map(|file| &file.source)

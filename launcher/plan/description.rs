@@ -1,6 +1,8 @@
-//! Prints the plan for people, as `--dry-run` shows it.
+//! Describes the plan for people and programs, as `--dry-run` shows it.
 
 use std::fmt::Write as _;
+
+use serde_json::{Value, json};
 
 use super::Plan;
 use crate::host::machine::LANDLOCK_GREW;
@@ -26,20 +28,49 @@ const WITHHELD: &str = "not reported: what the kernel refuses for want of the dr
 impl Plan {
     /// The layers that hold each capability, the trapped calls, and the notes.
     pub(crate) fn describe(&self) -> String {
-        let mut text = String::from("plan\n");
+        let mut text = String::new();
         for holder in &self.holders {
             let _ = writeln!(text, "  {:<8} {}", holder.capability.as_str(), holder.layers());
         }
         if let Some(network) = self.network {
             let _ = writeln!(text, "  {:<8} {network}", "net");
         }
-        section(&mut text, "supervisor", self.supervisor());
-        section(&mut text, "landlock", self.landlock());
-        let notes = self.weaker.iter().chain(&self.notes);
-        section(&mut text, "notes", notes.map(|note| quote::path(note)));
-        let limits = self.limits().into_iter().map(str::to_owned);
-        section(&mut text, "limits", limits.chain(self.outgrown()));
+        for (heading, lines) in self.sections() {
+            section(&mut text, heading, &lines);
+        }
         wrap::folded(&text)
+    }
+
+    /// The same for programs.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut all = json!({ "held_by": self.holders, "network_held_by": self.network });
+        for (heading, lines) in self.sections() {
+            all[heading] = json!(lines);
+        }
+        all
+    }
+
+    /// The names of the layers that take part.
+    pub(crate) fn layers(&self) -> Vec<&'static str> {
+        let supervisor = self.traps.is_some() || self.network.is_some();
+        let layers = [
+            (self.loads_library, "library"),
+            (supervisor, "supervisor"),
+            (self.bounds.is_some(), "Landlock"),
+        ];
+        layers.into_iter().filter_map(|(is_there, name)| is_there.then_some(name)).collect()
+    }
+
+    /// What is said of each part, in lines.
+    fn sections(&self) -> [(&'static str, Vec<String>); 4] {
+        let notes = self.weaker.iter().chain(&self.notes).map(|note| quote::path(note)).collect();
+        let limits = self.limits().into_iter().map(str::to_owned).chain(self.outgrown()).collect();
+        [
+            ("supervisor", self.supervisor().collect()),
+            ("landlock", self.landlock().collect()),
+            ("notes", notes),
+            ("limits", limits),
+        ]
     }
 
     fn supervisor(&self) -> impl Iterator<Item = String> {
@@ -141,11 +172,8 @@ fn judged(traps: Traps) -> Vec<&'static str> {
 }
 
 /// A heading and its lines, if there are any.
-fn section(text: &mut String, heading: &str, lines: impl Iterator<Item = String>) {
-    for (index, line) in lines.enumerate() {
-        if index == 0 {
-            let _ = writeln!(text, "{heading}");
-        }
-        let _ = writeln!(text, "  {line}");
+fn section(text: &mut String, heading: &str, lines: &[String]) {
+    if !lines.is_empty() {
+        let _ = writeln!(text, "{heading}\n  {}", lines.join("\n  "));
     }
 }

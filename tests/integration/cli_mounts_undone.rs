@@ -74,7 +74,6 @@ fn all_mounts_or_none() {
         ("good/below=../out/dir", "is a link"),
         ("good=../out", "twice"),
         ("edit:fork=../out/dir", "--tool edit"),
-        ("fork=../out/dir:rw", "TOOL"),
         ("fork", "NAME=PATH"),
     ] {
         assert_leaves_nothing(&scratch, &format!("{good} --mount {bad}"), why);

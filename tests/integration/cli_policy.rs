@@ -53,24 +53,56 @@ fn check_as_json() {
     std::os::unix::fs::symlink(scratch.out(), scratch.path("ws/link")).expect("a link");
     let run = product(
         &scratch,
-        &["check", "--json", "update", "dir/x", "file", "/etc/passwd", "../x", "link/secret"],
+        &[
+            "check",
+            "--json",
+            "update",
+            "dir/x",
+            "file",
+            "/etc/passwd",
+            "../x",
+            "link/secret",
+            "dir/../dir/x",
+        ],
     );
     let run = run.run();
     run.assert_code(1);
     let answers = json(&run);
     let row = |n: usize| answers[n].clone();
-    assert_eq!(answers.as_array().map(Vec::len), Some(5), "{run}");
+    assert_eq!(answers.as_array().map(Vec::len), Some(6), "{run}");
     for key in ["path", "capability", "verdict", "reason", "resolved", "rule", "granting"] {
         assert!(row(0).get(key).is_some(), "no {key}: {run}");
     }
     assert_eq!(row(0)["verdict"], "allow", "{run}");
     assert_eq!(row(0)["capability"], "update");
     assert_eq!(row(0)["resolved"], scratch.path("ws/dir/x").to_str().expect("UTF-8"));
-    for (n, reason) in [(1, "denied"), (2, "absolute_input"), (3, "input_escape"), (4, "escape")] {
+    for (n, reason) in [(1, "denied"), (2, "denied"), (3, "input_escape"), (4, "escape")] {
         assert_eq!(row(n)["verdict"], "deny", "{run}");
         assert_eq!(row(n)["reason"], reason, "{run}");
     }
     assert_eq!(row(1)["granting"], serde_json::json!(["dir"]), "{run}");
+}
+
+/// What a program could do with an absolute path. A tool's input has none.
+#[test]
+fn check_takes_absolute_paths_as_programs_do() {
+    let scratch = workspace();
+    symlink("../out", scratch.path("ws/link")).expect("a link");
+    scratch.write("ws/tool.toml", "[[tools.x.access.fs]]\npath = '.'\nread = true\n");
+    for (line, status, said) in [
+        ("check update $WS/dir/x", 0, "allow update"),
+        ("check update $WS/dir/../dir/x", 0, "allow update"),
+        ("check update $WS/file", 1, "deny update"),
+        ("check read /etc/hostname", 0, "allow read"),
+        ("check read $WS/link/secret", 1, "deny read"),
+        ("check update $OUT/secret", 1, "deny update"),
+        ("-w $OUT check update $OUT/secret", 0, "allow update"),
+        ("-p $WS/tool.toml --tool x check read $WS/file", 1, "absolute paths are not permitted"),
+    ] {
+        let line = scratch.expand(line);
+        let words: Vec<&str> = line.split(' ').collect();
+        product(&scratch, &words).run().assert_code(status).assert_stdout(said);
+    }
 }
 
 #[test]
@@ -131,14 +163,22 @@ fn json_and_toml_say_the_same() {
 fn a_dry_run_runs_nothing() {
     let scratch = workspace();
     let run = product(&scratch, &["--dry-run", "--", "touch", "dir/ran"]).run();
-    run.assert_ok().assert_stdout("lexical_path");
+    run.assert_ok()
+        .assert_stdout("would be confined by jp-confine")
+        .assert_stdout(&scratch.expand("\nwrite      $WS/dir"));
+    assert_eq!(run.stdout.lines().count(), 10, "{run}");
+    let run = product(&scratch, &["--dry-run", "--json", "--", "touch", "dir/ran"]).run();
+    let all = json(run.assert_ok());
+    assert_eq!(all["fs"][1]["lexical_path"], "dir", "{run}");
+    assert_eq!(all["plan"]["held_by"].as_array().map(Vec::len), Some(5), "{run}");
     assert!(!scratch.path("ws/dir/ran").exists(), "{run}");
+    product(&scratch, &["--json", "--", "true"]).run().assert_code(125).assert_stderr("--dry-run");
 }
 
 /// The plan, which follows the policy in a dry run.
 fn planned(options: &[&str], without: &str) -> String {
     let scratch = workspace();
-    let line = [options, &["--dry-run", "--", "true"]].concat();
+    let line = [options, &["-v", "--dry-run", "--", "true"]].concat();
     let run = product(&scratch, &line).env("JP_CONFINE_WITHOUT", without).run();
     let (_, plan) = run.assert_ok().stdout.split_once("\nplan\n").expect("a plan");
     plan.to_owned()

@@ -192,10 +192,10 @@ fn a_person_is_asked_about_what_no_rule_is_about() {
     let mut terminal = Terminal::start(&confined(&scratch, &[], script));
     terminal.see("the tool sh wants to create");
     terminal.see("ws/new");
-    terminal.see("[N] no: ");
+    terminal.see("[N] no  [?] help: ");
     terminal.keys("y\n");
     terminal.see("wants to update");
-    terminal.see("[N] no: ");
+    terminal.see("[N] no  [?] help: ");
     terminal.keys("\n");
     terminal.see("written");
     assert_eq!(terminal.end(), Some(0));
@@ -264,7 +264,7 @@ fn what_is_refused_and_asked_is_on_record() {
 #[test]
 fn what_would_be_held_is_shown() {
     let scratch = Scratch::new();
-    let run = Run::new(&scratch, "touch", &["out"]).flags(&["vfs", "--dry-run"]);
+    let run = Run::new(&scratch, "touch", &["out"]).flags(&["--dry-run", "--json", "vfs"]);
     run.mode(Mode::Confined).run().assert_ok().assert_stdout("the workspace, which may be read");
 }
 
@@ -284,7 +284,7 @@ fn a_question_can_be_called_off() {
     terminal.keys("so\n");
     terminal.see(r#"{"input":"so"}"#);
     terminal.see("wants to create");
-    terminal.see("[N] no: ");
+    terminal.see("[N] no  [?] help: ");
     terminal.keys("\u{3}");
     assert_eq!(terminal.end(), Some(130));
     assert!(!scratch.path("ws/new").exists());
@@ -354,7 +354,7 @@ fn nothing_is_consented_to_that_was_not_shown() {
                 terminal.see(name);
             }
             terminal.see(if screen.len() == 6 { "[y] show the rest" } else { "[y] yes, once" });
-            terminal.see("[N] no: ");
+            terminal.see("[N] no  [?] help: ");
             terminal.keys(says);
         }
         terminal.see(last);

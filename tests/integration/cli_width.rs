@@ -55,7 +55,7 @@ const COMMANDS: &[&str] = &[
     "J doctor",
     "J authorize read $LONG/secret relative/path $PWD/file $PWD/the-fork-of-a-dependency/f",
     "J check delete a/folder/with/an/ordinary/name/for/sources/of.things a/new ../up /etc/passwd",
-    "J --dry-run --deny a/new -- true | sed '1,/^}/d'",
+    "J -v --dry-run --deny a/new -- true",
     "J --no-net learn --force -- sh -c 'cat file $LONG/secret 2>/dev/null'",
     "J -p $LONG/missing.toml -- true",
     "J --mount x=$LONG:rw -- true",

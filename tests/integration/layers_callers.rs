@@ -549,6 +549,6 @@ fn without_proc_it_is_said_what_fails() {
     for line in ["mkdir new", "stat /", "mv new newer", "ls -l .", "rm file"] {
         hidden(&format!("--quiet -- {line}")).assert_ok();
     }
-    hidden("--dry-run -- cat file").assert_ok().assert_stdout("`rm -r` fail");
+    hidden("-v --dry-run -- cat file").assert_ok().assert_stdout("`rm -r` fail");
     hidden("doctor").assert_ok().assert_stdout(lost).assert_stdout("remedy: mount /proc");
 }

@@ -27,10 +27,9 @@ fn documented() -> BTreeSet<String> {
 
 /// The places that a run of `program` may write to, in the words of the document.
 fn granted(scratch: &Scratch, program: &str) -> BTreeSet<String> {
-    let outcome = product(scratch, &["--dry-run", "--", program]).run();
+    let outcome = product(scratch, &["--dry-run", "--json", "--", program]).run();
     outcome.assert_ok();
-    let mut values = serde_json::Deserializer::from_str(&outcome.stdout).into_iter::<Value>();
-    let plan = values.next().expect("a plan").expect("JSON");
+    let plan: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     let grants = plan["grants"].as_array().expect("grants").iter();
     let may_write = |grant: &&Value| {
         let capabilities = grant["capabilities"].as_array().expect("capabilities");

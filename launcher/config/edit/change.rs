@@ -38,6 +38,15 @@ pub(crate) enum Addition {
     Text(String),
 }
 
+/// Items to take out of one list of a policy file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Removal {
+    /// The keys that lead to the list.
+    pub(crate) list: Vec<String>,
+    /// Their places in the list, counted from 0, in order.
+    pub(crate) items: Vec<usize>,
+}
+
 /// Merges the changes of the same list, without repetition.
 pub(crate) fn together(changes: impl IntoIterator<Item = Change>) -> Vec<Change> {
     let mut all: Vec<Change> = Vec::new();
@@ -80,6 +89,32 @@ pub(crate) fn changed<'c>(
     for change in changes {
         add_to_toml(&mut document, change).ok_or_else(|| taken(change))?;
     }
+    let text = document.to_string();
+    // The first table of a file has no empty line before it.
+    Ok(if source.text.is_empty() { text.trim_start().to_owned() } else { text })
+}
+
+/// The text of `source` without these items. Comments of other items stay.
+///
+/// # Errors
+/// The text cannot be read, or has no such items.
+pub(crate) fn without(
+    source: &Rc<Source>,
+    notation: Notation,
+    removals: &[Removal],
+) -> Result<String, Failure> {
+    let unreadable = || Failure::own(format!("{} cannot be read any more", source.name));
+    if notation == Notation::Json {
+        let root = CstRootNode::parse(&source.text, &JSON).map_err(|_| unreadable())?;
+        for removal in removals {
+            remove_from_json(&root, removal).ok_or_else(unreadable)?;
+        }
+        return Ok(root.to_string());
+    }
+    let mut document: DocumentMut = source.text.parse().map_err(|_| unreadable())?;
+    for removal in removals {
+        remove_from_toml(&mut document, removal).ok_or_else(unreadable)?;
+    }
     Ok(document.to_string())
 }
 
@@ -121,6 +156,20 @@ fn add_to_toml(document: &mut DocumentMut, change: &Change) -> Option<()> {
                 let new = if is_inline { as_inline(keys).into() } else { as_table(keys).into() };
                 *rules.entry(name).or_insert(Item::None) = new;
             }
+        }
+    }
+    Some(())
+}
+
+fn remove_from_toml(document: &mut DocumentMut, removal: &Removal) -> Option<()> {
+    let mut list = document.as_item_mut();
+    for key in &removal.list {
+        list = list.as_table_like_mut()?.get_mut(key)?;
+    }
+    for &item in removal.items.iter().rev() {
+        match &mut *list {
+            Item::ArrayOfTables(rules) if item < rules.len() => drop(rules.remove(item)),
+            rules => drop(rules.as_array_mut().filter(|list| item < list.len())?.remove(item)),
         }
     }
     Some(())
@@ -199,6 +248,17 @@ fn add_to_json(root: &CstRootNode, change: &Change) -> Option<()> {
                 }
             }
         }
+    }
+    Some(())
+}
+
+fn remove_from_json(root: &CstRootNode, removal: &Removal) -> Option<()> {
+    let (key, tables) = removal.list.split_last()?;
+    let parent =
+        tables.iter().try_fold(root.object_value()?, |object, key| object.object_value(key))?;
+    let rules = parent.array_value(key)?.elements();
+    for &item in &removal.items {
+        rules.get(item)?.clone().remove();
     }
     Some(())
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use jp_confine_engine::commands::CommandRule;
+use jp_confine_engine::model::FsRule;
 use jp_confine_engine::net::NetRule;
 use jp_confine_engine::{Capabilities, Capability};
 use serde_json::Value;
@@ -31,6 +32,12 @@ pub(crate) enum RuleText {
 }
 
 impl RuleText {
+    /// A rule of `access.fs`, without its other spellings of the same.
+    pub(crate) fn of(rule: &FsRule) -> Self {
+        let kind = if rule.external() { Self::External } else { Self::File };
+        kind(rule.path().to_string(), rule.capabilities())
+    }
+
     /// The part of `access` that it belongs to.
     const fn part(&self) -> AccessSection {
         match self {

@@ -15,6 +15,7 @@ use std::{fmt, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use jp_confine_engine::canonical::{Lookups, Op, Root};
+use jp_confine_engine::model::FsRule;
 
 use self::ends::LookupBase;
 use self::links::LinkEntry;
@@ -104,6 +105,31 @@ impl PlannedMounts {
     /// Whether nothing is requested.
     pub(crate) fn is_empty(&self) -> bool {
         self.gone.is_empty() && self.mounted.is_empty()
+    }
+
+    /// Whether a rule is on a name that goes.
+    pub(crate) fn takes(&self, rule: &FsRule) -> bool {
+        rule.external() && rule.lexical_path().is_ok_and(|path| self.gone.contains(&path))
+    }
+
+    /// What happens to links and approvals, in a line each. Empty if all is as it should be.
+    pub(crate) fn steps(&self) -> String {
+        let approved = |mounted: &Mounted| if mounted.approved { "" } else { ", approved" };
+        let added = self.mounted.iter().filter(|one| !(one.linked && one.approved)).map(|one| {
+            let [name, target] = [&one.name, &one.target].map(|path| quote::path(path.as_str()));
+            format!("symlink {name} → {target}{}\n", approved(one))
+        });
+        let gone = self.gone.iter().map(|name| {
+            let is_link = self.unlinked.iter().any(|(link, _)| link == name);
+            let link = if is_link { "symlink and approval" } else { "approval" };
+            format!("without the {link} of {}\n", quote::path(name.as_str()))
+        });
+        gone.chain(added).collect()
+    }
+
+    /// The canonical places that mounts lead to.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = &Utf8Path> {
+        self.mounted.iter().map(|mounted| mounted.target.as_path())
     }
 
     /// Deletes and creates the links. Dropping the result instead of keeping it undoes all. Notes in `store` which

@@ -23,7 +23,7 @@ impl PlannedMounts {
     ) -> Option<Vec<FsRule>> {
         let was_declared = rules.is_some();
         let mut rules = rules.unwrap_or_default();
-        rules.retain(|rule| !(rule.external() && self.takes(rule)));
+        rules.retain(|rule| !self.takes(rule));
         if rules.is_empty() && was_declared {
             let source = RuleSource { layer: Arc::from(LEFT), ..RuleSource::default() };
             rules.push(FsRule::new(".").with_source(source));
@@ -33,15 +33,13 @@ impl PlannedMounts {
                 rules.push(typed(whole(undeclared), index));
             }
             let rule = mounted.rule();
-            if last_on_its_path(&rules, &rule) != Some(&rule) {
+            let grants_the_same =
+                |known: &FsRule| known.external() && known.capabilities() == rule.capabilities();
+            if !last_on_its_path(&rules, &rule).is_some_and(grants_the_same) {
                 rules.push(typed(rule, index));
             }
         }
         (!rules.is_empty()).then_some(rules)
-    }
-
-    fn takes(&self, rule: &FsRule) -> bool {
-        rule.lexical_path().is_ok_and(|path| self.gone.contains(&path))
     }
 }
 
@@ -139,7 +137,8 @@ mod tests {
             // An equal rule is not repeated. A different one is appended.
             ("", "", "fork fork", ".:rcude fork!r"),
             ("fork!ro", "", "fork", "fork!r"),
-            ("./fork/!ro", "", "fork", "./fork/!r fork!r"),
+            ("./fork/!ro", "", "fork", "./fork/!r"),
+            ("fork!r", "", "fork", "fork!r"),
             ("fork!rw", "", "fork:rw", "fork!rcud"),
             ("fork!rw", "", "fork", "fork!rcud fork!r"),
             ("fork!r", "", "fork:rw", "fork!r fork!rcud"),

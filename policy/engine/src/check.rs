@@ -1,4 +1,4 @@
-//! Judges workspace-relative input, as tools give it (spec §1, §4.1, §18 `check`).
+//! Judges workspace-relative input, as tools give it, and absolute paths of programs (spec §1, §4, §18 `check`).
 
 pub(crate) mod denial;
 mod granting;
@@ -14,7 +14,7 @@ use std::string::{String, ToString as _};
 use std::vec::Vec;
 
 pub use self::result::{CheckResult, CheckVerdict, FsAccessError};
-use crate::canonical::{Op, Resolved, Root};
+use crate::canonical::{self, Op, Resolved, Root};
 use crate::capability::{Capabilities, Capability};
 pub(crate) use crate::check::denial::Detail;
 pub use crate::check::denial::Reason;
@@ -86,6 +86,24 @@ impl<'a> Context<'a> {
             if let Some(path) = &result.resolved {
                 result.wanted = self.wanted(path, &result);
             }
+        }
+        result.concluded(judgement)
+    }
+
+    /// The verdict on the absolute `path` as programs use it, by a system call: inside the workspace and outside, with
+    /// `..` after symlinks (spec §4.2).
+    #[must_use]
+    pub fn check_absolute(&self, path: &Path, capability: Capability) -> CheckResult {
+        let op = if capability == Capability::Delete { Op::Entry } else { Op::Content };
+        let mut result = CheckResult::new(path.to_string_lossy().into_owned(), capability);
+        let judgement = self.usable().and_then(|image| {
+            let found = views::lead(image, canonical::resolve(Path::new("/"), path, op)?, op)?;
+            result.resolved = Some(found.path.clone());
+            self.decide(image, &found.path, &lexical::normalise_absolute(path), &mut result)
+        });
+        result.granting = self.granting(capability);
+        if let (Err(_), Some(path)) = (&judgement, &result.resolved) {
+            result.wanted = self.wanted(path, &result);
         }
         result.concluded(judgement)
     }

@@ -1,0 +1,56 @@
+//! Implements `--dry-run`: shows what a run would grant and which layers would hold it. Runs nothing.
+
+use std::ffi::OsStr;
+
+use serde_json::Value;
+
+use crate::cli::Options;
+use crate::commands::query::common::{plan, prepared};
+use crate::commands::status::Status;
+use crate::compile::{self, Stage, image};
+use crate::error::Failure;
+use crate::host::context::Context;
+use crate::launch::run_resources::RunResources;
+use crate::launch::start::Start;
+use crate::output;
+use crate::plan::Plan;
+
+/// Prints ten lines about a run of `program`. With `-v` the plan follows. With `--json` all of the compiled policy and
+/// of the plan is printed instead.
+pub(crate) fn dry_run(
+    context: &Context,
+    options: &Options,
+    program: Option<&OsStr>,
+) -> Result<u8, Failure> {
+    // The output of `compile` (spec §18) is the same each time, so it contains nothing of a single run.
+    let prepared = prepared(context, options, program)?;
+    prepared.network.require(options, context.machine())?;
+    let plan = match program {
+        Some(name) => rehearse(context, options, name)?,
+        None => plan(context, options, &prepared)?,
+    };
+    if options.dry_run_json {
+        let mut all = prepared.to_json();
+        if let Value::Object(fields) = &mut all {
+            fields.insert("plan".to_owned(), plan.to_json());
+        }
+        output::json(&all)?;
+        return Ok(0);
+    }
+    let status = Status::planned(&image::parse_image(&prepared.image)?, plan.layers());
+    output::text(&status.text("would be confined", context))?;
+    if options.verbose {
+        output::text(&format!("\nplan\n{}", plan.describe()))?;
+    }
+    Ok(0)
+}
+
+/// The plan of a run of `name`, with all the resources that it would have. They exist only for this call.
+fn rehearse(context: &Context, options: &Options, name: &OsStr) -> Result<Plan, Failure> {
+    let workspace = compile::find_workspace(context, options)?;
+    let premises = RunResources::make(context, options)?;
+    let stage = Stage::Rehearsal(premises.parts());
+    let mut prepared = compile::prepare(context, &workspace, options, Some(name), stage)?;
+    let start = Start { context, options, name, arguments: &[], premises: &premises, lesson: None };
+    start.plan(&mut prepared, start.machine())
+}
