@@ -20,6 +20,7 @@ impl Advisor<'_> {
             Reason::Rule
             | Reason::Once
             | Reason::ThisRun
+            | Reason::Always
             | Reason::Refused
             | Reason::Connect
             | Reason::Listen

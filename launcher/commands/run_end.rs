@@ -3,6 +3,9 @@
 use std::io::ErrorKind;
 
 use crate::cli::Options;
+use crate::commands::allow;
+use crate::commands::policy_edit;
+use crate::error::Failure;
 use crate::host::context::Context;
 use crate::host::workspace::Workspace;
 use crate::launch::run_resources::RunResources;
@@ -23,6 +26,13 @@ impl Aftermath<'_> {
     /// Stores the denials, and reports them unless the user wants no report. If the program was not started, it reports
     /// them in any case.
     pub(crate) fn tell(&self, ended: &Ended<'_>, started: bool) {
+        self.report(ended, started);
+        if let Err(failure) = self.allow_for_good(ended) {
+            output::failure(&failure);
+        }
+    }
+
+    fn report(&self, ended: &Ended<'_>, started: bool) {
         let options = self.options;
         let run = ended.explain(&self.context.cwd, self.workspace.label());
         let kept = if self.premises.may_keep(self.context, self.workspace) {
@@ -52,5 +62,19 @@ impl Aftermath<'_> {
             logged: options.events.is_some() || options.hosted,
         };
         output::told(&summary::block(&about, Style::of_stderr()));
+    }
+
+    /// Writes what a person allowed for good at a prompt into the policy, after showing the change and asking.
+    fn allow_for_good(&self, ended: &Ended<'_>) -> Result<(), Failure> {
+        let changes = ended.allowed_for_good();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let edits = allow::edits(self.context, changes)?;
+        output::told(&policy_edit::diffs(&edits, Style::of_stderr()));
+        if policy_edit::is_confirmed(self.context, self.options)? {
+            output::told(&policy_edit::write_all(&edits)?);
+        }
+        Ok(())
     }
 }

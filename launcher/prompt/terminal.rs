@@ -10,10 +10,10 @@ use rustix::io::Errno;
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::{self, ioctl_tiocnxcl};
 
+use crate::prompt::choices::{Choices, Reply, Typed};
 use crate::prompt::confirmation_word::Countersign;
 use crate::prompt::line_mode::Lines;
 use crate::prompt::reader::Typing;
-use crate::prompt::reply::Reply;
 use crate::prompt::turns::{PromptLock, PromptQueue};
 use crate::prompt::visibility::{ScreenVisibility, Size, size_of};
 use crate::sys::groups::own_group;
@@ -133,15 +133,16 @@ impl Terminal {
         }
     }
 
-    /// Writes `question` as it is, and reads the reply. Returns `None` once the prompt is `over`. Input from before the
-    /// prompt is no answer. If a program may take the input, a yes must end with a confirmation word, announced above
-    /// the prompt.
+    /// Writes `question` as it is, and reads one of the `choices`. Asks again after any other line. Returns `None` once
+    /// the prompt is `over`. Input from before the prompt is no answer. If a program may take the input, a yes must end
+    /// with a confirmation word, announced above the prompt.
     ///
     /// # Errors
     /// Fails if the terminal cannot be used any more.
     pub(crate) fn ask_unless(
         &mut self,
         question: &str,
+        choices: &Choices,
         over: &mut dyn FnMut() -> bool,
     ) -> io::Result<Option<Reply>> {
         self.take_turn()?;
@@ -152,10 +153,13 @@ impl Terminal {
         self.stand(Words::new(question, true))?;
         while !over() {
             let Some(Line { text, sign }) = self.line(TICK)? else { continue };
-            if let Some(reply) = Reply::to(sign.as_ref(), &text) {
+            let typed = choices.typed(sign.as_ref(), &text);
+            if let Typed::Reply(reply) = typed {
                 return Ok(Some(reply));
             }
-            self.stand(Words { was_any_typed: true, ..Words::new(question, true) })?;
+            self.file.write_all(choices.hint(typed).as_bytes())?;
+            let was_any_typed = typed == Typed::Report || sign.is_some();
+            self.stand(Words { was_any_typed, ..Words::new(question, true) })?;
         }
         if self.standing.take().is_some() {
             self.file.write_all(b"\n  (no answer is needed any more)\n")?;
@@ -295,14 +299,15 @@ impl Terminal {
         Ok(true)
     }
 
-    /// Asks for a yes. Everything else means no, including a terminal that is gone. `None` if the answer is `known` by
+    /// Asks for a yes or a no. A terminal that is gone means no. `None` if the answer is `known` by
     /// then.
     pub(crate) fn confirm_unless(
         &mut self,
         known: &mut dyn FnMut() -> bool,
         question: &str,
     ) -> Option<bool> {
-        let reply = self.ask_unless(&format!("{question} [y/N] "), known);
+        let question = format!("{question} [y/N] ");
+        let reply = self.ask_unless(&question, &Choices::yes_or_no(), known);
         Some(reply.unwrap_or(Some(Reply::No))? == Reply::Yes)
     }
 }

@@ -65,6 +65,8 @@ pub(crate) enum Reason {
     Once,
     /// Nothing was denied: a person consented to all such calls of the run.
     ThisRun,
+    /// Nothing was denied: a person consented, and wants it in the policy.
+    Always,
     /// The policy asks a person, who answered no.
     Refused,
     /// No rule allows the connection. The path is its target, host and port.
@@ -94,7 +96,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    const NUMBERED: [Self; 19] = [
+    const NUMBERED: [Self; 20] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -114,6 +116,7 @@ impl Reason {
         Self::Refused,
         Self::MadeLater,
         Self::LoaderWords,
+        Self::Always,
     ];
 
     /// Whether it is about the network. Then the path of the denial names something else.
@@ -136,7 +139,7 @@ impl Reason {
 
     /// Whether a person consented, so that nothing was denied.
     pub(crate) const fn is_consent(self) -> bool {
-        matches!(self, Self::Once | Self::ThisRun)
+        matches!(self, Self::Once | Self::ThisRun | Self::Always)
     }
 
     fn of_number(number: u16) -> Self {

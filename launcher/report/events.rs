@@ -17,6 +17,7 @@ impl Log {
         let consent = match denial.reason {
             Reason::Once => Some("once"),
             Reason::ThisRun => Some("run"),
+            Reason::Always => Some("always"),
             Reason::Refused => Some("refused"),
             _ => None,
         };
@@ -68,13 +69,15 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 /// The reason codes of spec §5.3, and the product's own codes for denials that no rule decided.
 pub(crate) fn reason(denial: &Denial) -> &'static str {
     match denial.reason {
-        Reason::Rule | Reason::Once | Reason::ThisRun | Reason::Refused => match denial.restraint {
-            Some(Restraint::Sensitive) => "sensitive_refused",
-            Some(Restraint::Autorun) => "autorun_refused",
-            Some(Restraint::Below) | None => "denied",
-            Some(_) if denial.question => "tier_prompt_refused",
-            Some(_) => "tier_deny",
-        },
+        Reason::Rule | Reason::Once | Reason::ThisRun | Reason::Always | Reason::Refused => {
+            match denial.restraint {
+                Some(Restraint::Sensitive) => "sensitive_refused",
+                Some(Restraint::Autorun) => "autorun_refused",
+                Some(Restraint::Below) | None => "denied",
+                Some(_) if denial.question => "tier_prompt_refused",
+                Some(_) => "tier_deny",
+            }
+        }
         Reason::Namespace
         | Reason::OtherProcess
         | Reason::Command

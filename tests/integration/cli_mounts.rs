@@ -59,6 +59,11 @@ fn the_first_use_is_asked_about() {
         terminal.see("a run: read");
         terminal.see("Approve? [y/N] ");
         terminal.keys(answer);
+        if answer.contains("please") {
+            terminal.see("that is no answer here");
+            terminal.see("Approve? [y/N] ");
+            terminal.keys("n\n");
+        }
         assert_eq!(terminal.end(), Some(1), "{}", terminal.screen());
         let screen = terminal.screen();
         let (_, typed) = screen.split_once("[y/N] ").expect("a question");
@@ -241,6 +246,75 @@ fn a_mount_is_a_link_and_an_approval_that_stay() {
     say(&scratch, "-- cat a/fork/inner").assert_code(1);
     scratch.write("ws/jp-confine.toml", &RULE.replace("fork", "a/fork"));
     say(&scratch, "-- cat a/fork/inner").assert_ok().assert_stdout(SECRET);
+}
+
+/// What is typed once holds for all runs, until it is taken back.
+#[test]
+fn a_mount_is_added_for_good_and_removed() {
+    let injected = "[[access.fs]]\npath = \".\"\nread = true\nwrite = true\nexecute = true\n";
+    let fork = "[[access.fs]]\npath = \"fork\"\nexternal = true\nread = true\n";
+    let src = "[[access.fs]]\npath = 'src' # mine\nread = true\n";
+    let of_tool = "[[tools.edit.access.fs]]\npath = \".\"\nread = true\nwrite = true\nexecute = true\n\n\
+                   [[tools.edit.access.fs]]\npath = \"fork\"\nexternal = true\nread = true\n";
+    let inline = "access.fs = [{ path = 'src', read = true }]\n";
+    for (before, add, added, left) in [
+        ("", "fork", format!("{injected}\n{fork}"), injected.to_owned()),
+        ("", "fork:rw", format!("{injected}\n{fork}write = true\n"), injected.to_owned()),
+        (src, "fork", format!("{src}\n{fork}"), src.to_owned()),
+        (
+            inline,
+            "fork",
+            "access.fs = [{ path = 'src', read = true }, { path = \"fork\", external = true, read = true }]\n".to_owned(),
+            inline.to_owned(),
+        ),
+        (fork, "fork", fork.to_owned(), "[[access.fs]]\npath = \".\"\n".to_owned()),
+        (
+            "[tools.edit]\n",
+            "edit:fork:rw",
+            format!("[tools.edit]\n\n{of_tool}write = true\n"),
+            format!("[tools.edit]\n\n{}", of_tool.split("\n\n").next().expect("a rule")) + "\n",
+        ),
+    ] {
+        let scratch = Scratch::new();
+        scratch.write("ws/jp-confine.toml", before);
+        let (name, mode) = add.strip_suffix(":rw").map_or((add, ""), |name| (name, ":rw"));
+        let policy = || fs::read_to_string(scratch.ws().join("jp-confine.toml")).expect("a file");
+        // Without a person nothing is done, unless that was typed.
+        say(&scratch, &format!("mounts add {name}=../out/dir{mode}")).assert_code(125);
+        assert_eq!((policy().as_str(), link(&scratch, "fork")), (before, None), "{add}");
+        let run = say(&scratch, &format!("mounts add {name}=../out/dir{mode} --yes"));
+        run.assert_ok().assert_stdout("symlink fork → ");
+        assert_eq!(policy(), added, "{add}: {run}");
+        assert_eq!(link(&scratch, "fork").as_deref(), Some("dir"));
+        assert_eq!(approved(&scratch), "fork=dir");
+        let tool = if add.starts_with("edit") { "--tool edit " } else { "" };
+        say(&scratch, &format!("{tool}-- cat fork/inner")).assert_ok().assert_stdout(SECRET);
+        let run = say(&scratch, &format!("{tool}-- touch fork/new"));
+        run.assert_code(i32::from(mode.is_empty()));
+        let again = say(&scratch, &format!("mounts add {name}=../out/dir{mode} --yes"));
+        again.assert_ok().assert_stderr("nothing is left to do");
+
+        say(&scratch, "mounts remove fork --yes").assert_ok();
+        assert_eq!(policy(), left, "{add}");
+        assert_eq!((link(&scratch, "fork"), approved(&scratch).as_str()), (None, ""), "{add}");
+        say(&scratch, "mounts remove fork --yes").assert_code(125).assert_stderr("no such mount");
+    }
+}
+
+/// A person sees the change before it is made.
+#[test]
+fn a_mount_is_shown_before_it_is_added() {
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
+    for (answer, status, made) in [("n\n", 1, false), ("y\n", 0, true)] {
+        let mut terminal = in_terminal(&scratch, &["mounts", "add", "fork=../out/dir"]);
+        terminal.see("+path = \"fork\"");
+        terminal.see(&scratch.expand("symlink fork → $OUT/dir, approved"));
+        terminal.see("Write this? [y/N] ");
+        terminal.keys(answer);
+        assert_eq!(terminal.end(), Some(status), "{}", terminal.screen());
+        assert_eq!(link(&scratch, "fork").is_some(), made);
+        assert_eq!(scratch.ws().join("jp-confine.toml").exists(), made);
+    }
 }
 
 #[test]

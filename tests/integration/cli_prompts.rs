@@ -30,7 +30,7 @@ pub(crate) fn place_with(programs: &[&str]) -> Option<Scratch> {
 }
 
 /// The end of a prompt.
-pub(crate) const QUESTION: &str = "[N] no: ";
+pub(crate) const QUESTION: &str = "[N] no  [?] help: ";
 
 /// Waits for the next prompt, and types this answer.
 pub(crate) fn reply(terminal: &mut Terminal, answer: &str) {
@@ -66,6 +66,8 @@ fn yes_is_for_one_call() {
     reply(&mut terminal, "y");
     terminal.see("first:content-a");
     reply(&mut terminal, "yesterday");
+    terminal.see("that is no answer here");
+    reply(&mut terminal, "n");
     terminal.end();
     assert!(!terminal.screen().contains("second:content"), "{}", terminal.screen());
 }
@@ -325,6 +327,7 @@ fn what_changes_is_asked_about_as_well() {
     terminal.see("moved");
     terminal.see("wants to delete");
     reply(&mut terminal, "rm -rf build");
+    reply(&mut terminal, "n");
     terminal.see("removed:1");
     terminal.end();
     assert_eq!(scratch.read("ws/ask/c"), "inside\n");
@@ -594,7 +597,7 @@ fn a_sensitive_name_of_a_link_is_warned_of_once() {
 
 /// A warning is for the whole run, so `r` is not offered with it.
 #[test]
-fn what_is_not_offered_is_a_no() {
+fn what_is_not_offered_is_no_answer() {
     let Some(scratch) = given(&["script"], Scratch::new) else { return };
     scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
     scratch.write("ws/.env", "KEY=1\n");
@@ -602,8 +605,84 @@ fn what_is_not_offered_is_a_no() {
     let mut terminal = Terminal::start(&run);
     terminal.see("sensitive: `**/.env`");
     reply(&mut terminal, "r");
+    terminal.see("that is no answer here");
+    reply(&mut terminal, "n");
     terminal.see("Permission denied");
     terminal.end();
+}
+
+#[test]
+fn what_can_be_typed_is_told() {
+    let Some(scratch) = place_with(&[]) else { return };
+    let mut terminal = start(&scratch, "cat ask/a");
+    reply(&mut terminal, "?");
+    terminal.see("    d  yes, in this run, for all below ask");
+    terminal.see("    s  no, once");
+    reply(&mut terminal, "y");
+    terminal.see("content-a");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+/// One yes for a whole directory. It does not reach sensitive files there, nor other directories.
+#[test]
+fn a_yes_may_be_for_all_below() {
+    let Some(scratch) = place_with(&[]) else { return };
+    scratch.write("ws/ask/.env", "KEY=1\n");
+    scratch.write("ws/ask/deep/c", "content-c\n");
+    scratch.write("ws/dir/inner", "content-d\n");
+    scratch.write(
+        "ws/jp-confine.toml",
+        "[[access.fs]]\npath = '.'\nread = true\n\
+         [file_policy]\nprompt_paths = ['<workspace>/ask/**', '<workspace>/dir/**']\n",
+    );
+    let mut terminal =
+        start(&scratch, "cat ask/a; cat ask/b; cat ask/deep/c; cat dir/inner; cat ask/.env");
+    reply(&mut terminal, "d");
+    terminal.see("content-c");
+    for _ in 0..2 {
+        reply(&mut terminal, "n");
+    }
+    assert_eq!(terminal.end(), Some(1), "{}", terminal.screen());
+    let screen = terminal.screen();
+    assert!(!screen.contains("content-d") && !screen.contains("KEY=1"), "{screen}");
+    assert_eq!(screen.matches("wants to").count(), 3, "{screen}");
+}
+
+/// A no for once leaves the next try to another prompt.
+#[test]
+fn a_no_may_be_for_once() {
+    let Some(scratch) = place_with(&[]) else { return };
+    let mut terminal = start(&scratch, "cat ask/a; cat ask/a; cat ask/a");
+    reply(&mut terminal, "s");
+    reply(&mut terminal, "y");
+    terminal.see("content-a");
+    reply(&mut terminal, "n");
+    assert_eq!(terminal.end(), Some(1), "{}", terminal.screen());
+}
+
+/// A yes for good is written into the policy after the run, if the person still wants that.
+#[test]
+fn a_yes_may_be_for_good() {
+    let Some(scratch) = given(&["script"], Scratch::new) else { return };
+    let policy = "# mine\n[[access.fs]]\npath = '.'\nread = true\n";
+    scratch.write("ws/jp-confine.toml", policy);
+    scratch.write("ws/.env", "KEY=1\n");
+    let written = format!("{policy}\n[[access.fs]]\npath = \".env\"\nread = true\n");
+    for (answer, left) in [("n", policy), ("y", written.as_str())] {
+        let mut terminal = start(&scratch, "cat .env");
+        terminal.see("sensitive: `**/.env`");
+        reply(&mut terminal, "a");
+        terminal.see("KEY=1");
+        terminal.see("+path = \".env\"");
+        terminal.see("Write this? [y/N] ");
+        terminal.keys(&format!("{answer}\n"));
+        assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+        assert_eq!(scratch.read("ws/jp-confine.toml"), left);
+    }
+    let mut terminal = start(&scratch, "cat .env");
+    terminal.see("KEY=1");
+    assert_eq!(terminal.end(), Some(0));
+    assert!(!terminal.screen().contains(QUESTION), "{}", terminal.screen());
 }
 
 /// The record says who consented. A program that reports as the library does is no person.

@@ -165,7 +165,7 @@ fn what_is_typed_is_started_without_a_question() {
     let typed = Run::new(&scratch, "ask/script", &[]).mode(Mode::under_test());
     let mut terminal = Terminal::start(&typed);
     terminal.see("wants to read");
-    terminal.see("[N] no: ");
+    terminal.see("[N] no  [?] help: ");
     terminal.keys("y\n");
     terminal.see("ran");
     assert_eq!(terminal.end(), Some(0));

@@ -7,8 +7,10 @@ use std::fmt;
 pub struct Question {
     /// The action: `update`, `run`, `get`.
     pub action: String,
-    /// The object of the action, in words. May contain any character.
+    /// The object of the action, in words. May contain any character, line ends too.
     pub what: String,
+    /// The text that would be written there. Empty if there is none.
+    pub preview: String,
     /// Why the person is prompted.
     pub reason: String,
 }

@@ -4,7 +4,7 @@ use jp_confine_vfs::person::{Answer, Person, Question};
 
 use crate::output;
 use crate::output::event_log::Log;
-use crate::prompt::reply::Reply;
+use crate::prompt::choices::{Choices, Reply};
 use crate::prompt::terminal::Terminal;
 use crate::prompt::turns::PromptQueue;
 use crate::prompt::visibility::Size;
@@ -17,6 +17,9 @@ const MOST: usize = 20;
 
 /// Assumed size of a terminal that does not tell its own: rows and columns.
 const USUAL: Size = (24, 80);
+
+/// The most lines that are shown of a text that would be written.
+const PREVIEW: usize = 8;
 
 /// Rows of a screen that are reserved for the offered answers, and for a word to type.
 const RESERVED: u16 = 5;
@@ -43,16 +46,19 @@ impl<'a> OnTerminal<'a> {
     }
 
     /// The questions in full, on screens of this size: nobody consents to something that was not shown.
-    fn screens(&self, questions: &[Question], size: Option<Size>) -> Vec<String> {
+    fn screens(&self, questions: &[Question], size: Option<Size>) -> Vec<(String, Choices)> {
         let (rows, columns) = size.filter(|size| size.0 > 0 && size.1 > 0).unwrap_or(USUAL);
         let room = usize::from(rows.saturating_sub(RESERVED)).max(1);
         let tool = quote::path(&self.tool);
         let mut screens: Vec<Vec<String>> = vec![Vec::new()];
-        for Question { action, what, reason } in questions {
-            let what = quote::printable(without_passwords(what).as_bytes());
-            let reason = quote::short(without_passwords(reason).as_bytes());
-            let lead = format!("jp-confine: the tool {tool} wants to {action}");
-            let parts = [("", lead), ("    ", what), ("  ", reason)];
+        for Question { action, what, preview, reason } in questions {
+            let (what, reason) = (without_passwords(what), without_passwords(reason));
+            let reason = quote::short(reason.as_bytes());
+            let mut parts = vec![("", format!("jp-confine: the tool {tool} wants to {action}"))];
+            let printable = |line: &str| quote::printable(line.as_bytes());
+            parts.extend(what.lines().map(|line| ("    ", printable(line))));
+            parts.extend(preview_of(preview).into_iter().map(|line| ("    | ", printable(&line))));
+            parts.push(("  ", reason));
             let lines: Vec<String> =
                 parts.iter().flat_map(|(indent, text)| wrapped(indent, text, columns)).collect();
             let left = room.saturating_sub(screens.last().map_or(0, Vec::len));
@@ -68,11 +74,11 @@ impl<'a> OnTerminal<'a> {
         }
         let count = screens.len();
         let screen = |(place, lines): (usize, &Vec<String>)| {
-            let offer = match count - place - 1 {
-                0 => "  [y] yes, once  [r] yes, in this run  [N] no: ".to_owned(),
-                more => format!("  [y] show the rest, screens: {more}  [N] no: "),
+            let choices = match count - place - 1 {
+                0 => Choices::of([(Reply::Yes, "yes, once"), (Reply::Run, "yes, in this run")]),
+                more => Choices::of([(Reply::Yes, format!("show the rest, screens: {more}"))]),
             };
-            lines.iter().map(String::as_str).chain([&*offer]).collect::<Vec<_>>().join("\n")
+            (format!("{}\n{}", lines.join("\n"), choices.offer()), choices)
         };
         screens.iter().enumerate().map(screen).collect()
     }
@@ -90,14 +96,25 @@ impl<'a> OnTerminal<'a> {
             return None;
         }
         let mut reply = Reply::No;
-        for screen in screens {
-            reply = terminal.ask_unless(&screen, gone).ok()??;
+        for (screen, choices) in screens {
+            reply = terminal.ask_unless(&screen, &choices, gone).ok()??;
             if !matches!(reply, Reply::Yes | Reply::Run) {
                 return None;
             }
         }
         Some(if reply == Reply::Run { Answer::Session } else { Answer::Once })
     }
+}
+
+/// The beginning of a text that would be written, and how many lines follow.
+fn preview_of(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text.lines().take(PREVIEW).map(str::to_owned).collect();
+    match text.lines().count() - lines.len() {
+        0 => {}
+        1 => lines.push("(one more line)".to_owned()),
+        more => lines.push(format!("({more} more lines)")),
+    }
+    lines
 }
 
 /// `text` in lines that a terminal of this width does not wrap, each after `indent`.
@@ -142,11 +159,29 @@ mod tests {
         let question = |(action, what): &(&str, &str)| Question {
             action: (*action).to_owned(),
             what: (*what).to_owned(),
+            preview: String::new(),
             reason: "no rule is about it".to_owned(),
         };
         let questions: Vec<Question> = questions.iter().map(question).collect();
+        shown(&questions, size)
+    }
+
+    fn shown(questions: &[Question], size: Option<Size>) -> Vec<String> {
         let person = OnTerminal::new(false, PromptQueue::default(), "edit".to_owned(), None);
-        person.screens(&questions, size)
+        person.screens(questions, size).into_iter().map(|(text, _)| text).collect()
+    }
+
+    #[test]
+    fn a_text_that_would_be_written_is_shown_in_lines() {
+        let preview = "line\u{1b}[2J\n".repeat(10);
+        let what = "sh -c 'a\nb'".to_owned();
+        let (action, reason) = ("update".to_owned(), "no rule is about it".to_owned());
+        let text = &shown(&[Question { action, what, preview, reason }], None)[0];
+        let begin =
+            "jp-confine: the tool edit wants to update\n    sh -c 'a\n    b'\n    | line\\x1b[2J\n";
+        assert!(text.starts_with(begin), "{text}");
+        let end = "    | line\\x1b[2J\n    | (2 more lines)\n  no rule is about it\n";
+        assert!(text.contains(end), "{text}");
     }
 
     #[test]
@@ -161,7 +196,7 @@ mod tests {
             screens(&[("update", "/w/a\u{1b}[2Jb")], None),
             [
                 "jp-confine: the tool edit wants to update\n    /w/a\\x1b[2Jb\n  no rule is about it\n  \
-             [y] yes, once  [r] yes, in this run  [N] no: "
+             [y] yes, once  [r] yes, in this run  [N] no  [?] help: "
             ]
         );
     }
@@ -187,7 +222,7 @@ mod tests {
                 let fits = |line: &str| wrap::width(line) < usize::from(columns);
                 assert!(columns < 20 || screen.lines().rev().skip(1).all(fits), "{screen}");
                 assert!(rows < 7 || screen.lines().count() < usize::from(rows), "{screen}");
-                let is_last = screen.ends_with("[r] yes, in this run  [N] no: ");
+                let is_last = screen.ends_with("[r] yes, in this run  [N] no  [?] help: ");
                 assert!(is_last || screen.contains("[y] show the rest"), "{screen}");
             }
         }

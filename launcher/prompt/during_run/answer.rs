@@ -7,6 +7,12 @@ pub(crate) enum Answer {
     Once,
     /// From now on, until the run ends.
     Run,
+    /// From now on, until the run ends, for all below the directory of the path.
+    Below,
+    /// From now on. When the run has ended, the policy is changed so that nobody is asked any more.
+    Always,
+    /// Not this time.
+    Skip,
     /// No, from now on.
     No,
     /// No, by a key that interrupts. The call also ends with `EINTR`.

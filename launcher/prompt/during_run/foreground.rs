@@ -13,12 +13,13 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getppid, kill_process_group};
 use rustix::termios::{LocalModes, tcgetpgrp, tcsetpgrp};
 
+use super::question::Screenful;
 use super::terminal_readers::{Readers, Reading};
 use crate::output;
+use crate::prompt::choices::{Choices, Reply, Typed};
 use crate::prompt::confirmation_word::Countersign;
 use crate::prompt::line_mode::Lines;
 use crate::prompt::reader::Typing;
-use crate::prompt::reply::Reply;
 use crate::prompt::turns::PromptLock;
 use crate::prompt::visibility::{ScreenVisibility, Size, size_of};
 use crate::sys::groups::{group_of, own_group};
@@ -63,8 +64,8 @@ pub(super) enum Said {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
     Nothing,
-    /// A line with reports of the terminal that nobody typed.
-    Reports,
+    /// A line that is no answer.
+    NoAnswer(Typed),
     Said(Said),
 }
 
@@ -119,17 +120,17 @@ impl Foreground {
         self.lines.as_ref().is_some_and(|lines| lines.before().local_modes.contains(mode))
     }
 
-    /// Asks `text`, made for the terminal's rows and columns, below the words of a confirmation word. Waits for a line,
-    /// or for a key that is no part of an answer.
+    /// Asks `text`, made for the terminal's rows and columns, below the words of a confirmation word. Waits for one of
+    /// its choices, or for a key that is no part of an answer.
     ///
-    /// Asks again when other output or another size has moved the prompt out of sight. Also asks again after a line
-    /// that contains something nobody typed.
+    /// Asks again when other output or another size has moved the prompt out of sight. Also asks again after any other
+    /// line.
     ///
     /// # Errors
     /// Fails if the terminal is gone.
     pub(super) fn ask(
         &mut self,
-        text: &dyn Fn(Option<Size>, &str) -> Option<String>,
+        text: &dyn Fn(Option<Size>, &str) -> Option<Screenful>,
         gone: &dyn Fn() -> bool,
     ) -> io::Result<Said> {
         let (mut sight, mut was_any_typed) = (ScreenVisibility::new(), false);
@@ -140,16 +141,21 @@ impl Foreground {
             };
             let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
             let (size, clearing) = (size_of(&self.terminal), output::clearing());
-            let Some(text) = text(size, &sign_words) else {
+            let Some(Screenful { text, choices, .. }) = text(size, &sign_words) else {
                 self.say("\r\njp-confine: this terminal is too small for a question\n")?;
                 return Ok(Said::Gone);
             };
             self.say(&format!("\r\n{clearing}{sign_words}{text}"))?;
             sight.begin(size);
+            let mut no_answer = None;
             while !sight.is_lost(size_of(&self.terminal)) {
-                match self.heard(&typing, sign.as_ref())? {
+                match self.heard(&typing, sign.as_ref(), &choices)? {
                     Heard::Said(said) => return Ok(said),
-                    Heard::Reports => break,
+                    Heard::NoAnswer(typed) => {
+                        self.say(&choices.hint(typed))?;
+                        no_answer = Some(typed);
+                        break;
+                    }
                     Heard::Nothing => {}
                 }
                 if gone() {
@@ -157,7 +163,10 @@ impl Foreground {
                     return Ok(Said::Nothing);
                 }
             }
-            was_any_typed = !typing.is_untouched(self.lines()?)?;
+            was_any_typed = match no_answer {
+                Some(Typed::Help | Typed::Unknown) => sign.is_some(),
+                _ => !typing.is_untouched(self.lines()?)?,
+            };
         }
     }
 
@@ -179,7 +188,12 @@ impl Foreground {
     }
 
     /// The input so far, or within a tick. A yes must end with `sign`.
-    fn heard(&mut self, typing: &Typing, sign: Option<&Countersign>) -> io::Result<Heard> {
+    fn heard(
+        &mut self,
+        typing: &Typing,
+        sign: Option<&Countersign>,
+        choices: &Choices,
+    ) -> io::Result<Heard> {
         let line = typing.line_within(TICK);
         if let Some(signal) = pressed()? {
             self.say("\n")?;
@@ -197,8 +211,10 @@ impl Foreground {
             self.say("\n")?;
             return Ok(Heard::Said(Said::Reply(Reply::No)));
         };
-        let reply = Reply::to(sign, line).map(Said::Reply);
-        Ok(reply.map_or(Heard::Reports, Heard::Said))
+        Ok(match choices.typed(sign, line) {
+            Typed::Reply(reply) => Heard::Said(Said::Reply(reply)),
+            other => Heard::NoAnswer(other),
+        })
     }
 
     /// Whether lines are still read in the mode that was set for the prompt.

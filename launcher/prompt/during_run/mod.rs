@@ -32,11 +32,11 @@ use rustix::thread::{NanosleepRelativeResult, Timespec, nanosleep};
 
 use self::answers::Memory;
 use self::one_time::Once;
+use crate::prompt::choices::Reply;
 use crate::prompt::during_run::answer::Answer;
 pub(crate) use crate::prompt::during_run::identity::FileIdentity;
 use crate::prompt::during_run::identity::PromptedCaller;
 pub(crate) use crate::prompt::during_run::wish::Wish;
-use crate::prompt::reply::Reply;
 use crate::prompt::terminal::controlling;
 use crate::record::denial::Reason;
 use crate::sys::exit_status::End;
@@ -264,7 +264,7 @@ impl Consent {
     /// The remembered answer: to all parts of the prompt, or a no to any part.
     fn known(&self, asking: Asking, question: &Question) -> Option<Answer> {
         let mut state = self.state();
-        let parts = question.wishes.iter().map(|wish| state.known(asking, question.pid, wish));
+        let parts = question.wishes.iter().map(|wish| state.known(asking, question, wish));
         let answer = Answer::to_all(parts)?;
         state.once.use_up(asking, question);
         Some(answer)
@@ -339,9 +339,9 @@ pub(crate) fn nap(time: &Timespec) -> Result<(), Errno> {
 
 impl State {
     /// The remembered answer to one part of a prompt of this process.
-    fn known(&self, asking: Asking, pid: u32, wish: &Wish) -> Option<Answer> {
-        let is_to_come = || self.once.covers(asking, pid, wish).then_some(Answer::Once);
-        self.memory.known(wish).or_else(is_to_come)
+    fn known(&self, asking: Asking, question: &Question, wish: &Wish) -> Option<Answer> {
+        let is_to_come = || self.once.covers(asking, question.pid, wish).then_some(Answer::Once);
+        self.memory.known(question, wish).or_else(is_to_come)
     }
 }
 
@@ -394,15 +394,16 @@ mod tests;
 impl Answer {
     /// Whether the call may go on.
     pub(crate) const fn consents(self) -> bool {
-        !matches!(self, Self::No | Self::Interrupt | Self::Silence)
+        !matches!(self, Self::No | Self::Skip | Self::Interrupt | Self::Silence)
     }
 
     /// The reason that the record gives.
     pub(crate) const fn reason(self) -> Reason {
         match self {
             Self::Once => Reason::Once,
-            Self::Run => Reason::ThisRun,
-            Self::No | Self::Interrupt => Reason::Refused,
+            Self::Run | Self::Below => Reason::ThisRun,
+            Self::Always => Reason::Always,
+            Self::No | Self::Skip | Self::Interrupt => Reason::Refused,
             Self::Silence => Reason::Rule,
         }
     }
@@ -427,6 +428,9 @@ impl Answer {
             Self::No => 3,
             Self::Silence => 4,
             Self::Interrupt => 5,
+            Self::Below => 6,
+            Self::Always => 7,
+            Self::Skip => 8,
         }
     }
 
@@ -436,18 +440,24 @@ impl Answer {
             2 => Self::Run,
             3 => Self::No,
             5 => Self::Interrupt,
+            6 => Self::Below,
+            7 => Self::Always,
+            8 => Self::Skip,
             _ => Self::Silence,
         }
     }
 
-    /// The answer to one of the prompts that were `asked` together and got this reply.
-    pub(crate) fn of_reply(reply: Reply, question: &Question, asked: &[&Question]) -> Self {
+    /// The answer to a prompt that got this reply, perhaps together with others.
+    pub(crate) fn of_reply(reply: Reply, question: &Question) -> Self {
         match reply {
             // A run warns only once (spec §10).
             Reply::Yes if question.warning => Self::Run,
             Reply::Yes => Self::Once,
-            Reply::Run if question::offers_run(asked) => Self::Run,
-            Reply::Run | Reply::Each | Reply::No => Self::No,
+            Reply::Below => Self::Below,
+            Reply::Always if question.warning => Self::Always,
+            Reply::Run | Reply::Always => Self::Run,
+            Reply::Skip => Self::Skip,
+            Reply::Each | Reply::No => Self::No,
         }
     }
 }

@@ -12,6 +12,7 @@ use jp_confine_engine::tier::Restraint;
 use jp_confine_engine::tiers::Tiers;
 use jp_confine_engine::views;
 
+use crate::prompt::choices::{Choices, Reply};
 use crate::prompt::confirmation_word::Countersign;
 use crate::prompt::during_run::subject::Subject;
 use crate::prompt::during_run::wish::Wish;
@@ -69,7 +70,13 @@ impl PromptContext {
                 .reason(denial.restraint, path_of(path), OsStr::from_bytes(route))
                 .of(changes),
             warning: matches!(denial.restraint, Some(Restraint::Sensitive | Restraint::Autorun)),
+            is_listed: self.is_listed(path_of(path), OsStr::from_bytes(route)),
         }
+    }
+
+    fn is_listed(&self, path: &Path, route: &OsStr) -> bool {
+        let has = |list| self.tiers.reported(list, path, Path::new(route)).is_some();
+        has(Restraint::Sensitive) || has(Restraint::Autorun)
     }
 
     fn wish(&self, image: &Image<'_>, path: &[u8], wanted: Capabilities) -> Wish {
@@ -141,6 +148,8 @@ pub(crate) struct Question {
     pub(crate) reason: PromptReason,
     /// It is about a sensitive path, of which the person is warned once.
     pub(crate) warning: bool,
+    /// The list of sensitive paths or of auto-run files has the path, whatever else asks about it.
+    pub(crate) is_listed: bool,
 }
 
 impl Question {
@@ -149,24 +158,48 @@ impl Question {
         self.pid == other.pid && self.program == other.program && self.wishes == other.wishes
     }
 
+    /// The directory of its only path, as people see it, if one answer may be for all below.
+    fn directory(&self) -> Option<Vec<u8>> {
+        let [wish] = self.wishes.as_slice() else { return None };
+        let is_top = path_of(&wish.path).parent().is_none_or(|it| it.parent().is_none());
+        if self.is_listed || is_top || self.is_start() {
+            return None;
+        }
+        let directory = path_of(&wish.shown).parent()?;
+        let is_workspace = directory.as_os_str().is_empty();
+        Some(if is_workspace { b".".to_vec() } else { directory.as_os_str().as_bytes().to_vec() })
+    }
+
     /// Whether it is about starting the file at that path.
     pub(crate) fn is_start(&self) -> bool {
         self.wishes.iter().any(|wish| wish.file.is_some())
     }
 }
 
-/// Whether "once" and "this run" are both offered. A warning always holds for the run.
-pub(super) fn offers_run(questions: &[&Question]) -> bool {
-    !questions.iter().all(|question| question.warning)
-}
-
-/// The answers to choose from.
-fn offer(questions: &[&Question]) -> String {
-    let each = if questions.len() > 1 { "  [e] each by itself" } else { "" };
-    if !offers_run(questions) {
-        return format!("  [y] yes, in this run{each}  [N] no: ");
-    }
-    format!("  [y] yes, once  [r] yes, in this run{each}  [N] no: ")
+/// The answers to choose from. A warning always holds for the run, and a rule in the policy can stand for it. A pattern
+/// that asks can only be changed where it is written.
+fn choices(questions: &[&Question]) -> Choices {
+    let are_warnings = questions.iter().all(|question| question.warning);
+    let choices = if are_warnings {
+        Choices::of([(Reply::Yes, "yes, in this run")])
+            .and(Reply::Always, "yes, in this run, and for good: jp-confine allow follows it")
+    } else {
+        Choices::of([(Reply::Yes, "yes, once"), (Reply::Run, "yes, in this run")])
+    };
+    let directory = match questions {
+        [question] => question.directory(),
+        _ => None,
+    };
+    let choices = match directory {
+        Some(directory) => {
+            let directory = quote::short_name(&directory);
+            choices.and(Reply::Below, format!("yes, in this run, for all below {directory}"))
+        }
+        None => choices,
+    };
+    let choices =
+        if questions.len() > 1 { choices.and(Reply::Each, "each by itself") } else { choices };
+    choices.and(Reply::Skip, "no, once: another try asks again")
 }
 
 /// The prompts that are visible at once.
@@ -174,8 +207,9 @@ fn offer(questions: &[&Question]) -> String {
 pub(super) struct Screenful {
     /// How many prompts.
     pub(super) count: usize,
-    /// Their text, and the answers on offer.
+    /// Their text, and a line with the answers on offer.
     pub(super) text: String,
+    pub(super) choices: Choices,
 }
 
 impl Screenful {
@@ -192,7 +226,8 @@ impl Screenful {
         let first = |count: usize, longest| {
             let asked = questions.get(..count).unwrap_or_default();
             let others = questions.len() - asked.len() + further;
-            Self { count, text: words(asked, others, longest) + &offer(asked) }
+            let choices = choices(asked);
+            Self { count, text: words(asked, others, longest) + &choices.offer(), choices }
         };
         let fits_below = |above: &str, it: &Self| {
             height(&format!("{above}{}", it.text), columns) <= usize::from(rows)
@@ -272,6 +307,7 @@ mod tests {
                 pid: 7,
                 reason: PromptReason { words: reason.to_owned(), place: None },
                 warning: false,
+                is_listed: false,
             }],
             0,
             LONGEST,

@@ -14,8 +14,8 @@ use rustix::process::{Pid, Signal, getppid, kill_process_group};
 use super::foreground::{self, Foreground, Said};
 use super::question::{Question, Screenful};
 use super::{Consent, GATHER, GRACE, Pending};
+use crate::prompt::choices::Reply;
 use crate::prompt::during_run::answer::Answer;
-use crate::prompt::reply::Reply;
 use crate::sys::groups::group_of;
 use crate::sys::proc::status::Status;
 use crate::sys::proc::{descendants, orphaned_group};
@@ -146,7 +146,7 @@ impl Consent {
         let text = |size, sign_words: &str| {
             let shown = Screenful::of(&asked, others, size, sign_words);
             count.set(shown.as_ref().map_or(1, |shown| shown.count));
-            Some(shown?.text)
+            shown
         };
         let gone = || !self.is_any_wanted(&questions[..count.get()]);
         let said = terminal.ask(&text, &gone).unwrap_or(Said::Gone);
@@ -239,7 +239,7 @@ impl Outcome {
     fn of(said: Said, questions: &[Numbered]) -> Self {
         let asked = questions_of(questions);
         let answer = |question: &Question| match said {
-            Said::Reply(reply) => Some(Answer::of_reply(reply, question, &asked)),
+            Said::Reply(reply) => Some(Answer::of_reply(reply, question)),
             Said::Signal(Signal::TSTP) | Said::Nothing => None,
             Said::Signal(signal) if Status::is_heard(question.pid, signal) => {
                 Some(Answer::Interrupt)

@@ -20,14 +20,16 @@ use self::missing_variables::Missed;
 pub(crate) use self::service::Served;
 use crate::advice::Gathered;
 use crate::advice::advisor::Advisor;
+use crate::advice::person::Person;
 use crate::advice::system_permissions::is_full;
 use crate::cli::Options;
+use crate::config::edit::change::{self, Change};
 use crate::error::Failure;
 use crate::host::context::Context;
 use crate::host::invocation::CommandHint;
 use crate::host::workspace::Workspace;
 use crate::output::Style;
-use crate::record::denial::Denial;
+use crate::record::denial::{Denial, Reason};
 use crate::record::denials::Denials;
 use crate::report::why::record::{ExplainedDenial, MOST, RunHead, Together, Weight, command, now};
 use crate::text::quote;
@@ -101,6 +103,20 @@ impl Ended<'_> {
                 withheld: missed.collect(),
             },
         }
+    }
+
+    /// The changes of files by which nobody is asked again about what a person allowed for good.
+    pub(crate) fn allowed_for_good(&self) -> Vec<Change> {
+        let advisor = Advisor { person: Person::Unwanted, ..self.advisor };
+        let consented = self.denials.consented().iter();
+        let meant = consented.filter(|(denial, _)| denial.reason == Reason::Always);
+        // As if it had been denied.
+        let denials = meant.map(|(denial, _)| Denial { reason: Reason::Rule, ..denial.clone() });
+        let changes = denials.flat_map(|denial| {
+            let advice = advisor.advise(&denial);
+            ExplainedDenial::of(&denial, 1, advice, &advisor).changes
+        });
+        change::together(changes)
     }
 
     /// Looking for something that does not exist is idle, and so is deleting a directory that is not empty. A program

@@ -42,6 +42,7 @@ impl Service<'_> {
             return Err(self.too_large(&path));
         }
         let place = self.destination(&path, Op::Content);
+        self.gate.previews(&contents);
         let (_, mut granted) = self.enter(vec![], place, caller)?;
         let failed = |error: io::Error| fault("write", &path, &error);
         match self.look(granted.target.path(), &path)? {

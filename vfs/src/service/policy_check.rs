@@ -15,13 +15,20 @@ use crate::person::{Answer, Person, Question};
 pub(super) struct PolicyCheck<'a> {
     pub(super) context: Context<'a>,
     person: &'a mut dyn Person,
-    /// Prompts that the person allowed for the session.
+    /// Prompts that the person allowed for the session, without their previews.
     allowed: HashSet<Question>,
+    /// The text that the request would write.
+    preview: String,
 }
 
 impl<'a> PolicyCheck<'a> {
     pub(super) fn new(context: &Context<'a>, person: &'a mut dyn Person) -> Self {
-        Self { context: *context, person, allowed: HashSet::new() }
+        Self { context: *context, person, allowed: HashSet::new(), preview: String::new() }
+    }
+
+    /// Lets the prompts of this request show what it would write.
+    pub(super) fn previews(&mut self, contents: &[u8]) {
+        self.preview = String::from_utf8_lossy(contents).into_owned();
     }
 
     /// Grants all of `checks` or none. All prompts are shown at once (spec §9.5).
@@ -80,6 +87,7 @@ impl<'a> PolicyCheck<'a> {
         refusal: String,
         caller: &mut dyn Caller,
     ) -> Result<(), Fault> {
+        let preview = std::mem::take(&mut self.preview);
         questions.retain(|question| !self.allowed.contains(question));
         if questions.is_empty() {
             return Ok(());
@@ -88,7 +96,11 @@ impl<'a> PolicyCheck<'a> {
             return Err(Fault::denied(refusal));
         }
         caller.told_to_wait("awaiting user approval");
-        let answer = self.person.ask(&questions, &mut || caller.is_gone());
+        let shown: Vec<Question> = questions
+            .iter()
+            .map(|question| Question { preview: preview.clone(), ..question.clone() })
+            .collect();
+        let answer = self.person.ask(&shown, &mut || caller.is_gone());
         if caller.is_gone() {
             return Err(Fault::cancelled());
         }
@@ -113,6 +125,7 @@ fn question(check: &CheckResult) -> Question {
     Question {
         action: check.capability.to_string(),
         what: place.unwrap_or_else(|| check.path.clone()),
+        preview: String::new(),
         reason,
     }
 }
