@@ -3,7 +3,7 @@
 use crate::prompt::confirmation_word::Countersign;
 use crate::prompt::terminal_reports::is_reported_in;
 
-/// What a person answers.
+/// A person's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     /// Yes, once.
@@ -22,7 +22,7 @@ pub(crate) enum Reply {
     No,
 }
 
-/// What a line at a prompt is.
+/// The meaning of a line at a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
     /// An answer.
@@ -106,7 +106,7 @@ impl Choices {
         shown.collect::<String>() + "  [N] no  [?] help: "
     }
 
-    /// What can be typed, a line each.
+    /// All that can be typed, a line each.
     pub(crate) fn help(&self) -> String {
         let all = self.0.iter().map(|choice| (choice.reply.key(), choice.words.as_str()));
         let has_skip = self.0.iter().any(|choice| choice.reply == Reply::Skip);
@@ -117,7 +117,7 @@ impl Choices {
         lines.join("\n") + "\n"
     }
 
-    /// What a typed line is. The whole line counts, so the beginning of a command is no answer. The end of a terminal's
+    /// The meaning of a typed line. The whole line counts, so the beginning of a command is no answer. The end of a terminal's
     /// report about itself is a no (`ESC [ row ; column R`), as are all control characters. If there is a confirmation
     /// word, a line without it is a no: it may be what is left of another answer.
     pub(crate) fn typed(&self, countersign: Option<&Countersign>, line: &str) -> Typed {
@@ -137,7 +137,7 @@ impl Choices {
         Reply::typed(answer).filter(is_offered).map_or(Typed::Unknown, Typed::Reply)
     }
 
-    /// What to say after a line that is no answer, before the prompt is shown again.
+    /// The words after a line that is no answer, before the prompt is shown again.
     pub(crate) fn hint(&self, typed: Typed) -> String {
         match typed {
             Typed::Help => self.help(),
