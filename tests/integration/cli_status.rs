@@ -73,6 +73,8 @@ fn wrong_usage() {
         assert!(!run.stderr.is_empty(), "nothing said: {run}");
         assert!(run.stdout.is_empty(), "{run}");
     }
+    let run = product(&scratch, &["mounts", "remove"]).run();
+    run.assert_stderr("for what can be typed: jp-confine mounts remove -h");
 }
 
 #[test]
