@@ -18,6 +18,8 @@ pub(crate) mod profile;
 pub(crate) mod profile_keys;
 pub(crate) mod profiles;
 mod resources;
+#[cfg(test)]
+pub(crate) mod schema;
 pub(crate) mod scope;
 pub(crate) mod tiers;
 mod typed;

@@ -157,7 +157,7 @@ fn a_dry_run_says_who_holds_what() {
     let is_word = |line: &str| line.split_whitespace().count() == 1;
     assert!(plan.lines().all(|line| line.chars().count() <= 80 || is_word(line)), "{plan}");
     let plan = planned(&["--enforce", "cooperative"], "");
-    assert!(plan.contains("shim (cooperative)") && !plan.contains("landlock"), "{plan}");
+    assert!(plan.contains("library (cooperative)") && !plan.contains("landlock"), "{plan}");
 }
 
 /// The plan is the same as in a run, even where the workspace contains what the run itself needs.
@@ -214,7 +214,7 @@ fn check_knows_sensitive_names_of_links() {
     let result = &json(asked.assert_code(2))[0];
     assert_eq!(result["verdict"], "prompt", "{asked}");
     assert_eq!(result["reason"], "sensitive_refused", "{asked}");
-    assert_eq!(result["rule"], "`**/.env` of sensitive_paths", "{asked}");
+    assert_eq!(result["rule"]["text"], "`**/.env` of sensitive_paths", "{asked}");
     assert_eq!(json(checked("cfg/prod").assert_ok())[0]["verdict"], "allow");
     let explained = product(&scratch, &["explain", ".env"]).run();
     explained.assert_ok().assert_stdout("read     ask    `**/.env` of sensitive_paths");
@@ -342,7 +342,7 @@ fn explain_names_the_layers() {
     let run = product(&scratch, &["explain", "--json", "dir"]).run();
     let layers = json(run.assert_ok())["held_by"].clone();
     assert_eq!(layers.as_array().map(Vec::len), Some(5), "{run}");
-    product(&scratch, &["explain", "dir"]).run().assert_stdout("held by shim");
+    product(&scratch, &["explain", "dir"]).run().assert_stdout("held by library");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod layers_document;
 mod layers_hangup;
 mod model_server;
 mod run;
+mod schema;
 mod scratch;
 mod session;
 mod terminal;

@@ -13,6 +13,7 @@ use crate::variables::{self, LONGEST, VariableRule};
 ///
 /// Two rules are equal when they say the same, wherever they were written.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EnvRule {
     /// A name, or the beginning of names with `*` at its end.

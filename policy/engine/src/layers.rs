@@ -13,6 +13,7 @@ use crate::warning::Warning;
 
 /// One layer's list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Layered<T> {
     /// A plain list, which is appended to those of earlier layers.
@@ -23,6 +24,7 @@ pub enum Layered<T> {
 
 /// The object form of a list: `{strategy, value, dedup?, discard_when_merged?}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Merged<T> {
     /// How the value merges with those of earlier layers.
@@ -40,6 +42,7 @@ pub struct Merged<T> {
 
 /// How a list merges with those of earlier layers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
     /// After them. On equal paths the later layer wins.
