@@ -121,7 +121,7 @@ impl<'a> Advisor<'a> {
         if let Some(programs) = self.programs_about(denial) {
             return Some(programs.rule(denial));
         }
-        Some( if let Some(restraint) = denial.restraint {
+        Some(if let Some(restraint) = denial.restraint {
             let (path, route) = (path_of(&denial.path), path_of(&denial.route));
             self.tiers.described(restraint, path, route)
         } else {

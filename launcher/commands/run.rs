@@ -102,8 +102,7 @@ fn run_logged(
         lesson: recording.as_ref(),
     };
     let modes = Modes::of_job();
-    let started =
-        start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log));
+    let started = start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log));
 
     let image = image::parse_image(&prepared.image)?;
     let unsupervised = start.unsupervised();

@@ -22,7 +22,7 @@ use crate::report::why::record::ExplainedDenial;
 /// Where the schemas are published.
 const BASE: &str = "https://jp-confine.github.io/jp-confine/schema";
 
-/// The elements of what `check --json` prints.
+/// An element of the output of `check --json`.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -32,7 +32,7 @@ enum Checked {
     Other(TargetVerdict),
 }
 
-/// What `explain --json` prints.
+/// The output of `explain --json`.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -54,9 +54,11 @@ impl Transform for ForReaders {
         if let Some(Value::String(text)) = schema.get_mut("description") {
             *text = plain(text);
         }
-        if let Some(object) = schema.as_object_mut().filter(|_| !self.has_null) {
+        if let Some(object) = schema.as_object_mut() {
             object.remove("default");
-            without_null(object);
+            if !self.has_null {
+                without_null(object);
+            }
         }
         transform_subschemas(self, schema);
     }
@@ -80,9 +82,10 @@ fn without_null(object: &mut serde_json::Map<String, Value>) {
     }
 }
 
-/// The text in one line, without remarks such as `(spec §5)`, and with `[`name`]` as `name`.
+/// The first paragraph in one line, without remarks such as `(spec §5)`, and with `[`name`]` as `name`.
 fn plain(text: &str) -> String {
-    let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let mut text = first.split_whitespace().collect::<Vec<_>>().join(" ");
     for begin in [" (spec ", " (RFD ", " (R"] {
         while let Some(start) = text.find(begin) {
             let Some(length) = text[start..].find(')') else { break };
@@ -109,7 +112,8 @@ fn all() -> BTreeMap<String, Value> {
     // The number goes up when a field changes its meaning or is taken away.
     let mut add = |name: &str, version: u32, make: fn(&str, &str, bool) -> Value, title: &str| {
         let name = format!("{name}.v{version}");
-        let schema = make(&name, title, false);
+        let mut schema = make(&name, title, false);
+        schema["version"] = version.into();
         all.insert(name, schema);
     };
     add("events", VERSION, schema::<EventLine<'_>>, "A line of jp-confine --events");

@@ -120,7 +120,9 @@ impl Status {
             },
             hosts,
             variables: list(&rules, "env"),
-            programs: rules.iter().find_map(|rules| Commands::deserialize(rules.get("commands")?).ok()),
+            programs: rules
+                .iter()
+                .find_map(|rules| Commands::deserialize(rules.get("commands")?).ok()),
         }
     }
 }
@@ -161,7 +163,8 @@ fn granted(images: &[Image<'_>]) -> Vec<GrantedPath> {
     }
     let is_view =
         |path: &Path| shown.iter().any(|it| it.place == path || it.backing.starts_with(path));
-    let one = |(path, caps, asks): (PathBuf, _, _)| GrantedPath::of(&path, is_view(&path), caps, asks);
+    let one =
+        |(path, caps, asks): (PathBuf, _, _)| GrantedPath::of(&path, is_view(&path), caps, asks);
     granted.into_iter().map(one).collect()
 }
 
@@ -191,7 +194,8 @@ fn text(status: &Status, context: &Context) -> String {
     let execute = is(Capabilities::EXECUTE);
     let only_reads = |caps| !(update(caps) || create(caps) || execute(caps));
     let paths = |counts: &dyn Fn(Capabilities) -> bool| {
-        let mut paths: Vec<&GrantedPath> = status.grants.iter().filter(|it| counts(it.caps)).collect();
+        let mut paths: Vec<&GrantedPath> =
+            status.grants.iter().filter(|it| counts(it.caps)).collect();
         // Most views are caches, which matter least.
         paths.sort_by_key(|it| (it.path != status.workspace, it.view));
         paths.into_iter().map(|it| at_home(&it.path, context)).collect::<Vec<String>>()

@@ -14,6 +14,7 @@ pub(crate) mod host_presets;
 pub(crate) mod layers;
 mod lent_variables;
 pub(crate) mod outside_pattern;
+mod placed;
 pub(crate) mod profile;
 pub(crate) mod profile_keys;
 pub(crate) mod profiles;

@@ -11,6 +11,7 @@ use jp_confine_engine::model::FsRule;
 use jp_confine_engine::net::NetRule;
 use schemars::JsonSchema;
 
+use super::decode_profile::ProfileTable;
 use super::decode_sandbox::{Filesystem, Network};
 
 /// The keys of a file that is not one of JP's.
@@ -32,12 +33,12 @@ pub(crate) struct PolicyFile {
     /// More for a tool, chosen with `--tool NAME`.
     tools: Option<BTreeMap<String, Tool>>,
     /// Grants chosen by a program's name. Not in a workspace's own file.
-    profiles: Option<BTreeMap<String, Profile>>,
+    profiles: Option<BTreeMap<String, ProfileTable>>,
     /// In a file with this table, `conversation.tools` is the same as `tools`, and other keys are ignored.
     conversation: Option<Conversation>,
 }
 
-/// What jp-confine reads of the table `conversation`.
+/// The part of the table `conversation` that jp-confine reads.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct Conversation {
@@ -122,54 +123,4 @@ struct Sandbox {
     commands: Option<Commands>,
     /// Patterns, as in `access`.
     sensitive_paths: Option<Vec<String>>,
-}
-
-/// `[profiles.NAME]`. A path is absolute, or begins with `~` or `${NAME:-DEFAULT}`.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct Profile {
-    /// Paths to read.
-    read: Option<Vec<String>>,
-    /// Paths to read and execute.
-    exec: Option<Vec<String>>,
-    /// Paths to read, and to change if they exist.
-    update: Option<Vec<String>>,
-    /// Paths to read, create, update and delete.
-    write: Option<Vec<String>>,
-    /// Paths to deny, whatever is granted above them.
-    deny: Option<Vec<String>>,
-    /// Exceptions from the grant on a path. `*` stays within a name.
-    except: Option<BTreeMap<String, Vec<String>>>,
-    /// Directories that a run creates before it begins.
-    make: Option<Vec<String>>,
-    /// Such directories in the workspace, by name, if the run may create them.
-    builds: Option<Vec<String>>,
-    /// Programs that select the profile.
-    programs: Option<Vec<String>>,
-    /// Further profiles.
-    includes: Option<Vec<String>>,
-    /// Programs that name the first path get the second.
-    view: Option<BTreeMap<String, String>>,
-    /// Programs that name the path get this cache of the workspace's own.
-    cache: Option<BTreeMap<String, String>>,
-    /// Variables that name such a cache.
-    variables: Option<BTreeMap<String, String>>,
-    /// What such a cache begins with.
-    seeds: Option<BTreeMap<String, Seeds>>,
-}
-
-/// `[profiles.NAME.seeds.CACHE]`. Patterns are paths below `from`. `**` stands for any directories.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct Seeds {
-    /// Your own directory.
-    from: Option<String>,
-    /// Files that never change: the cache gets symlinks to them.
-    link: Option<Vec<String>>,
-    /// Files that tools update: the cache gets copies.
-    copy: Option<Vec<String>>,
-    /// Left out of both.
-    skip: Option<Vec<String>>,
 }

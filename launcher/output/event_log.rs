@@ -34,7 +34,7 @@ pub(crate) struct Log {
     written: Mutex<Written>,
 }
 
-/// What became of the events so far.
+/// The fate of the events so far.
 #[derive(Debug, Default)]
 struct Written {
     denials: u64,

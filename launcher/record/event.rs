@@ -55,8 +55,9 @@ pub(crate) struct RunStart {
     pub(crate) program: String,
     /// The directory in which it starts.
     pub(crate) directory: String,
+    /// The root of the workspace.
     pub(crate) workspace: String,
-    /// The tool of `--tool`, or the one that the file service hosts.
+    /// The value of `--tool`.
     pub(crate) tool: Option<String>,
     /// The value of `--enforce`: `cooperative`, `layered` or `strict`.
     pub(crate) enforce: &'static str,
@@ -163,7 +164,7 @@ pub(crate) struct RequestEvent {
     pub(crate) message: Option<String>,
 }
 
-/// What became of a request.
+/// The fate of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -203,7 +203,8 @@ fn describe(group: &Group<'_>, about: &Circumstances<'_>, style: Style) -> Vec<S
     let path = shown(denial.path.as_bytes(), about.workspace);
     let words = denial.arguments.iter().flatten().map(|word| quoted(word.as_bytes()));
     let what = command_line::shortened(&path, words);
-    let layer = if denial.layer == LayerName::Supervisor { ", stopped by the supervisor" } else { "" };
+    let layer =
+        if denial.layer == LayerName::Supervisor { ", stopped by the supervisor" } else { "" };
     let mut lines = vec![format!(
         "  {} {} {what}{}{} by {}{}{layer}",
         denial.number,

@@ -88,6 +88,7 @@ mod cli_prompts_processes;
 mod cli_prompts_sight;
 mod cli_prompts_taken;
 mod cli_report;
+mod cli_schema;
 mod cli_slips;
 mod cli_status;
 mod cli_vfs;

@@ -36,7 +36,13 @@ impl Schema {
         all.get(&format!("{name}.json")).unwrap_or_else(|| panic!("no schema {name}"))
     }
 
-    /// What is wrong with `value`. With `whole`, a field that the schema does not describe is wrong, too.
+    /// The fault of `value`, if it has one by the definition `name`.
+    pub(crate) fn check_part(&self, name: &str, value: &Value) -> Result<(), String> {
+        let definition = &self.0["definitions"][name];
+        Checker { root: &self.0, whole: true }.at_place(definition, value, "$")
+    }
+
+    /// The fault of `value`, if it has one. With `whole`, a field that the schema does not describe is one, too.
     pub(crate) fn check(&self, value: &Value, whole: bool) -> Result<(), String> {
         Checker { root: &self.0, whole }.at_place(&self.0, value, "$")
     }
@@ -102,8 +108,12 @@ impl Checker<'_> {
             ("enum", _) => holds(list().any(|one| one == value)),
             ("minimum", _) => holds(value.as_f64() >= argument.as_f64()),
             ("maximum", _) => holds(value.as_f64() <= argument.as_f64()),
-            ("minItems", Value::Array(items)) => holds(Some(items.len() as u64) >= argument.as_u64()),
-            ("maxItems", Value::Array(items)) => holds(Some(items.len() as u64) <= argument.as_u64()),
+            ("minItems", Value::Array(items)) => {
+                holds(Some(items.len() as u64) >= argument.as_u64())
+            }
+            ("maxItems", Value::Array(items)) => {
+                holds(Some(items.len() as u64) <= argument.as_u64())
+            }
             ("pattern", Value::String(text)) => holds(is_source(text)),
             ("allOf", _) => list().try_fold(none, |all, one| Ok(&all | &fits(one)?)),
             ("anyOf" | "oneOf", _) => {

@@ -18,7 +18,7 @@ use crate::variables::{self, LONGEST, VariableRule};
 pub struct EnvRule {
     /// A name, or the beginning of names with `*` at its end.
     pub name: String,
-    /// Whether a program may read it.
+    /// Whether a program may read it. Without it: no.
     #[serde(default)]
     pub read: bool,
     /// Where it was written.

@@ -125,7 +125,8 @@ impl schemars::JsonSchema for Tier {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let names: Vec<&str> = Self::ALL.iter().map(|tier| tier.name()).chain(["read_only"]).collect();
+        let names: Vec<&str> =
+            Self::ALL.iter().map(|tier| tier.name()).chain(["read_only"]).collect();
         schemars::json_schema!({ "type": "string", "enum": names })
     }
 }

@@ -13,7 +13,6 @@ use crate::warning::Warning;
 
 /// One layer's list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Layered<T> {
     /// A plain list, which is appended to those of earlier layers.
@@ -122,6 +121,23 @@ impl<T> From<Layered<T>> for Merged<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Layered<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(Forms(PhantomData))
+    }
+}
+
+/// Both forms in one schema. For a choice of two, validators would not say which key of which form is wrong.
+#[cfg(feature = "schema")]
+impl<T: schemars::JsonSchema> schemars::JsonSchema for Layered<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        std::format!("Layered{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = Merged::<T>::json_schema(generator);
+        schema.insert("type".into(), serde_json::json!(["array", "object"]));
+        schema.insert("items".into(), generator.subschema_for::<T>().to_value());
+        let words = "A list of rules, or an object with such a list and its way of merging.";
+        schema.insert("description".into(), words.into());
+        schema
     }
 }
 

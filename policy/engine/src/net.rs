@@ -37,7 +37,7 @@ pub struct NetRule {
     /// Limits the rule to paths that begin with these segments.
     #[serde(default)]
     pub path_prefix: Option<String>,
-    /// Whether the target is allowed.
+    /// Whether the target is allowed. Without it: no.
     #[serde(default)]
     pub allow: bool,
     /// Where it was written.
