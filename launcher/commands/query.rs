@@ -196,7 +196,11 @@ fn ways(text: &mut String, patterns: &[Matched], candidates: &[Candidate]) {
         let line = matched.line.map(|line| format!(":{line}")).unwrap_or_default();
         let place = matched.file.as_ref().map(|file| format!("({file}{line})"));
         let place = matched.obeyed.as_ref().map(|who| format!("({who})")).or(place);
-        let list = if matched.obeyed.is_some() { "auto-run files" } else { matched.list };
+        let list = match matched.list {
+            _ if matched.obeyed.is_some() => "auto-run files",
+            "allow_autorun" => "--allow-autorun",
+            list => list,
+        };
         let words = format!("`{}` of {list} matches", matched.pattern);
         let parts: Vec<String> =
             [Some(words), place].iter().flatten().map(|part| quote::path(part)).collect();

@@ -1,5 +1,5 @@
-//! The shape of a policy file, as `docs/schema/policy.json` says it. `decode` reads these tables key by key, to point at
-//! each wrong word. Everything below them is a type that serde reads. A test compares the two.
+//! The outer tables of a policy file, for `docs/schema/policy.json`. `decode` reads them key by key, to point at each wrong
+//! word. Serde reads all that is below them. `tests/book.rs` compares the keys.
 
 use std::collections::BTreeMap;
 

@@ -310,7 +310,10 @@ fn explain_tells_of_programs_that_are_not_started() {
     ] {
         let expected = expected.map(|it| it.replace("$WS", scratch.ws().to_str().expect("UTF-8")));
         let run = product(&scratch, &["explain", "--json", path]).run();
-        assert_eq!(json(run.assert_ok())["command_refused_by"].as_str(), expected.as_deref());
+        assert_eq!(
+            json(run.assert_ok())["command_refused_by"]["text"].as_str(),
+            expected.as_deref()
+        );
         let run = product(&scratch, &["explain", path]).run();
         assert_eq!(run.stdout.contains("\n  command  deny"), expected.is_some(), "{run}");
     }

@@ -182,6 +182,9 @@ fn place(image: &Image<'_>, path: &Path) -> Option<String> {
     Some(readable(Path::new(OsStr::from_bytes(&name))))
 }
 
+/// The name of the patterns of `--allow-autorun`, which are in no list of a file.
+const RELEASED: &str = "allow_autorun";
+
 /// A name that hardly any pattern is about specifically.
 const ANOTHER: &str = "?";
 
@@ -260,7 +263,7 @@ fn judgement(
 fn matched(context: &Context<'_>, tiers: &Tiers, path: &Path, route: &Path) -> Vec<Matched> {
     let matching = tiers.matching(path, route);
     let matched = |(list, pattern): (List, &Pattern)| Matched {
-        list: list.field(),
+        list: if list == List::Released { RELEASED } else { list.field() },
         pattern: pattern.text.clone(),
         obeyed: None,
         file: pattern.place.as_ref().map(|place| place.file.to_string()),
