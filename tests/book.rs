@@ -9,6 +9,8 @@ use std::fs;
 use std::path::{Component, Path};
 use std::process::Command;
 
+use serde_json::Value;
+
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const SUMMARY: &str = "docs/SUMMARY.md";
 const PROFILES: &str = "docs/profiles.md";
@@ -198,23 +200,24 @@ fn the_profiles_are_listed() {
     assert_eq!(written, expected, "{PROFILES} is out of date: run with UPDATE_DOCS=1");
 }
 
-/// Tables of a policy file: the heading in the reference, and a file that has an unknown key in that table.
-const TABLES: [(&str, &str); 15] = [
-    ("The file", "wrong = 1"),
-    ("`[access]`", "[access]\nwrong = 1"),
-    ("`[[access.fs]]`", "[[access.fs]]\npath = '.'\nwrong = 1"),
-    ("`[[access.net]]`", "[[access.net]]\nhost = 'a.example'\nwrong = 1"),
-    ("`[[access.env]]`", "[[access.env]]\nname = 'A'\nwrong = 1"),
-    ("`[access.commands.PROGRAM]`", "[access.commands.git]\nwrong = 1"),
-    ("`[file_policy]`", "[file_policy]\nwrong = 1"),
-    ("`[tools.NAME]`", "[tools.a]\nwrong = 1"),
-    ("`[tools.NAME.sandbox]`", "[tools.a.sandbox]\nwrong = 1"),
-    ("`[tools.NAME.sandbox.filesystem]`", "[tools.a.sandbox.filesystem]\nwrong = 1"),
-    ("`[tools.NAME.sandbox.network]`", "[tools.a.sandbox.network]\nwrong = 1"),
-    ("`[profiles.NAME]`", "[profiles.a]\nwrong = 1"),
-    ("`[profiles.NAME.seeds.CACHE]`", "[profiles.a.seeds.b]\nwrong = 1"),
-    ("A list with a strategy", "[access.fs]\nvalue = []\nwrong = 1"),
-    ("`strategy`", "[access.fs]\nvalue = []\nstrategy = 'wrong'"),
+/// Tables of a policy file: the heading in the reference, the definition in the schema, and a file that has an unknown
+/// key in that table.
+const TABLES: [(&str, &str, &str); 15] = [
+    ("The file", "", "wrong = 1"),
+    ("`[access]`", "Access", "[access]\nwrong = 1"),
+    ("`[[access.fs]]`", "FsRule", "[[access.fs]]\npath = '.'\nwrong = 1"),
+    ("`[[access.net]]`", "NetRule", "[[access.net]]\nhost = 'a.example'\nwrong = 1"),
+    ("`[[access.env]]`", "EnvRule", "[[access.env]]\nname = 'A'\nwrong = 1"),
+    ("`[access.commands.PROGRAM]`", "CommandRule", "[access.commands.git]\nwrong = 1"),
+    ("`[file_policy]`", "FilePolicy", "[file_policy]\nwrong = 1"),
+    ("`[tools.NAME]`", "Tool", "[tools.a]\nwrong = 1"),
+    ("`[tools.NAME.sandbox]`", "Sandbox", "[tools.a.sandbox]\nwrong = 1"),
+    ("`[tools.NAME.sandbox.filesystem]`", "Filesystem", "[tools.a.sandbox.filesystem]\nwrong = 1"),
+    ("`[tools.NAME.sandbox.network]`", "Network", "[tools.a.sandbox.network]\nwrong = 1"),
+    ("`[profiles.NAME]`", "Profile", "[profiles.a]\nwrong = 1"),
+    ("`[profiles.NAME.seeds.CACHE]`", "Seeds", "[profiles.a.seeds.b]\nwrong = 1"),
+    ("A list with a strategy", "LayeredFsRule", "[access.fs]\nvalue = []\nwrong = 1"),
+    ("`strategy`", "Strategy", "[access.fs]\nvalue = []\nstrategy = 'wrong'"),
 ];
 
 /// The keys that the parser expects in a table, by its message about an unknown one.
@@ -248,10 +251,40 @@ fn the_policy_reference_has_every_key() {
     let directory = tempfile::tempdir().expect("a directory");
     fs::create_dir(directory.path().join("workspace")).expect("a workspace");
     let page = read("docs/policy-keys.md");
-    for (heading, file) in TABLES {
+    for (heading, _, file) in TABLES {
         let (known, documented) =
             (parsed_keys(directory.path(), file), documented_keys(&page, heading));
         assert_eq!(documented, known, "docs/policy-keys.md, {heading}");
+    }
+}
+
+/// The keys, or the values, of a definition of the policy's schema. Each has a description.
+fn described_keys(schema: &Value, definition: &str) -> BTreeSet<String> {
+    let table = if definition.is_empty() { schema } else { &schema["definitions"][definition] };
+    let keys = table["properties"].as_object().into_iter().flatten();
+    let values = table["oneOf"].as_array().into_iter().flatten();
+    let values = values.map(|value| (value["const"].as_str().unwrap_or_default(), value));
+    let all = keys.map(|(key, value)| (key.as_str(), value)).chain(values);
+    let described = all.map(|(key, value)| {
+        assert!(value["description"].is_string(), "{definition}: {key} has no description");
+        key.to_owned()
+    });
+    described.collect()
+}
+
+/// `conversation` is a table of JP's own files, in which other keys are ignored.
+#[test]
+fn the_schema_has_every_key_and_no_other() {
+    let schema: Value = serde_json::from_str(&read("docs/schema/policy.json")).expect("a schema");
+    let page = read("docs/policy-keys.md");
+    for (heading, definition, _) in TABLES {
+        let mut described = described_keys(&schema, definition);
+        described.remove("conversation");
+        assert_eq!(
+            described,
+            documented_keys(&page, heading),
+            "docs/schema/policy.json, {heading}"
+        );
     }
 }
 

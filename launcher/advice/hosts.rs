@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use jp_confine_engine::coverage::Coverage;
 use jp_confine_engine::net::{self, Host, HostReach, Net, NetRule, may_stand_for};
+use jp_confine_engine::rule_name::RuleName;
 use url::Url;
 
 use crate::network::address;
@@ -34,11 +35,12 @@ impl Way {
 }
 
 /// The rule that denies the connection, for people.
-pub(crate) fn rule(rules: &Net, denial: &Denial) -> Option<String> {
+pub(crate) fn rule(rules: &Net, denial: &Denial) -> Option<RuleName> {
     let (host, port) = target(denial)?;
     let forbidding = |host: &Host| rules.forbidding(host, port.unwrap_or_default());
     let rule = forbidding(&host).or_else(|| names_here(rules, &host).find_map(forbidding))?;
-    Some(format!("access.net rule {rule}"))
+    let words = format!("access.net rule {rule}");
+    Some(RuleName::written(words, rule.source.place().as_ref()))
 }
 
 /// The names in rules that may stand for an address of this machine. Programs know these without a lookup.

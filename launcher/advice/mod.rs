@@ -46,6 +46,7 @@ use jp_confine_engine::build::{self, Grant, GrantKind};
 use jp_confine_engine::canonical::{self, Op};
 use jp_confine_engine::image::Image;
 use jp_confine_engine::pattern::Pattern;
+use jp_confine_engine::rule_name::RuleName;
 use jp_confine_engine::tier::Tier;
 
 use self::denial_request::asked_by;
@@ -103,26 +104,29 @@ impl<'a> Advisor<'a> {
     }
 
     /// The rule that decided a denial, or the pattern that withholds the rule's grant, for people.
-    pub(crate) fn rule(&self, denial: &Denial) -> Option<String> {
+    pub(crate) fn rule(&self, denial: &Denial) -> Option<RuleName> {
         if denial.reason == Reason::Socket {
-            return self.without_network.map(|without| without.name().to_owned());
-        }
-        if denial.reason.is_network() {
-            return hosts::rule(self.net, denial).map(|words| quote::path(&words));
-        }
-        if let Some(programs) = self.programs_about(denial) {
-            return Some(quote::path(&programs.rule(denial)));
+            return self.without_network.map(|without| without.name().into());
         }
         if let Some(words) = self.narrower_below(denial) {
-            return Some(words);
+            return Some(words.into());
         }
-        let words = if let Some(restraint) = denial.restraint {
+        Some(self.written_rule(denial)?.in_words(quote::path))
+    }
+
+    fn written_rule(&self, denial: &Denial) -> Option<RuleName> {
+        if denial.reason.is_network() {
+            return hosts::rule(self.net, denial);
+        }
+        if let Some(programs) = self.programs_about(denial) {
+            return Some(programs.rule(denial));
+        }
+        Some(if let Some(restraint) = denial.restraint {
             let (path, route) = (path_of(&denial.path), path_of(&denial.route));
             self.tiers.described(restraint, path, route)
         } else {
-            self.decider(denial)?.origin.to_string()
-        };
-        Some(quote::path(&words))
+            self.decider(denial)?.origin.name()
+        })
     }
 
     /// The grant that decided a denial.
@@ -175,7 +179,7 @@ impl<'a> Advisor<'a> {
         }
         if let Some(reason) = self.way_out_of_tiers(denial, asked) {
             let told = self.rule(denial);
-            return never(&format!("{reason}{}", self.others_beside(told.as_ref(), asked)));
+            return never(&format!("{reason}{}", self.others_beside(told.as_deref(), asked)));
         }
         if let Some(reason) = self.leads_nowhere(denial, asked) {
             return never(&reason);

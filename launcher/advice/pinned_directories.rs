@@ -171,7 +171,7 @@ impl Trial<'_> {
     /// Why a directory stays in its place.
     pub(super) fn why_kept(&self, keeper: &Keeper, asked: Asked<'_>) -> String {
         let others = match keeper {
-            Keeper::Patterns(words) => self.advisor.others_beside(Some(words), asked),
+            Keeper::Patterns(words) => self.advisor.others_beside(Some(words.as_str()), asked),
             _ => String::new(),
         };
         format!("{}{others}", keeper.why())

@@ -8,6 +8,7 @@ use jp_confine_engine::canonical::{self, Op};
 use jp_confine_engine::commands::{CommandRule, Listed, REST};
 use jp_confine_engine::image::Image;
 use jp_confine_engine::invocation::{self, Invocation};
+use jp_confine_engine::rule_name::RuleName;
 
 use crate::advice::advisor::Advice;
 use crate::compile::prepared::Prepared;
@@ -38,11 +39,11 @@ impl<'a> Programs<'a> {
     }
 
     /// The rule that denied starting a program, for people.
-    pub(super) fn rule(&self, denial: &Denial) -> String {
+    pub(super) fn rule(&self, denial: &Denial) -> RuleName {
         let line = CommandLine::of(denial);
         match self.about(denial, line.name()) {
             Some(listed) => named(listed),
-            None => "access.commands does not list it".to_owned(),
+            None => "access.commands does not list it".into(),
         }
     }
 
@@ -147,8 +148,8 @@ pub(super) fn unite(all: &mut [Advice]) {
 }
 
 /// A rule, by its key and its place.
-fn named(listed: &Listed) -> String {
-    let source = &listed.rule.source;
-    let place = source.line.map(|line| format!(" ({}:{line})", source.layer)).unwrap_or_default();
-    format!("{}{place}", rule_text::command_table(&listed.key))
+fn named(listed: &Listed) -> RuleName {
+    let place = listed.rule.source.place();
+    let words = place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+    RuleName::written(format!("{}{words}", rule_text::command_table(&listed.key)), place.as_ref())
 }

@@ -224,12 +224,12 @@ impl Advisor<'_> {
     }
 
     /// Other obstacles to `asked` beside the one pattern in `told`, as words to append.
-    pub(super) fn others_beside(&self, told: Option<&String>, asked: Asked<'_>) -> String {
+    pub(super) fn others_beside(&self, told: Option<&str>, asked: Asked<'_>) -> String {
         let (tiers, mut patterns) = self.without_what_withholds(asked);
         let advisor = Advisor { tiers: &tiers, ..*self };
         let is_news = |then: &String| told.is_none_or(|told| !then.contains(told));
         let then = if patterns.is_empty() { None } else { advisor.kept_then(asked) };
-        patterns.retain(|one| told.is_none_or(|told| !told.contains(one)));
+        patterns.retain(|one| told.is_none_or(|told| !told.contains(one.as_str())));
         let also = format!("also in the way: {}", patterns.join(", "));
         let also = Some(also).filter(|_| !patterns.is_empty());
         let told = std::iter::once(String::new()).chain(also).chain(then.filter(is_news));
@@ -295,8 +295,8 @@ impl Advisor<'_> {
         }
         let path = path_of(&denial.path);
         let (tiers, moved) = self.tiers.moved_to_write(path);
-        let own = format!("{}:", self.own_lists.get(Tier::Read)?.file);
-        let is_own = |one: &Pattern| one.place.as_ref().is_some_and(|it| it.starts_with(&own));
+        let own = &self.own_lists.get(Tier::Read)?.file;
+        let is_own = |one: &Pattern| one.place.as_ref().is_some_and(|it| *it.file == **own);
         let patterns = self.patterns_to_write(asked)?;
         let suffices = |tiers: &Tiers, more: &[(Tier, String)]| {
             let mut trial = Trial::of(Advisor { tiers, ..*self }, Means::Files);

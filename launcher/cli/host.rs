@@ -44,8 +44,8 @@ pub(crate) fn rule(word: &str) -> Result<NetRule, String> {
         host: host.to_owned(),
         scheme: scheme.map(ToOwned::to_owned),
         port: port.flatten(),
-        path_prefix: None,
         allow: true,
+        ..NetRule::default()
     };
     Net::new(std::slice::from_ref(&rule)).map_err(|error| error.to_string())?;
     Ok(rule)

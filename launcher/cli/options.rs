@@ -23,6 +23,17 @@ pub(crate) enum Enforce {
     Strict,
 }
 
+impl Enforce {
+    /// Its name as a value of the option.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Cooperative => "cooperative",
+            Self::Layered => "layered",
+            Self::Strict => "strict",
+        }
+    }
+}
+
 /// Which caches the tools of a run have (spec §12.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CacheMode {

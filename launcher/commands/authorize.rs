@@ -74,8 +74,9 @@ fn authorized(
 
 /// One element of the array that `--json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
-enum Answer {
+pub(crate) enum Answer {
     Yes(Authorized),
     No(Refusal),
 }

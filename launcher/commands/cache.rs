@@ -17,7 +17,8 @@ const DAY: u64 = 24 * 60 * 60;
 
 /// The caches of one workspace.
 #[derive(Debug, Serialize)]
-struct Line {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Line {
     workspace: String,
     directory: String,
     bytes: u64,

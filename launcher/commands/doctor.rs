@@ -18,7 +18,8 @@ use crate::sys::filter::{ListenerWanted, trial};
 
 /// One finding.
 #[derive(Debug, Serialize)]
-struct Finding {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Finding {
     feature: &'static str,
     there: bool,
     detail: String,
@@ -28,7 +29,8 @@ struct Finding {
 
 /// The data that `--json` prints.
 #[derive(Debug, Serialize)]
-struct Diagnosis {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Diagnosis {
     findings: Vec<Finding>,
     cooperative: bool,
     layered: bool,
@@ -55,7 +57,7 @@ fn diagnose(context: &Context) -> Diagnosis {
     let outer = outer_run(context);
     findings.push(namespaces(outer.is_some()));
     findings.push(surroundings("container", container()));
-    findings.push(surroundings("outer run", outer));
+    findings.push(surroundings("outer_run", outer));
     let complete = cooperative && machine.missing().next().is_none();
     Diagnosis { cooperative, layered: complete, strict: complete, findings }
 }

@@ -15,6 +15,8 @@ pub(crate) mod profiles;
 pub(crate) mod query;
 pub(crate) mod run;
 pub(crate) mod run_end;
+#[cfg(test)]
+mod schemas;
 pub(crate) mod shell;
 pub(crate) mod status;
 pub(crate) mod vfs;

@@ -25,8 +25,9 @@ use crate::{compile, output};
 
 /// The state of a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-enum State {
+pub(crate) enum State {
     /// It leads to the approved target.
     Ok,
     /// It leads to nothing.
@@ -45,8 +46,9 @@ enum State {
 
 /// The origin of a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-enum MadeBy {
+pub(crate) enum MadeBy {
     /// A rule of a file.
     Rule,
     /// Only an approval: the rule that it was given for is gone, as that of `--mount` is after one run (spec §8.3).
@@ -57,7 +59,10 @@ enum MadeBy {
 
 /// One line.
 #[derive(Debug, Serialize)]
-struct Line {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Line {
+    /// The path of the rule, or the pattern.
+    #[cfg_attr(test, schemars(with = "String"))]
     name: Utf8PathBuf,
     state: State,
     made_by: MadeBy,
@@ -73,7 +78,8 @@ struct Line {
 
 /// The rights that the rules or patterns of one scope grant there.
 #[derive(Debug, Serialize)]
-struct Held {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Held {
     tool: Option<String>,
     capabilities: Vec<&'static str>,
     #[serde(skip)]

@@ -14,7 +14,8 @@ use crate::{compile, output};
 
 /// One line of the list.
 #[derive(Debug, Serialize)]
-struct Line {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Line {
     name: String,
     /// Whether the user wrote it.
     own: bool,

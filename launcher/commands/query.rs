@@ -19,6 +19,7 @@ use jp_confine_engine::canonical::{self, Op};
 use jp_confine_engine::check::{self, CheckVerdict};
 use jp_confine_engine::explain::{self, Candidate, Explanation, Judgement, Matched};
 use jp_confine_engine::lexical::LexicalError;
+use jp_confine_engine::rule_name::RuleName;
 use jp_confine_engine::views;
 use serde::Serialize;
 
@@ -34,7 +35,7 @@ use crate::text::quote;
 /// Runs `compile`: prints the compiled policy.
 pub(crate) fn compile(context: &Context, options: &Options) -> Result<u8, Failure> {
     let prepared = prepared(context, options, None)?;
-    output::json(&prepared.to_json())?;
+    output::json(&prepared.compiled())?;
     Ok(0)
 }
 
@@ -109,11 +110,12 @@ pub(crate) fn explain(
 
 /// An explanation, with remarks that are not about rules on files.
 #[derive(Debug, Serialize)]
-struct Explained<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Explained<'a> {
     #[serde(flatten)]
     explanation: Explanation,
     /// Why the file is not started as a program, even if rules on files allow executing it.
-    command_refused_by: Option<String>,
+    command_refused_by: Option<RuleName>,
     /// The layers that hold each capability.
     held_by: &'a [Holder],
 }
@@ -167,8 +169,15 @@ fn words(explained: &Explained<'_>) -> String {
 /// Writes the patterns that match a place, and the rules that grant something there.
 fn ways(text: &mut String, patterns: &[Matched], candidates: &[Candidate]) {
     for matched in patterns {
-        let place = matched.place.as_ref().map(|place| format!("({place})"));
-        let words = format!("`{}` of {} matches", matched.pattern, matched.list);
+        let line = matched.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let place = matched.file.as_ref().map(|file| format!("({file}{line})"));
+        let place = matched.obeyed.as_ref().map(|who| format!("({who})")).or(place);
+        let list = match matched.list {
+            _ if matched.obeyed.is_some() => "auto-run files",
+            "allow_autorun" => "--allow-autorun",
+            list => list,
+        };
+        let words = format!("`{}` of {list} matches", matched.pattern);
         let parts: Vec<String> =
             [Some(words), place].iter().flatten().map(|part| quote::path(part)).collect();
         lines(text, "  ", &parts, " ");

@@ -16,6 +16,7 @@ use crate::compile::prepared::Prepared;
 use crate::compile::{self, Run, Stage, image};
 use crate::error::Failure;
 use crate::host::context::Context;
+use crate::host::workspace::Workspace;
 use crate::launch::outcome::Ran;
 use crate::launch::run_resources::RunResources;
 use crate::launch::start::Start;
@@ -29,6 +30,7 @@ use crate::prompt::turns::PromptQueue;
 use crate::record::denial::{Denial, Record};
 use crate::record::denials::Denials;
 use crate::record::effort::Effort;
+use crate::record::event::RunStart;
 use crate::record::lost_records::LostRecords;
 use crate::report::exposed_files::Exposed;
 use crate::report::why::Ended;
@@ -45,16 +47,50 @@ pub(crate) fn run(
     options: &Options,
     name: &OsStr,
     arguments: &[OsString],
-    mut lesson: Option<&mut Lesson>,
+    lesson: Option<&mut Lesson>,
 ) -> Result<Ran, Failure> {
-    let began = SystemTime::now();
     let workspace = compile::find_workspace(context, options)?;
     let open_log = |path| Log::open(&context.cwd, path);
     let log = options.events.as_deref().map(open_log).transpose()?;
+    let log = log.as_ref().inspect(|log| log.start(beginning(context, options, &workspace, name)));
+    let ran = run_logged(context, options, (name, arguments), lesson, &workspace, log);
+    if let Some(log) = log {
+        log.end(ran.as_ref().map_or_else(Failure::status, |ran| ran.end.status()));
+    }
+    ran
+}
+
+/// The first event of a run of `name`.
+pub(crate) fn beginning(
+    context: &Context,
+    options: &Options,
+    workspace: &Workspace,
+    name: &OsStr,
+) -> RunStart {
+    RunStart {
+        program: name.to_string_lossy().into_owned(),
+        directory: context.cwd.to_string_lossy().into_owned(),
+        workspace: workspace.root.to_string_lossy().into_owned(),
+        tool: options.tool.clone(),
+        enforce: options.enforce.unwrap_or_default().name(),
+        ..RunStart::default()
+    }
+}
+
+/// The same, with a log that has the first event.
+fn run_logged(
+    context: &Context,
+    options: &Options,
+    (name, arguments): (&OsStr, &[OsString]),
+    mut lesson: Option<&mut Lesson>,
+    workspace: &Workspace,
+    log: Option<&Log>,
+) -> Result<Ran, Failure> {
+    let began = SystemTime::now();
     let premises = RunResources::make(context, options)?;
-    let parts = Run { log: log.as_ref(), learning: lesson.is_some(), ..premises.parts() };
+    let parts = Run { log, learning: lesson.is_some(), ..premises.parts() };
     let mut prepared =
-        compile::prepare(context, &workspace, options, Some(name), Stage::Run(parts))?;
+        compile::prepare(context, workspace, options, Some(name), Stage::Run(parts))?;
     let (told, noted) = (premises.scratch.open_told()?, premises.scratch.open_denials()?);
     let recording = lesson.as_ref().map(|lesson| lesson.recording()).transpose()?;
     let start = Start {
@@ -66,8 +102,7 @@ pub(crate) fn run(
         lesson: recording.as_ref(),
     };
     let modes = Modes::of_job();
-    let started =
-        start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()));
+    let started = start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log));
 
     let image = image::parse_image(&prepared.image)?;
     let unsupervised = start.unsupervised();
@@ -83,20 +118,20 @@ pub(crate) fn run(
     let mut denials = Denials::default();
     let mut inner = Inner::of(context);
     let mut take = |denial: Denial| {
-        if let Some(log) = &log {
+        if let Some(log) = log {
             log.denial(&denial, advisor);
         }
         // Some denials are not reported: those of a resolver that finds no service, of operations that fail in any
         // case, and of a nested launcher's own lookups.
         let is_news = !names::is_service(&denial.path)
             && !path_search::finds_elsewhere(context, &denial)
-            && !path_search::stays_in_any_case(&workspace, &denial)
+            && !path_search::stays_in_any_case(workspace, &denial)
             && !inner.looks_up_its_own(&denial);
         if is_news {
             denials.add(denial);
         }
     };
-    let aftermath = Aftermath { context, options, workspace: &workspace, premises: &premises };
+    let aftermath = Aftermath { context, options, workspace, premises: &premises };
     let mut running = match started {
         Ok(running) => running,
         Err(failure) => {
@@ -138,7 +173,7 @@ pub(crate) fn run(
     let named = NamedFiles::find(&image, &context.cwd, arguments);
     named.denials(&image, name, status).into_iter().for_each(&mut take);
     denials.gap = if lost { Some(LostRecords::Damaged) } else { record.gap(running.unrecorded()) };
-    if let (Some(log), Some(gap)) = (&log, denials.gap) {
+    if let (Some(log), Some(gap)) = (log, denials.gap) {
         log.warning(&gap.to_string());
     }
     for (times, what) in running.answered() {

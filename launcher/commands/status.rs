@@ -6,11 +6,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::build::View;
+use jp_confine_engine::commands::Commands;
 use jp_confine_engine::decide::{self, Request};
+use jp_confine_engine::env::EnvRule;
 use jp_confine_engine::image::{Image, Text};
+use jp_confine_engine::net::NetRule;
 use jp_confine_engine::{Capabilities, Capability, views};
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize as _, Serialize};
+use serde_json::Value;
 
 use crate::error::Failure;
 use crate::host::context::Context;
@@ -21,28 +25,47 @@ use crate::text::{quote, wrap};
 /// The exit status outside of a run.
 const UNCONFINED: u8 = 1;
 
+/// The answer that `--json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub(crate) enum Answer {
+    /// No run is around this process.
+    Unconfined {
+        /// `false`.
+        confined: bool,
+    },
+    /// What the runs around this process grant.
+    Confined(Box<Status>),
+}
+
 /// What the runs around this process grant together, or what a run would grant.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Status {
+    /// `true`.
     confined: bool,
+    /// The version of jp-confine.
     version: &'static str,
     workspace: String,
     /// How many runs are around this process.
     runs: usize,
+    /// The layers behind the policy: `library`, `supervisor`, `landlock`.
     layers: Vec<&'static str>,
-    grants: Vec<Granted>,
+    grants: Vec<GrantedPath>,
     /// `all`, `none`, or `rules`, which are in `hosts`.
     network: &'static str,
-    hosts: Vec<Value>,
+    hosts: Vec<NetRule>,
     /// Rules about variables. Without any, all were passed on.
-    variables: Vec<Value>,
+    variables: Vec<EnvRule>,
     /// The programs that may start. `null` stands for all.
-    programs: Option<Value>,
+    programs: Option<Commands>,
 }
 
 /// A path, and what is granted there and below, but for deeper paths of the list.
 #[derive(Debug, Serialize)]
-struct Granted {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct GrantedPath {
     path: String,
     /// A view shows another directory there, such as the run's own `/tmp` or a cache, or the directories that views
     /// show are in there.
@@ -60,7 +83,7 @@ pub(crate) fn status(context: &Context, json: bool) -> Result<u8, Failure> {
     let images: Vec<Image<'_>> = outer.iter().flat_map(Outer::images).collect();
     let Some(inner) = images.last() else {
         if json {
-            output::json(&json!({ "confined": false }))?;
+            output::json(&Answer::Unconfined { confined: false })?;
         } else {
             output::text("not confined: no run of jp-confine is around this program\n")?;
         }
@@ -68,7 +91,7 @@ pub(crate) fn status(context: &Context, json: bool) -> Result<u8, Failure> {
     };
     let status = Status::of(&images, inner);
     if json {
-        output::json(&status)?;
+        output::json(&Answer::Confined(Box::new(status)))?;
     } else {
         output::text(&status.text("confined", context))?;
     }
@@ -86,11 +109,7 @@ impl Status {
         let rules: Vec<Value> =
             images.iter().rev().filter_map(|it| serde_json::from_slice(it.json()).ok()).collect();
         // The innermost run that has rules: the others have none, or these are a part of theirs.
-        let list = |key: &str| {
-            let mut lists = rules.iter().filter_map(|rules| rules.get(key)?.as_array());
-            lists.find(|list| !list.is_empty()).cloned().unwrap_or_default()
-        };
-        let hosts = list("net");
+        let hosts: Vec<NetRule> = list(&rules, "net");
         let is_offline = images.iter().any(|image| image.behind().offline);
         Self {
             confined: true,
@@ -105,8 +124,10 @@ impl Status {
                 _ => "rules",
             },
             hosts,
-            variables: list("env"),
-            programs: rules.iter().find_map(|rules| rules.get("commands")).cloned(),
+            variables: list(&rules, "env"),
+            programs: rules
+                .iter()
+                .find_map(|rules| Commands::deserialize(rules.get("commands")?).ok()),
         }
     }
 
@@ -117,29 +138,25 @@ impl Status {
         let execute = is(Capabilities::EXECUTE);
         let only_reads = |caps| !(update(caps) || create(caps) || execute(caps));
         let paths = |counts: &dyn Fn(Capabilities) -> bool| {
-            let mut paths: Vec<&Granted> =
+            let mut paths: Vec<&GrantedPath> =
                 self.grants.iter().filter(|it| counts(it.caps)).collect();
             // Most views are caches, which matter least.
             paths.sort_by_key(|it| (it.path != self.workspace, it.view));
             paths.into_iter().map(|it| at_home(&it.path, context)).collect::<Vec<String>>()
         };
-        let rules = |list: &[Value], key: &str, wanted: &str, rest: &str| {
-            let allowed = list.iter().filter(|rule| rule.get(wanted) == Some(&Value::Bool(true)));
-            let names = allowed.filter_map(|rule| rule.get(key)?.as_str()).map(str::to_owned);
-            if list.is_empty() {
-                rest.to_owned()
-            } else {
-                in_line(&names.collect::<Vec<String>>(), "none")
-            }
-        };
-        let programs = self.programs.as_ref().and_then(Value::as_object);
+        let programs = self.programs.as_ref();
         let programs = programs
-            .map(|listed| in_line(&listed.keys().cloned().collect::<Vec<String>>(), "none"));
+            .map(|listed| in_line(&listed.0.keys().cloned().collect::<Vec<String>>(), "none"));
+        let hosts = self.hosts.iter().filter(|rule| rule.allow).map(|rule| rule.host.clone());
         let network = match self.network {
-            "rules" => rules(&self.hosts, "host", "allow", "all"),
+            "rules" => in_line(&hosts.collect::<Vec<String>>(), "none"),
             word => word.to_owned(),
         };
-        let all = "all that were set";
+        let granted = self.variables.iter().filter(|rule| rule.read).map(|rule| rule.name.clone());
+        let variables = match self.variables.as_slice() {
+            [] => "all that were set".to_owned(),
+            _ => in_line(&granted.collect::<Vec<String>>(), "none"),
+        };
         let line = |counts: &dyn Fn(Capabilities) -> bool| in_line(&paths(counts), "none");
         let mut denied = vec!["all else".to_owned()];
         denied.extend(paths(&|caps: Capabilities| caps.is_empty()));
@@ -150,7 +167,7 @@ impl Status {
             ("read", line(&|caps| !caps.is_empty() && only_reads(caps))),
             ("denied", in_line(&denied, "all else")),
             ("network", network),
-            ("variables", rules(&self.variables, "name", "read", all)),
+            ("variables", variables),
             ("programs", programs.unwrap_or_else(|| "all".to_owned())),
         ];
         let mut text = format!(
@@ -165,15 +182,21 @@ impl Status {
     }
 }
 
+/// The first list of rules about `key` that is not empty.
+fn list<T: DeserializeOwned>(rules: &[Value], key: &str) -> Vec<T> {
+    let lists = rules.iter().filter_map(|rules| Vec::deserialize(rules.get(key)?).ok());
+    lists.into_iter().find(|list: &Vec<T>| !list.is_empty()).unwrap_or_default()
+}
+
 fn layers(images: &[Image<'_>]) -> Vec<&'static str> {
     let behind = || images.iter().map(Image::behind);
     let supervisor = behind().any(|it| it.supervisor).then_some("supervisor");
-    let landlock = behind().any(|it| it.bounds).then_some("Landlock");
+    let landlock = behind().any(|it| it.bounds).then_some("landlock");
     ["library"].into_iter().chain(supervisor).chain(landlock).collect()
 }
 
 /// What all images grant on the anchors of each, without what only repeats the path above.
-fn granted(images: &[Image<'_>]) -> Vec<Granted> {
+fn granted(images: &[Image<'_>]) -> Vec<GrantedPath> {
     let shown: Vec<View> = images.iter().flat_map(views::all).collect();
     let is_led = |path: &Path| {
         shown.iter().any(|view| path.starts_with(&view.place) || path.starts_with(&view.backing))
@@ -195,7 +218,8 @@ fn granted(images: &[Image<'_>]) -> Vec<Granted> {
     }
     let is_view =
         |path: &Path| shown.iter().any(|it| it.place == path || it.backing.starts_with(path));
-    let one = |(path, caps, asks): (PathBuf, _, _)| Granted::of(&path, is_view(&path), caps, asks);
+    let one =
+        |(path, caps, asks): (PathBuf, _, _)| GrantedPath::of(&path, is_view(&path), caps, asks);
     granted.into_iter().map(one).collect()
 }
 
@@ -210,7 +234,7 @@ fn judge(images: &[Image<'_>], path: &Path) -> (Capabilities, Capabilities) {
     (caps, all.difference(caps))
 }
 
-impl Granted {
+impl GrantedPath {
     fn of(path: &Path, view: bool, caps: Capabilities, asks: Capabilities) -> Self {
         let words = |caps: Capabilities| caps.iter().map(Capability::as_str).collect();
         let path = lossy(path.as_os_str().as_bytes());

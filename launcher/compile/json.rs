@@ -4,41 +4,103 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use jp_confine_engine::Capability;
-use jp_confine_engine::build::{Grant, GrantKind, View};
+use jp_confine_engine::build::{Grant, GrantKind, Origin, View};
 use jp_confine_engine::commands::Commands;
 use jp_confine_engine::env::EnvRule;
 use jp_confine_engine::model::CompiledRule;
 use jp_confine_engine::net::NetRule;
 use jp_confine_engine::resources::Written;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::compile::prepared::Prepared;
 use crate::config::environment::Environment;
 use crate::error::Failure;
 
+/// The compiled policy, as `compile` and `--dry-run` print it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct CompiledPolicy<'a> {
+    #[serde(flatten)]
+    rules: WireForm<'a>,
+    workspace: String,
+    /// The profiles that count, by name.
+    profiles: &'a [String],
+    /// All grants, from rules, options, profiles and the baseline.
+    grants: Vec<CompiledGrant<'a>>,
+    /// Directories that programs see in another's place.
+    views: Vec<CompiledView>,
+}
+
+/// A grant on a path and everything below it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CompiledGrant<'a> {
+    /// The path: canonical and absolute.
+    anchor: String,
+    capabilities: Vec<Capability>,
+    /// Whether it replaces a dropped rule, and denies everything.
+    tombstone: bool,
+    origin: &'a Origin,
+    /// Patterns of paths below the anchor that it does not grant.
+    except: &'a [String],
+    #[serde(flatten)]
+    kind: &'a GrantKind,
+}
+
+/// A view.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CompiledView {
+    /// The path that programs name.
+    from: String,
+    /// The directory that they get.
+    to: String,
+}
+
 impl Prepared {
     /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the anchor and origin of
     /// each grant.
-    pub(crate) fn to_json(&self) -> Value {
-        let mut value = json!(WireForm::of(&self.rules, &self.written, &self.environment));
-        let grants: Vec<Value> = self.grants.iter().map(grant_json).collect();
-        if let Value::Object(fields) = &mut value {
-            fields.insert("workspace".to_owned(), lossy(self.root.as_path()));
-            fields.insert("profiles".to_owned(), json!(self.profiles));
-            fields.insert("grants".to_owned(), Value::Array(grants));
-            fields.insert("views".to_owned(), self.views.iter().map(view_json).collect());
+    pub(crate) fn compiled(&self) -> CompiledPolicy<'_> {
+        CompiledPolicy {
+            rules: WireForm::of(&self.rules, &self.written, &self.environment),
+            workspace: lossy(self.root.as_path()),
+            profiles: &self.profiles,
+            grants: self.grants.iter().map(CompiledGrant::of).collect(),
+            views: self.views.iter().map(CompiledView::of).collect(),
         }
-        value
+    }
+}
+
+impl<'a> CompiledGrant<'a> {
+    fn of(grant: &'a Grant) -> Self {
+        Self {
+            anchor: lossy(&grant.anchor),
+            capabilities: grant.caps.iter().collect(),
+            tombstone: matches!(grant.kind, GrantKind::Tombstone { .. }),
+            origin: &grant.origin,
+            except: &grant.carve_outs,
+            kind: &grant.kind,
+        }
+    }
+}
+
+impl CompiledView {
+    fn of(view: &View) -> Self {
+        Self { from: lossy(&view.place), to: lossy(&view.backing) }
     }
 }
 
 /// The rules as tools receive them (spec §2.3, §2.5).
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct WireForm<'a> {
+    /// Rules about files. Empty: everything in the workspace is free.
     fs: &'a [CompiledRule],
+    /// Rules about hosts. Empty: all are free.
     net: &'a [NetRule],
+    /// Rules about variables. Empty: all are free.
     env: Cow<'a, [EnvRule]>,
+    /// Rules about programs. Missing: all are free.
     #[serde(skip_serializing_if = "Option::is_none")]
     commands: Option<&'a Commands>,
 }
@@ -65,28 +127,6 @@ impl<'a> WireForm<'a> {
     }
 }
 
-fn grant_json(grant: &Grant) -> Value {
-    let caps: Vec<&str> = grant.caps.iter().map(Capability::as_str).collect();
-    let mut value = json!({
-        "anchor": lossy(&grant.anchor),
-        "capabilities": caps,
-        "tombstone": matches!(grant.kind, GrantKind::Tombstone { .. }),
-        "origin": grant.origin,
-        "except": grant.carve_outs,
-    });
-    // The kind serialises as separate fields: its name, and data that some kinds have.
-    if let (Value::Object(fields), Ok(Value::Object(kind))) =
-        (&mut value, serde_json::to_value(&grant.kind))
-    {
-        fields.extend(kind);
-    }
-    value
-}
-
-fn view_json(view: &View) -> Value {
-    json!({ "from": lossy(&view.place), "to": lossy(&view.backing) })
-}
-
-fn lossy(path: &Path) -> Value {
-    Value::String(path.to_string_lossy().into_owned())
+fn lossy(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }

@@ -134,6 +134,8 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
                         ),
                 ));
             }
+            // For editors.
+            "$schema" => drop(decoder.read::<String>(entry.value)?),
             "mounts" | "approvals" | "enforce" | "isolated" => {
                 return decoder.not_enforced(entry);
             }
@@ -146,7 +148,10 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
                         .help("write it below `[file_policy]`"),
                 ));
             }
-            _ => return decoder.unknown(entry, &["access", "file_policy", "tools", "profiles"]),
+            _ => {
+                return decoder
+                    .unknown(entry, &["$schema", "access", "file_policy", "tools", "profiles"]);
+            }
         }
     }
     let Decoder { marks, patterns, .. } = decoder;

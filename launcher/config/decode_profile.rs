@@ -3,32 +3,66 @@
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
-use toml::Spanned;
+use serde::Deserialize;
 
 use super::decode::{Decoded, Decoder};
-use super::document::{Node, TableEntry};
+use super::document::Node;
+use super::placed::{NamedValues, Placed, in_order};
 use crate::config::profile::{Profile, Seeds};
 use crate::config::profile_keys::KEYS;
 use crate::config::written_view::WrittenView;
 
-const PROFILE_KEYS: [&str; 14] = [
-    "read",
-    "exec",
-    "update",
-    "write",
-    "deny",
-    "except",
-    "make",
-    "builds",
-    "programs",
-    "includes",
-    "view",
-    "cache",
-    "variables",
-    "seeds",
-];
+/// `[profiles.NAME]`. A path is absolute, or begins with `~` or `${NAME:-DEFAULT}`.
+#[derive(Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Profile"))]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ProfileTable {
+    /// Paths to read.
+    read: Vec<Placed<String>>,
+    /// Paths to read and execute.
+    exec: Vec<Placed<String>>,
+    /// Paths to read, and to change if they exist.
+    update: Vec<Placed<String>>,
+    /// Paths to read, create, update and delete.
+    write: Vec<Placed<String>>,
+    /// Paths to deny, whatever is granted above them.
+    deny: Vec<Placed<String>>,
+    /// Exceptions from the grant on a path. `*` stays within a name.
+    except: NamedValues<Placed<Vec<String>>>,
+    /// Directories that a run creates before it begins.
+    make: Vec<Placed<String>>,
+    /// Such directories in the workspace, by name, if the run may create them.
+    builds: Vec<String>,
+    /// Programs that select the profile.
+    programs: Vec<String>,
+    /// Further profiles.
+    includes: Vec<String>,
+    /// Programs that name the first path get the second.
+    view: NamedValues<Placed<String>>,
+    /// Programs that name the path get this cache of the workspace's own.
+    cache: NamedValues<Placed<String>>,
+    /// Variables that name such a cache.
+    variables: NamedValues<Placed<String>>,
+    /// The first contents of such a cache.
+    seeds: NamedValues<SeedsTable>,
+}
 
-const SEED_KEYS: [&str; 4] = ["from", "link", "copy", "skip"];
+/// `[profiles.NAME.seeds.CACHE]`. Patterns are paths below `from`. `**` stands for any directories.
+#[derive(Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Seeds"))]
+#[serde(deny_unknown_fields, default)]
+struct SeedsTable {
+    /// Your own directory.
+    from: Option<Placed<String>>,
+    /// Files that never change: the cache gets symlinks to them.
+    link: Vec<String>,
+    /// Files that tools update: the cache gets copies.
+    copy: Vec<String>,
+    /// Left out of both.
+    skip: Vec<String>,
+}
 
 impl Decoder<'_> {
     /// Decodes a table of ready-made grants (see [`Profile`]).
@@ -39,89 +73,73 @@ impl Decoder<'_> {
                     .help("`--profile none` stands for no profile at all"),
             ));
         }
-        let mut profile = Profile { name: name.to_owned(), ..Profile::default() };
-        for entry in self.table(node)? {
-            if let Some(&(_, caps)) = KEYS.iter().find(|(key, _)| *key == entry.name()) {
-                let paths = self.paths(entry.value)?;
-                profile.entries.extend(paths.into_iter().map(|path| (caps, path)));
-                continue;
-            }
-            match entry.name() {
-                "make" => profile.make = self.paths(entry.value)?,
-                "builds" => profile.builds = self.read(entry.value)?,
-                "programs" => profile.programs = self.read(entry.value)?,
-                "includes" => profile.includes = self.read(entry.value)?,
-                "except" => {
-                    for inner in self.table(entry.value)? {
-                        let patterns = self.exceptions(inner.value)?;
-                        profile.except.push((inner.name().to_owned(), patterns));
-                    }
-                }
-                "view" => {
-                    for inner in self.table(entry.value)? {
-                        profile.views.push(self.view(inner)?);
-                    }
-                }
-                "cache" => {
-                    for inner in self.table(entry.value)? {
-                        self.check_path(inner.name(), inner.key.span())?;
-                        let name: String = self.read(inner.value)?;
-                        let name = self.own_directory(&name, inner.value.span())?;
-                        profile.caches.push((inner.name().to_owned(), name));
-                    }
-                }
-                "variables" => {
-                    for inner in self.table(entry.value)? {
-                        let name: String = self.read(inner.value)?;
-                        let name = self.own_directory(&name, inner.value.span())?;
-                        profile.variables.push((inner.name().to_owned(), name));
-                    }
-                }
-                "seeds" => {
-                    for inner in self.table(entry.value)? {
-                        profile.seeds.push(self.seeds(inner)?);
-                    }
-                }
-                _ => return self.unknown(entry, &PROFILE_KEYS),
-            }
+        let table: ProfileTable = self.read(node)?;
+        let ProfileTable { read, exec, update, write, deny, builds, programs, includes, .. } =
+            table;
+        let lists = KEYS.into_iter().zip([read, exec, update, write, deny]);
+        let mut entries: Vec<_> = lists
+            .flat_map(|((_, caps), list)| list.into_iter().map(move |it| (caps, it)))
+            .collect();
+        entries.sort_by_key(|(_, path)| path.span().start);
+        let mut profile =
+            Profile { name: name.to_owned(), builds, programs, includes, ..Profile::default() };
+        for (caps, path) in entries {
+            profile.entries.push((caps, self.path(path)?));
+        }
+        for path in table.make {
+            profile.make.push(self.path(path)?);
+        }
+        for (path, patterns) in in_order(table.except) {
+            profile.except.push((path.into_value(), self.exceptions(patterns)?));
+        }
+        for (from, to) in in_order(table.view) {
+            profile.views.push(self.view(&from, &to)?);
+        }
+        for (from, cache) in in_order(table.cache) {
+            profile.caches.push((self.path(from)?, self.own_directory(&cache)?));
+        }
+        for (variable, cache) in in_order(table.variables) {
+            profile.variables.push((variable.into_value(), self.own_directory(&cache)?));
+        }
+        for (cache, seeds) in in_order(table.seeds) {
+            profile.seeds.push(self.seeds(&cache, seeds)?);
         }
         Ok(profile)
     }
 
     /// Decodes the exceptions from one entry: patterns relative to it, each of which leaves out everything below, too.
-    fn exceptions(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
-        let patterns: Vec<String> = self.read(node)?;
-        if patterns.iter().any(|pattern| pattern.contains("**")) {
+    fn exceptions(&self, patterns: Placed<Vec<String>>) -> Decoded<Vec<String>> {
+        if patterns.value().iter().any(|pattern| pattern.contains("**")) {
             return Err(Box::new(
-                self.at(node.span(), "`**` in what a profile leaves out")
+                self.at(patterns.span(), "`**` in what a profile leaves out")
                     .label("would be no more than `*`, which stays within a name")
                     .help("write `*` for each name on the way; what is below is left out, too"),
             ));
         }
-        Ok(patterns)
+        Ok(patterns.into_value())
     }
 
-    /// Decodes a list of profile entries, each absolute or beginning with `~` or `${`.
-    fn paths(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
-        let paths: Vec<Spanned<String>> = self.read(node)?;
-        paths.iter().try_for_each(|item| self.check_path(item.get_ref(), item.span()))?;
-        Ok(paths.into_iter().map(Spanned::into_inner).collect())
+    /// Decodes an entry of a profile: a path that is absolute, or begins with `~` or `${`.
+    fn path(&self, path: Placed<String>) -> Decoded<String> {
+        self.check_path(path.value(), path.span())?;
+        Ok(path.into_value())
     }
 
     /// Decodes one view. Its paths are written like entries, and the second may end in a mode.
-    fn view(&self, entry: TableEntry<'_, '_>) -> Decoded<WrittenView> {
-        let (from, to): (_, String) = (entry.name(), self.read(entry.value)?);
-        let view = WrittenView::of(from.as_bytes(), to.as_bytes()).map_err(|error| {
-            let error = self.at(entry.key.span(), error.to_string()).label("a view");
+    fn view(&self, from: &Placed<String>, to: &Placed<String>) -> Decoded<WrittenView> {
+        let view = WrittenView::of(from.value().as_bytes(), to.value().as_bytes());
+        let view = view.map_err(|error| {
+            let error = self.at(from.span(), error.to_string()).label("a view");
             Box::new(error.help("write it as \"FROM\" = \"TO\""))
         })?;
-        self.check_path(from, entry.key.span())?;
-        self.check_path(&to, entry.value.span())?;
+        self.check_path(from.value(), from.span())?;
+        self.check_path(to.value(), to.span())?;
         Ok(view)
     }
 
     /// Decodes the name of a directory of the workspace's own caches: a relative path without `.` and `..`.
-    fn own_directory(&self, name: &str, span: Range<usize>) -> Decoded<PathBuf> {
+    fn own_directory(&self, name: &Placed<String>) -> Decoded<PathBuf> {
+        let (name, span) = (name.value(), name.span());
         let is_plain = |part| matches!(part, Component::Normal(_));
         if name.is_empty() || !Path::new(name).components().all(is_plain) {
             return Err(Box::new(
@@ -134,22 +152,10 @@ impl Decoder<'_> {
     }
 
     /// Decodes what one cache has from the user's.
-    fn seeds(&mut self, entry: TableEntry<'_, '_>) -> Decoded<Seeds> {
-        let cache = self.own_directory(entry.name(), entry.key.span())?;
-        let mut seeds = Seeds { cache, ..Seeds::default() };
-        for inner in self.table(entry.value)? {
-            match inner.name() {
-                "from" => {
-                    seeds.from = self.read(inner.value)?;
-                    self.check_path(&seeds.from, inner.value.span())?;
-                }
-                "link" => seeds.links = self.read(inner.value)?,
-                "copy" => seeds.copies = self.read(inner.value)?,
-                "skip" => seeds.skips = self.read(inner.value)?,
-                _ => return self.unknown(inner, &SEED_KEYS),
-            }
-        }
-        Ok(seeds)
+    fn seeds(&self, cache: &Placed<String>, table: SeedsTable) -> Decoded<Seeds> {
+        let from = table.from.map_or(Ok(String::new()), |from| self.path(from))?;
+        let SeedsTable { link: links, copy: copies, skip: skips, .. } = table;
+        Ok(Seeds { cache: self.own_directory(cache)?, from, links, copies, skips })
     }
 
     fn check_path(&self, path: &str, span: Range<usize>) -> Decoded<()> {

@@ -56,10 +56,10 @@ impl Decoder<'_> {
     fn net_rules(&mut self, entry: TableEntry<'_, '_>, into: &mut Resources) -> Decoded<()> {
         let mut list = self.list::<NetRule>(entry)?;
         for (index, rule, node) in typed::rules(&mut list, entry.value) {
+            rule.source = self.source_of(index, node.span().start);
             self.sound(node, Net::new(std::slice::from_ref(rule)).err())?;
             if into.unsaid.is_none() && document::find(node, &["allow"]).is_none() {
-                let source = self.source_of(index, node.span().start);
-                into.unsaid = Some((source, rule.host.clone()));
+                into.unsaid = Some((rule.source.clone(), rule.host.clone()));
             }
         }
         into.net = Some(list);

@@ -10,18 +10,25 @@ use url::Url;
 use super::decode::{Decoded, Decoder, Tool};
 use super::document::{Node, TableEntry};
 
+/// `[tools.NAME.sandbox.filesystem]`
 #[derive(Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
-struct Filesystem {
+pub(super) struct Filesystem {
+    /// Paths that may be read.
     allow: Vec<String>,
+    /// Whether they may be written, too.
     writable: bool,
 }
 
+/// `[tools.NAME.sandbox.network]`
 #[derive(Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
-struct Network {
-    /// Prefixes of URLs.
+pub(super) struct Network {
+    /// URLs: allowed hosts and paths.
     allow: Vec<String>,
+    /// Names of variables, as in `net_env`.
     envs: Vec<String>,
 }
 
@@ -79,8 +86,12 @@ impl Decoder<'_> {
         if allow.is_empty() || !envs.is_empty() {
             resources.first.get_or_insert_with(|| (entry.name().to_owned(), entry.key.span()));
         }
-        let rules = allow.iter().map(|prefix| self.url_rule(entry.value, prefix));
-        resources.net = Some(Layered::Plain(rules.collect::<Decoded<_>>()?));
+        let mut rules: Vec<NetRule> = Vec::new();
+        for prefix in &allow {
+            let source = self.source_of(rules.len(), entry.key.span().start);
+            rules.push(NetRule { source, ..self.url_rule(entry.value, prefix)? });
+        }
+        resources.net = Some(Layered::Plain(rules));
         resources.net_env = envs;
         Ok(())
     }
@@ -98,6 +109,7 @@ impl Decoder<'_> {
             port: url.port(),
             path_prefix: path,
             allow: true,
+            ..NetRule::default()
         })
     }
 }

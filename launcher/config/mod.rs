@@ -14,10 +14,13 @@ pub(crate) mod host_presets;
 pub(crate) mod layers;
 mod lent_variables;
 pub(crate) mod outside_pattern;
+mod placed;
 pub(crate) mod profile;
 pub(crate) mod profile_keys;
 pub(crate) mod profiles;
 mod resources;
+#[cfg(test)]
+pub(crate) mod schema;
 pub(crate) mod scope;
 pub(crate) mod tiers;
 mod typed;

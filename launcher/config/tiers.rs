@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::iter;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jp_confine_engine::approvals::Approval;
 use jp_confine_engine::file_policy::FilePolicy;
 use jp_confine_engine::pattern::{Pattern, Places};
+use jp_confine_engine::rule_name::FileLine;
 use jp_confine_engine::surroundings::{self, Surroundings};
 use jp_confine_engine::tier::Tier;
 use jp_confine_engine::tiers::{TierError, Tiers};
@@ -40,10 +42,10 @@ impl Layers {
     }
 
     /// The file and the line of the pattern `text` in the list `field`. Of several the last.
-    fn place_of_pattern(&self, field: &str, text: &str) -> Option<String> {
+    fn place_of_pattern(&self, field: &str, text: &str) -> Option<FileLine> {
         self.files().iter().rev().find_map(|file| {
             let line = file.line_of_pattern(field, text)?;
-            Some(format!("{}:{line}", file.source.name))
+            Some(FileLine { file: Arc::clone(&file.source.name), line })
         })
     }
 

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::Plan;
 use crate::host::machine::LANDLOCK_GREW;
 use crate::plan::filter::Traps;
+use crate::plan::holder::Holder;
 use crate::sys::child;
 use crate::text::quote;
 use crate::text::wrap;
@@ -25,6 +26,20 @@ const ABSENT: &str = "not reported: calls that look absent (io_uring, keys, Land
 const WITHHELD: &str = "not reported: what the kernel refuses for want of the dropped capabilities \
      (namespaces by clone, sethostname, trusted. attributes)";
 
+/// A plan for programs. The lines are for people.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct DescribedPlan {
+    /// The layers that hold each capability.
+    held_by: [Holder; 5],
+    /// The layer that judges connections, if any.
+    network_held_by: Option<&'static str>,
+    supervisor: Vec<String>,
+    landlock: Vec<String>,
+    notes: Vec<String>,
+    limits: Vec<String>,
+}
+
 impl Plan {
     /// The layers that hold each capability, the trapped calls, and the notes.
     pub(crate) fn describe(&self) -> String {
@@ -42,12 +57,10 @@ impl Plan {
     }
 
     /// The same for programs.
-    pub(crate) fn to_json(&self) -> Value {
-        let mut all = json!({ "held_by": self.holders, "network_held_by": self.network });
-        for (heading, lines) in self.sections() {
-            all[heading] = json!(lines);
-        }
-        all
+    pub(crate) fn described(&self) -> DescribedPlan {
+        let [supervisor, landlock, notes, limits] = self.sections().map(|(_, lines)| lines);
+        let (held_by, network_held_by) = (self.holders, self.network);
+        DescribedPlan { held_by, network_held_by, supervisor, landlock, notes, limits }
     }
 
     /// The names of the layers that take part.

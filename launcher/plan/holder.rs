@@ -3,20 +3,11 @@
 use jp_confine_engine::Capability;
 use serde::Serialize;
 
-/// Landlock's part in holding a capability.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum LandlockPart {
-    /// It takes no part.
-    Absent,
-    /// It limits access, but allows more or less than the policy.
-    Bound,
-    /// It allows exactly what the policy allows.
-    Exact,
-}
+pub(crate) use crate::record::event::LandlockPart;
 
 /// The layers that hold one capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Holder {
     pub(crate) capability: Capability,
     /// The preload library decides in the process.
@@ -35,7 +26,7 @@ impl Holder {
     /// The names of the layers, in the order in which a call meets them.
     pub(crate) fn layers(self) -> String {
         let names = [
-            (self.library, "shim"),
+            (self.library, "library"),
             (self.supervisor, "supervisor"),
             (self.landlock == LandlockPart::Exact, "landlock"),
         ];

@@ -1,7 +1,7 @@
 //! Decides which layer holds which part of the policy in a run. Landlock holds the rules that it can express exactly.
 //! The supervisor judges the rest by call, within the closest bounds that Landlock can express.
 
-mod description;
+pub(crate) mod description;
 mod draft;
 pub(crate) mod filter;
 mod held_rights;

@@ -589,5 +589,5 @@ fn strict_needs_every_layer() {
 fn cooperation_needs_no_plan() {
     let plan = Scene::new(&[]).plan_on(NEW, Enforce::Cooperative).expect("a plan");
     assert!(plan.bounds.is_none() && plan.traps.is_none() && plan.weaker.is_none());
-    assert_eq!(plan.holders[0].layers(), "shim (cooperative)");
+    assert_eq!(plan.holders[0].layers(), "library (cooperative)");
 }

@@ -12,6 +12,7 @@ use jp_confine_engine::report_protocol::{COMMAND, COPIED, Flags, MAX_RECORD_BYTE
 use jp_confine_engine::tier::Restraint;
 use rustix::fs::fstatvfs;
 
+use crate::record::event::LayerName;
 use crate::record::lost_records::LostRecords;
 use crate::sys::path::path_of;
 
@@ -35,11 +36,11 @@ pub(crate) enum Layer {
 
 impl Layer {
     /// Its name in reports and event logs.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub(crate) const fn name(self) -> LayerName {
         match self {
-            Self::Shim => "shim",
-            Self::Supervisor => "supervisor",
-            Self::Launcher => "launcher",
+            Self::Shim => LayerName::Library,
+            Self::Supervisor => LayerName::Supervisor,
+            Self::Launcher => LayerName::Launcher,
         }
     }
 }

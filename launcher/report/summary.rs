@@ -8,6 +8,7 @@ use crate::host::invocation::CommandHint;
 use crate::output::{NAME, Style};
 use crate::record::command_line;
 use crate::record::denials::of_any_process;
+use crate::record::event::LayerName;
 use crate::report::why::Explained;
 use crate::report::why::missing_variables::Missed;
 use crate::report::why::record::{ExplainedDenial, Together, Weight};
@@ -202,7 +203,8 @@ fn describe(group: &Group<'_>, about: &Circumstances<'_>, style: Style) -> Vec<S
     let path = shown(denial.path.as_bytes(), about.workspace);
     let words = denial.arguments.iter().flatten().map(|word| quoted(word.as_bytes()));
     let what = command_line::shortened(&path, words);
-    let layer = if denial.layer == "supervisor" { ", stopped by the supervisor" } else { "" };
+    let layer =
+        if denial.layer == LayerName::Supervisor { ", stopped by the supervisor" } else { "" };
     let mut lines = vec![format!(
         "  {} {} {what}{}{} by {}{}{layer}",
         denial.number,

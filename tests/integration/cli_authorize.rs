@@ -35,7 +35,7 @@ fn results_are_those_of_the_library() {
     let scratch = workspace();
     let line = "authorize read --json --source read_file $WS/file $WS/new $WS/link/secret $OUT/secret $WS/file/x";
     let (answers, status) = answers(&scratch, line);
-    let ok = |name: &str| json!({"ok": true, "resolvedPath": scratch.path(name)});
+    let ok = |name: &str| json!({"ok": true, "resolved_path": scratch.path(name)});
     assert_eq!((&answers[0], &answers[1]), (&ok("ws/file"), &ok("ws/new")));
     let reasons = ["symlink_escapes_workspace", "outside_workspace", "realpath_failed"];
     for (answer, reason) in answers[2..].iter().zip(reasons) {

@@ -80,7 +80,7 @@ fn the_first_use_is_asked_about() {
     terminal.see(SECRET);
     assert_eq!((terminal.end(), approved(&scratch)), (Some(0), "fork=dir".to_owned()));
     let told = scratch.read("events");
-    assert!(told.contains(r#"{"approval":"fork","event":"prompt","#), "{told}");
+    assert!(told.contains(r#""event":"prompt","approval":"fork","#), "{told}");
     let mut again = in_terminal(&scratch, cat);
     again.see(SECRET);
     assert_eq!(again.end(), Some(0));

@@ -197,7 +197,7 @@ fn a_dry_run_says_who_holds_what() {
     let is_word = |line: &str| line.split_whitespace().count() == 1;
     assert!(plan.lines().all(|line| line.chars().count() <= 80 || is_word(line)), "{plan}");
     let plan = planned(&["--enforce", "cooperative"], "");
-    assert!(plan.contains("shim (cooperative)") && !plan.contains("landlock"), "{plan}");
+    assert!(plan.contains("library (cooperative)") && !plan.contains("landlock"), "{plan}");
 }
 
 /// The plan is the same as in a run, even where the workspace contains what the run itself needs.
@@ -254,7 +254,7 @@ fn check_knows_sensitive_names_of_links() {
     let result = &json(asked.assert_code(2))[0];
     assert_eq!(result["verdict"], "prompt", "{asked}");
     assert_eq!(result["reason"], "sensitive_refused", "{asked}");
-    assert_eq!(result["rule"], "`**/.env` of sensitive_paths", "{asked}");
+    assert_eq!(result["rule"]["text"], "`**/.env` of sensitive_paths", "{asked}");
     assert_eq!(json(checked("cfg/prod").assert_ok())[0]["verdict"], "allow");
     let explained = product(&scratch, &["explain", ".env"]).run();
     explained.assert_ok().assert_stdout("read     ask    `**/.env` of sensitive_paths");
@@ -350,7 +350,10 @@ fn explain_tells_of_programs_that_are_not_started() {
     ] {
         let expected = expected.map(|it| it.replace("$WS", scratch.ws().to_str().expect("UTF-8")));
         let run = product(&scratch, &["explain", "--json", path]).run();
-        assert_eq!(json(run.assert_ok())["command_refused_by"].as_str(), expected.as_deref());
+        assert_eq!(
+            json(run.assert_ok())["command_refused_by"]["text"].as_str(),
+            expected.as_deref()
+        );
         let run = product(&scratch, &["explain", path]).run();
         assert_eq!(run.stdout.contains("\n  command  deny"), expected.is_some(), "{run}");
     }
@@ -382,7 +385,7 @@ fn explain_names_the_layers() {
     let run = product(&scratch, &["explain", "--json", "dir"]).run();
     let layers = json(run.assert_ok())["held_by"].clone();
     assert_eq!(layers.as_array().map(Vec::len), Some(5), "{run}");
-    product(&scratch, &["explain", "dir"]).run().assert_stdout("held by shim");
+    product(&scratch, &["explain", "dir"]).run().assert_stdout("held by library");
 }
 
 #[test]

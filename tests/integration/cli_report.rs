@@ -123,6 +123,37 @@ fn every_denial_is_an_event() {
     assert!(about("$HOME/.private/key", "read"), "{events:?}");
 }
 
+/// Each run in a file of events begins and ends, and so does one that starts nothing. The first event has no arguments,
+/// which may be secrets.
+#[test]
+fn a_run_has_a_first_and_a_last_event() {
+    let scratch = Scratch::new();
+    let policy = "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n";
+    scratch.write("ws/jp-confine.toml", policy);
+    let log = scratch.path("events.jsonl");
+    let options = ["--events", log.to_str().expect("UTF-8"), "--"];
+    for line in [&["sh", "-c", "echo x > new; exit 3"][..], &["no-such-program"]] {
+        product(&scratch, &[&options[..], line].concat()).run();
+    }
+    let events = events(&scratch, "events.jsonl");
+    let runs: Vec<&[Value]> = events.chunk_by(|one, next| one["run"] == next["run"]).collect();
+    assert_eq!(runs.len(), 2, "{events:?}");
+    for (run, (program, status)) in runs.iter().zip([("sh", 3), ("no-such-program", 127)]) {
+        let (first, last) = (&run[0], &run[run.len() - 1]);
+        assert_eq!((&first["event"], &last["event"]), (&"start".into(), &"end".into()), "{run:?}");
+        assert_eq!((&first["version"], &first["program"]), (&1.into(), &program.into()));
+        assert_eq!(first["run"].as_str().map(str::len), Some(32));
+        let denials = run.iter().filter(|event| event["event"] == "denial").count();
+        assert_eq!((&last["status"], &last["denials"]), (&status.into(), &denials.into()));
+        assert!(run.iter().map(|event| event["time"].as_str()).is_sorted(), "{run:?}");
+    }
+    let denial = events.iter().find(|event| event["event"] == "denial").expect("a denial");
+    assert_eq!(denial["rule"]["line"], 2, "{denial}");
+    let file = denial["rule"]["file"].as_str().expect("a file");
+    assert!(file.ends_with("ws/jp-confine.toml"), "{denial}");
+    assert!(!scratch.read("events.jsonl").contains("exit 3"));
+}
+
 /// The policy, the event file and the configuration are out of reach, whatever the rules say.
 #[test]
 fn the_control_plane_is_never_writable() {

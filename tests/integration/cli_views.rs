@@ -83,7 +83,7 @@ fn check_judges_the_backing() {
     check(":ro", "execute target/inner").assert_ok();
     let run = check(":ro", "update target/inner");
     let answer = json(run.assert_code(1))[0].clone();
-    assert_eq!(answer["rule"], scratch.expand("flag --view target=$OUT/dir:ro"), "{run}");
+    assert_eq!(answer["rule"]["text"], scratch.expand("flag --view target=$OUT/dir:ro"), "{run}");
 }
 
 /// Both by the name and by the real path.
@@ -263,7 +263,7 @@ fn services_see_views() {
         .as_array()
         .into_iter()
         .flatten()
-        .filter_map(|one| one["resolvedPath"].as_str())
+        .filter_map(|one| one["resolved_path"].as_str())
         .collect();
     assert_eq!(paths, [scratch.expand("$OUT/back/f"), scratch.expand("$OUT/back/new")], "{run}");
 }

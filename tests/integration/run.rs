@@ -13,6 +13,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::layers::Holder;
+use crate::schema;
 use crate::scratch::{SECRET, Scratch};
 
 /// The program under test.
@@ -176,10 +177,12 @@ impl<'a> Run<'a> {
         let stderr = collect(child.stderr.take().expect("piped"));
         let status = wait(&mut child, self.limit, &self.command_line().join(" "));
         writer.join().expect("the writer of stdin");
+        let stdout = stdout.join().expect("the reader of stdout");
+        schema::check_output(&self.command_line(), &self.cwd, &stdout);
         Outcome {
             line: self.command_line().join(" "),
             status,
-            stdout: stdout.join().expect("the reader of stdout"),
+            stdout,
             stderr: stderr.join().expect("the reader of stderr"),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::run::{Mode, Run, wait};
+use crate::schema;
 use crate::scratch::Scratch;
 
 /// What a program has written so far, and the news that there is more.
@@ -34,6 +36,8 @@ pub(crate) struct Terminal {
     keys: ChildStdin,
     screen: Arc<Screen>,
     read_to: usize,
+    line: Vec<String>,
+    cwd: PathBuf,
 }
 
 /// The words that have a shell start this.
@@ -67,7 +71,8 @@ impl Terminal {
             .env_clear()
             .env("SHELL", "/bin/sh");
         command.envs(described.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.current_dir(described.get_current_dir().expect("a folder to start in"));
+        let cwd = described.get_current_dir().expect("a folder to start in").to_owned();
+        command.current_dir(&cwd);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("script");
         let screen = Arc::new(Screen::default());
@@ -80,7 +85,7 @@ impl Terminal {
             }
         });
         let keys = child.stdin.take().expect("piped");
-        Self { child, keys, screen, read_to: 0 }
+        Self { child, keys, screen, read_to: 0, line: run.command_line(), cwd }
     }
 
     /// Types these keys.
@@ -125,7 +130,9 @@ impl Terminal {
 
     /// Waits for the end, and returns the exit status.
     pub(crate) fn end(&mut self) -> Option<i32> {
-        wait(&mut self.child, PATIENCE, "the program in the terminal").code()
+        let status = wait(&mut self.child, PATIENCE, "the program in the terminal");
+        schema::check_output(&self.line, &self.cwd, "");
+        status.code()
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use jp_confine_engine::check::CheckVerdict;
+use jp_confine_engine::check::{CheckVerdict, Reason};
 use jp_confine_engine::model::{RuleSource, TYPED};
+use jp_confine_engine::rule_name::RuleName;
 use serde::Serialize;
 
 use crate::commands::query::common::word;
@@ -11,17 +12,18 @@ use crate::text::quote;
 
 /// The verdict on one target.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct TargetVerdict {
     /// The target as given. Bytes that are not UTF-8 are replaced.
     pub(crate) target: String,
     pub(crate) capability: &'static str,
     pub(crate) verdict: CheckVerdict,
     /// The reason for a denial, as in spec §5.3.
-    pub(crate) reason: Option<&'static str>,
+    pub(crate) reason: Option<Reason>,
     /// The canonical file of a program.
     pub(crate) resolved: Option<String>,
     /// The rule that decided.
-    pub(crate) rule: Option<String>,
+    pub(crate) rule: Option<RuleName>,
     /// The things of this kind that are granted.
     pub(crate) granting: Vec<String>,
 }
@@ -46,9 +48,9 @@ impl TargetVerdict {
 
 /// A rule about the target.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Candidate {
-    /// The name of the rule.
-    pub(crate) rule: String,
+    pub(crate) rule: RuleName,
     /// The text of the rule.
     pub(crate) says: String,
     /// Whether it decides.
@@ -57,6 +59,7 @@ pub(crate) struct Candidate {
 
 /// An answer, and how it is reached.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ExplainedVerdict {
     #[serde(flatten)]
     pub(crate) answer: TargetVerdict,
@@ -84,8 +87,13 @@ impl ExplainedVerdict {
     }
 }
 
+/// The rule that is written there, in words with its place.
+pub(crate) fn named(words: &str, source: &RuleSource) -> RuleName {
+    RuleName::written(format!("{words} ({})", place(source)), source.place().as_ref())
+}
+
 /// The place of a written rule, for people.
-pub(crate) fn place(source: &RuleSource) -> String {
+fn place(source: &RuleSource) -> String {
     match source.line {
         Some(line) => format!("{}:{line}", source.layer),
         None if *source.layer == *TYPED => "typed".to_owned(),

@@ -2,11 +2,12 @@
 
 use std::ffi::OsStr;
 
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::cli::Options;
 use crate::commands::query::common::{plan, prepared};
 use crate::commands::status::Status;
+use crate::compile::json::CompiledPolicy;
 use crate::compile::{self, Stage, image};
 use crate::error::Failure;
 use crate::host::context::Context;
@@ -14,6 +15,16 @@ use crate::launch::run_resources::RunResources;
 use crate::launch::start::Start;
 use crate::output;
 use crate::plan::Plan;
+use crate::plan::description::DescribedPlan;
+
+/// All of what a run would have.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct DryRun<'a> {
+    #[serde(flatten)]
+    policy: CompiledPolicy<'a>,
+    plan: DescribedPlan,
+}
 
 /// Prints ten lines about a run of `program`. With `-v` the plan follows. With `--json` all of the compiled policy and
 /// of the plan is printed instead.
@@ -30,11 +41,7 @@ pub(crate) fn dry_run(
         None => plan(context, options, &prepared)?,
     };
     if options.dry_run_json {
-        let mut all = prepared.to_json();
-        if let Value::Object(fields) = &mut all {
-            fields.insert("plan".to_owned(), plan.to_json());
-        }
-        output::json(&all)?;
+        output::json(&DryRun { policy: prepared.compiled(), plan: plan.described() })?;
         return Ok(0);
     }
     let status = Status::planned(&image::parse_image(&prepared.image)?, plan.layers());

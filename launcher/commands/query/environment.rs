@@ -3,19 +3,20 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
-use jp_confine_engine::check::CheckVerdict;
+use jp_confine_engine::check::{CheckVerdict, Reason};
 use jp_confine_engine::coverage::Coverage;
 use jp_confine_engine::env::EnvRule;
+use jp_confine_engine::rule_name::RuleName;
 use jp_confine_engine::variables;
 
-use super::answer::{Candidate, ExplainedVerdict, TargetVerdict, place};
+use super::answer::{Candidate, ExplainedVerdict, TargetVerdict, named};
 use super::resources::QueriedPolicy;
 use crate::config::environment::beyond_rules;
 use crate::error::Failure;
 use crate::text::quote;
 
 /// The layers that enforce rules about variables.
-const HOLDERS: &str = "the start of the run; inside, what a rule denies: shim";
+const HOLDERS: &str = "the start of the run; inside, what a rule denies: library";
 
 impl QueriedPolicy<'_> {
     /// Whether a program of the run gets the variable `name`, if the user has it.
@@ -39,7 +40,7 @@ impl QueriedPolicy<'_> {
             target: name.to_string_lossy().into_owned(),
             capability: "env",
             verdict: if passes { CheckVerdict::Allow } else { CheckVerdict::Deny },
-            reason: (!passes).then_some("denied"),
+            reason: (!passes).then_some(Reason::Denied),
             resolved: None,
             rule: self.decides(name),
             granting: base.into_iter().chain(granted).collect(),
@@ -53,16 +54,16 @@ impl QueriedPolicy<'_> {
     }
 
     /// The rule that decides about the variable.
-    fn decides(&self, name: &OsStr) -> Option<String> {
+    fn decides(&self, name: &OsStr) -> Option<RuleName> {
         let bytes = name.as_bytes();
         let environment = &self.prepared.environment;
         if let Some(why) = name.to_str().and_then(beyond_rules) {
-            return Some(why);
+            return Some(why.into());
         }
         if environment.rules.judge(bytes) == Coverage::Uncovered {
             return match (environment.passes(name), environment.is_declared) {
-                (true, true) => Some("the base set".to_owned()),
-                (true, false) => Some("no rules are declared: everything is handed on".to_owned()),
+                (true, true) => Some("the base set".into()),
+                (true, false) => Some("no rules are declared: everything is handed on".into()),
                 (false, _) => None,
             };
         }
@@ -71,6 +72,6 @@ impl QueriedPolicy<'_> {
     }
 }
 
-fn described(rule: &EnvRule) -> String {
-    format!("access.env `{}` ({})", rule.name, place(&rule.source))
+fn described(rule: &EnvRule) -> RuleName {
+    named(&format!("access.env `{}`", rule.name), &rule.source)
 }

@@ -2,9 +2,10 @@
 
 use std::ffi::OsStr;
 
-use jp_confine_engine::check::CheckVerdict;
+use jp_confine_engine::check::{CheckVerdict, Reason};
 use jp_confine_engine::coverage::Coverage;
 use jp_confine_engine::net::{Net, NetRule};
+use jp_confine_engine::rule_name::RuleName;
 use url::Url;
 
 use super::answer::{Candidate, ExplainedVerdict, TargetVerdict};
@@ -39,9 +40,9 @@ impl QueriedPolicy<'_> {
             target: text,
             capability: "net",
             verdict: if allowed { CheckVerdict::Allow } else { CheckVerdict::Deny },
-            reason: (!allowed).then_some("denied"),
+            reason: (!allowed).then_some(Reason::Denied),
             resolved: None,
-            rule: rule.or_else(|| otherwise.map(str::to_owned)),
+            rule: rule.or_else(|| otherwise.map(RuleName::from)),
             granting: rules.iter().filter(|rule| rule.allow).map(shown).collect(),
         };
         let about = rules.iter().enumerate().filter(|(_, rule)| is_about(rule, &url));
@@ -89,8 +90,9 @@ fn judge(rules: &[NetRule], url: &Url) -> Coverage {
     Net::new(rules).map_or(Coverage::Uncovered, |net| net.judge(url))
 }
 
-fn described(rule: &NetRule) -> String {
-    format!("access.net {}", shown(rule))
+fn described(rule: &NetRule) -> RuleName {
+    let words = format!("access.net {}", shown(rule));
+    RuleName::written(words, rule.source.place().as_ref())
 }
 
 /// The subject of a rule, as a URL.

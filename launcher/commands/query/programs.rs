@@ -5,15 +5,16 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::canonical::{self, Op};
-use jp_confine_engine::check::CheckVerdict;
+use jp_confine_engine::check::{CheckVerdict, Reason};
 use jp_confine_engine::commands::Listed;
 use jp_confine_engine::coverage::Coverage;
 use jp_confine_engine::decide::{self, Denial, Request};
 use jp_confine_engine::image::{Image, RuleId};
 use jp_confine_engine::invocation::{self, Invocation};
+use jp_confine_engine::rule_name::RuleName;
 use jp_confine_engine::{Capabilities, build};
 
-use super::answer::{Candidate, ExplainedVerdict, TargetVerdict, place};
+use super::answer::{Candidate, ExplainedVerdict, TargetVerdict, named};
 use super::resources::QueriedPolicy;
 use crate::compile::prepared::Prepared;
 use crate::compile::{image, programs};
@@ -32,9 +33,9 @@ impl QueriedPolicy<'_> {
             target: line.join(" "),
             capability: "command",
             verdict: CheckVerdict::Deny,
-            reason: Some("resolution_failed"),
+            reason: Some(Reason::ResolutionFailed),
             resolved: file.as_ref().map(|file| file.display().to_string()),
-            rule: Some("there is no such program".to_owned()),
+            rule: Some("there is no such program".into()),
             granting: listed.iter().map(|listed| listed.key.clone()).collect(),
         };
         let mut candidates = Vec::new();
@@ -75,7 +76,7 @@ impl QueriedPolicy<'_> {
             |at: usize, word: &[u8]| arguments.get(at).is_some_and(|it| it.as_bytes() == word);
         let of_files = decide::access(image, &request, Capabilities::EXECUTE);
         let of_list = invocation::judge(image, invocation, &mut is);
-        answer.reason = Some("denied");
+        answer.reason = Some(Reason::Denied);
         (answer.verdict, answer.rule) = match (of_files, of_list) {
             (decide::Verdict::Deny(denial), _) if !denial.ask => {
                 (CheckVerdict::Deny, Some(self.rule_about_files(&denial, invocation.program)))
@@ -86,7 +87,7 @@ impl QueriedPolicy<'_> {
             }
             (decide::Verdict::Allow, Ok(_)) => {
                 answer.reason = None;
-                let free = || "no programs are listed, so any may be started".to_owned();
+                let free = || "no programs are listed, so any may be started".into();
                 (CheckVerdict::Allow, Some(rule(self.listed(), invocation).unwrap_or_else(free)))
             }
         };
@@ -96,14 +97,15 @@ impl QueriedPolicy<'_> {
         self.prepared.commands.as_deref().unwrap_or_default()
     }
 
-    fn rule_about_files(&self, denial: &Denial, program: &[u8]) -> String {
+    fn rule_about_files(&self, denial: &Denial, program: &[u8]) -> RuleName {
         let path = path_of(program);
         let pattern = denial.restraint.map(|it| self.prepared.tiers.described(it, path, path));
         let decider =
             |id: RuleId| build::decider(&self.prepared.grants, id.index(), denial.missing);
         let grant = denial.rule.and_then(decider);
-        let rule = pattern.or_else(|| grant.map(|grant| grant.origin.to_string()));
-        format!("execute: {}", rule.unwrap_or_else(|| "no rule covers it".to_owned()))
+        let rule = pattern.or_else(|| grant.map(|grant| grant.origin.name()));
+        let rule = rule.unwrap_or_else(|| "no rule covers it".into());
+        rule.in_words(|words| format!("execute: {words}"))
     }
 }
 
@@ -113,7 +115,7 @@ pub(in crate::commands::query) fn refused_alone(
     prepared: &Prepared,
     path: &OsStr,
     program: &Path,
-) -> Option<String> {
+) -> Option<RuleName> {
     let is_program = programs::is_program(program);
     let image = image::parse_image(&prepared.image).ok().filter(|_| is_program)?;
     let (program, called) = (program.as_os_str().as_bytes(), path.as_bytes());
@@ -121,18 +123,18 @@ pub(in crate::commands::query) fn refused_alone(
     let why = invocation::judge(&image, &alone, &mut |_, _| false).err()?;
     let rule = refused(prepared.commands.as_deref().unwrap_or_default(), &alone, why)?;
     let without = if why == Coverage::Uncovered { "" } else { ", without arguments" };
-    Some(format!("{rule}{without}"))
+    Some(rule.in_words(|words| format!("{words}{without}")))
 }
 
 /// The part of the list that denies it.
-fn refused(listed: &[Listed], invocation: &Invocation<'_>, why: Coverage) -> Option<String> {
+fn refused(listed: &[Listed], invocation: &Invocation<'_>, why: Coverage) -> Option<RuleName> {
     match why {
-        Coverage::Uncovered => Some("access.commands does not list it".to_owned()),
+        Coverage::Uncovered => Some("access.commands does not list it".into()),
         Coverage::Allowed | Coverage::Denied => rule(listed, invocation),
     }
 }
 
-fn rule(listed: &[Listed], invocation: &Invocation<'_>) -> Option<String> {
+fn rule(listed: &[Listed], invocation: &Invocation<'_>) -> Option<RuleName> {
     listed.iter().find(|listed| is_about(listed, invocation)).map(described)
 }
 
@@ -154,6 +156,6 @@ fn is_about(listed: &Listed, invocation: &Invocation<'_>) -> bool {
         && listed.name().as_bytes() == invocation.name()
 }
 
-fn described(listed: &Listed) -> String {
-    format!("{} ({})", rule_text::command_table(&listed.key), place(&listed.rule.source))
+fn described(listed: &Listed) -> RuleName {
+    named(&rule_text::command_table(&listed.key), &listed.rule.source)
 }

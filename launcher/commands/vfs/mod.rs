@@ -27,11 +27,13 @@ use self::stdin::Talk;
 use self::tool::Hosted;
 use crate::cli::{Call, Options};
 use crate::commands::query::common;
+use crate::commands::run;
 use crate::compile::external_rules::Made;
 use crate::compile::{self, Stage};
 use crate::error::Failure;
 use crate::host::context::Context;
 use crate::host::invocation::CommandHint;
+use crate::host::workspace::Workspace;
 use crate::output;
 use crate::output::event_log::Log;
 use crate::prompt::turns::PromptQueue;
@@ -57,6 +59,25 @@ pub(crate) fn serve(
     let open = |path: &PathBuf| Log::open(&context.cwd, path);
     let log = options.events.as_ref().map(open).transpose()?;
     let log = log.as_ref();
+    if let Some(log) = log {
+        log.start(run::beginning(context, options, &workspace, program));
+    }
+    let outcome = serve_logged(context, options, call, (program, arguments), &workspace, log);
+    if let Some(log) = log {
+        log.end(outcome.as_ref().map_or_else(Failure::status, |status| *status));
+    }
+    outcome
+}
+
+/// The same, with a log that has the first event.
+fn serve_logged(
+    context: &Context,
+    options: &Options,
+    call: &Call,
+    (program, arguments): (&OsStr, &[OsString]),
+    workspace: &Workspace,
+    log: Option<&Log>,
+) -> Result<u8, Failure> {
     let mut prepared = common::prepared_for(context, options, None, Stage::Service { log })?;
     if !options.quiet {
         let guessable = guessable(context, &prepared.resources.net_env);
@@ -121,13 +142,13 @@ pub(crate) fn serve(
         limits: limits(call),
     };
     made.map_or(Ok(()), Made::keep)?;
-    let begun = Served::begin(context, &workspace);
+    let begun = Served::begin(context, workspace);
     let ending = session.run(&mut hosted.command(arguments), &init)?;
     let concluded = conclude(&ending, options.verbose);
     let status = concluded.as_ref().map_or_else(Failure::status, |status| *status);
     let refusals = &refusals.borrow();
     let served = Served { tool: name, name: program, arguments, status, refusals };
-    let kept = begun.and_then(|()| served.keep(context, &workspace));
+    let kept = begun.and_then(|()| served.keep(context, workspace));
     if !options.quiet {
         tell(refusals.total(), kept.is_ok(), &workspace.here);
     }

@@ -14,7 +14,7 @@ use jp_confine_engine::variables;
 use serde_json::json;
 use tempfile::{NamedTempFile, TempDir};
 
-use crate::cli::{Enforce, Options};
+use crate::cli::Options;
 use crate::compile::{programs, views};
 use crate::config::tiers::from_here;
 use crate::error::Failure;
@@ -222,11 +222,7 @@ pub(super) fn wrapper(
         ("--show-denied", options.show_denied),
     ];
     words.extend(switches.iter().filter(|(_, on)| *on).map(|(option, _)| OsString::from(option)));
-    let layers = match options.enforce.unwrap_or_default() {
-        Enforce::Cooperative => "cooperative",
-        Enforce::Layered => "layered",
-        Enforce::Strict => "strict",
-    };
+    let layers = options.enforce.unwrap_or_default().name();
     words.extend(["--enforce", layers, "--"].map(OsString::from));
     Ok(words)
 }

@@ -18,6 +18,7 @@ pub(crate) type Keys = IndexMap<String, Value>;
 
 /// Something to add to one list or table of a policy file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Change {
     /// The file, as it was typed or found.
     pub(crate) file: String,
@@ -28,6 +29,7 @@ pub(crate) struct Change {
 
 /// One item of a list, or one entry of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Addition {
     /// A rule, for a list of rules.

@@ -47,11 +47,14 @@ pub(crate) enum ApprovalKind {
 
 /// A rule path or pattern with its approved target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "Members")]
+#[cfg_attr(test, schemars(!try_from))]
 pub(crate) struct Binding {
     /// The key: a rule path, or the name of a pattern.
     pub(crate) rule_path: String,
     /// Absolute and canonical.
+    #[cfg_attr(test, schemars(with = "String"))]
     pub(crate) canonical_target: Utf8PathBuf,
     /// The time in RFC 3339 and UTC.
     pub(crate) approved_at: String,
@@ -59,6 +62,7 @@ pub(crate) struct Binding {
     #[serde(skip_serializing_if = "Option::is_none")]
     made_directories: Option<usize>,
     #[serde(flatten)]
+    #[cfg_attr(test, schemars(skip))]
     others: Members,
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::decide::Denial;
 use jp_confine_engine::image::Image;
+use jp_confine_engine::rule_name::FileLine;
 use jp_confine_engine::tier::Restraint;
 use jp_confine_engine::tiers::Tiers;
 use jp_confine_engine::views;
@@ -107,7 +108,7 @@ impl PromptContext {
             _ => "file_policy has `default = \"prompt\"`".to_owned(),
         };
         let place = pattern.and_then(|pattern| pattern.place.as_ref());
-        let within = |place: &String| quote::within(&format!("({place})"), &self.workspace);
+        let within = |place: &FileLine| quote::within(&format!("({place})"), &self.workspace);
         PromptReason { words, place: place.map(within) }
     }
 }

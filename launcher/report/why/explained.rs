@@ -36,10 +36,10 @@ impl ExplainedDenial {
             program: quote::printable(&denial.program),
             call: quote::printable(&denial.call),
             times,
-            reason: events::reason(denial).to_owned(),
+            reason: events::reason(denial),
             rule: advisor.rule(denial),
             remark: git_config::changes(denial, advisor),
-            layer: denial.layer.as_str().to_owned(),
+            layer: denial.layer.name(),
             hidden: denial.hidden,
             ..Self::default()
         };

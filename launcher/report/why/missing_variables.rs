@@ -8,6 +8,7 @@ use crate::advice::advisor::Advisor;
 use crate::config::edit::change::Change;
 use crate::host::invocation::CommandHint;
 use crate::output::Style;
+use crate::record::event::LayerName;
 use crate::report::why::record::{ExplainedDenial, RunHead};
 use crate::text::quote;
 use crate::text::wrap;
@@ -47,8 +48,7 @@ impl Missed {
             route: name,
             program: run.command.first().cloned().unwrap_or_default(),
             times: 1,
-            reason: "denied".to_owned(),
-            layer: "launcher".to_owned(),
+            layer: LayerName::Launcher,
             options: Some(self.option()),
             number: self.number,
             changes: self.changes.clone(),

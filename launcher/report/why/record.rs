@@ -5,9 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use jp_confine_engine::rule_name::RuleName;
 use serde::{Deserialize, Serialize};
 
 use crate::config::edit::change::Change;
+use crate::record::event::{LayerName, ReasonCode};
 use crate::report::why::missing_variables::Missed;
 use crate::report::why::relocated::RelocatedMount;
 use crate::text::quote;
@@ -56,6 +58,7 @@ pub(crate) struct Together {
 
 /// How much a denial matters to the person who started the run. Those that matter most come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Weight {
     /// It may be why the program failed.
@@ -69,6 +72,7 @@ pub(crate) enum Weight {
 
 /// A denial, as it is stored and as `--json` prints it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ExplainedDenial {
     /// The number by which `allow` is told of it. Denials that are allowed together have the same.
     #[serde(default)]
@@ -92,13 +96,13 @@ pub(crate) struct ExplainedDenial {
     pub(crate) program: String,
     pub(crate) call: String,
     pub(crate) times: u64,
-    pub(crate) reason: String,
+    pub(crate) reason: ReasonCode,
     /// The rule or pattern that decided.
-    pub(crate) rule: Option<String>,
+    pub(crate) rule: Option<RuleName>,
     /// What the request would have changed, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) remark: Option<String>,
-    pub(crate) layer: String,
+    pub(crate) layer: LayerName,
     /// The name looked absent.
     pub(crate) hidden: bool,
     /// A remark, or a step that has to come first, in words.

@@ -11,6 +11,7 @@ use crate::text::quote;
 
 /// A link that `--mount` creates again. Its name depends on the person's current directory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RelocatedMount {
     /// Relative to the workspace.
     name: String,

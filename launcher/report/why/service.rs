@@ -6,6 +6,7 @@ use std::io;
 use super::last_run::{forget, of_last_run, replace};
 use crate::host::context::Context;
 use crate::host::workspace::Workspace;
+use crate::record::event::LayerName;
 use crate::record::service_refusals::{Refusals, ServiceDenial};
 use crate::report::why::record::{ExplainedDenial, MOST, RunHead, command, now};
 use crate::text::quote;
@@ -62,8 +63,7 @@ impl Served<'_> {
             program: quote::printable(self.tool.as_bytes()),
             call: quote::printable(refusal.method.as_bytes()),
             times,
-            reason: "denied".to_owned(),
-            layer: "service".to_owned(),
+            layer: LayerName::Service,
             message: Some(refusal.message.clone()),
             ..ExplainedDenial::default()
         }

@@ -8,6 +8,7 @@ use crate::config::edit::change::Change;
 use crate::host::workspace::Workspace;
 use crate::output::Style;
 use crate::record::command_line;
+use crate::record::event::LayerName;
 use crate::report::summary;
 use crate::report::why::Explained;
 use crate::report::why::record::{ExplainedDenial, Together, now};
@@ -125,10 +126,11 @@ impl ExplainedDenial {
             }
             return text;
         }
-        let layer = match self.layer.as_str() {
-            "shim" => "the preload library",
-            "launcher" => "jp-confine, which started nothing",
-            layer => layer,
+        let layer = match self.layer {
+            LayerName::Library => "the preload library",
+            LayerName::Supervisor => "supervisor",
+            LayerName::Launcher => "jp-confine, which started nothing",
+            LayerName::Service => "service",
         };
         let parts = [format!("by: {}", self.why(&workspace.root)), format!("stopped by {layer}")];
         for line in wrap::fitted("  ", &parts, "; ") {

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::format;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::string::{String, ToString as _};
+use std::string::String;
 use std::vec::Vec;
 
 pub use self::result::{CheckResult, CheckVerdict, FsAccessError};
@@ -26,6 +26,7 @@ use crate::lexical::{self, bytes, shown};
 #[cfg(target_os = "linux")]
 use crate::pin::Pin;
 #[cfg(target_os = "linux")]
+use crate::rule_name::RuleName;
 use crate::tier::Reach;
 use crate::tier::Restraint;
 use crate::tiers::Tiers;
@@ -240,7 +241,7 @@ impl<'a> Context<'a> {
         self.within_boundary(&resolved, &spelled).inspect_err(|reason| {
             let rule = self.unapproved(&spelled).filter(|_| *reason == Reason::Escape);
             result.rule.clone_from(&rule);
-            result.detail = rule.map(|rule| Detail::Unapproved { rule });
+            result.detail = rule.map(|rule| Detail::Unapproved { rule: rule.text });
         })?;
 
         let route = self.root.as_path().join(&spelled);
@@ -305,7 +306,7 @@ impl<'a> Context<'a> {
         {
             // Somebody wrote that nobody may touch it.
             result.uncovered &= restraint != Restraint::Deny;
-            let what = tiers.described(restraint, path(request.path), path(request.route));
+            let what = tiers.described(restraint, path(request.path), path(request.route)).text;
             return Some(Detail::Withheld { what });
         }
         (result.capability == Capability::Delete)
@@ -366,14 +367,14 @@ impl<'a> Context<'a> {
     }
 
     /// The dropped external rule on this spelling, if there is one.
-    fn unapproved(&self, spelled: &Path) -> Option<String> {
+    fn unapproved(&self, spelled: &Path) -> Option<RuleName> {
         let is_it = |grant: &&Grant| match &grant.kind {
             GrantKind::Tombstone { lexical_path } => {
                 lexical_path.as_ref().is_some_and(|link| spelled.starts_with(link))
             }
             _ => false,
         };
-        self.grants.iter().find(is_it).map(|grant| grant.origin.to_string())
+        self.grants.iter().find(is_it).map(|grant| grant.origin.name())
     }
 
     fn shown_to_tool<'p>(&self, path: &'p Path) -> &'p Path {
@@ -411,9 +412,9 @@ impl<'a> Context<'a> {
     }
 
     /// The source of the grant that decides about the capability if the rule `id` wins.
-    pub(crate) fn origin(&self, id: RuleId, capability: Capability) -> Option<String> {
+    pub(crate) fn origin(&self, id: RuleId, capability: Capability) -> Option<RuleName> {
         let decided = grant::decider(self.grants, id.index(), capability.into());
-        decided.map(|grant| grant.origin.to_string())
+        decided.map(|grant| grant.origin.name())
     }
 }
 

@@ -20,6 +20,7 @@ pub const REST: &str = "**";
 ///
 /// Two rules are equal when they say the same, wherever they were written.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CommandRule {
     /// The patterns of arguments, one of which must match. Absent: any arguments.
@@ -72,6 +73,7 @@ impl Listed {
 
 /// The rules of a policy by the program as it is invoked: a bare name, or a path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Commands(pub BTreeMap<String, CommandRule>);
 

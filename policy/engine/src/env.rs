@@ -13,11 +13,12 @@ use crate::variables::{self, LONGEST, VariableRule};
 ///
 /// Two rules are equal when they say the same, wherever they were written.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EnvRule {
     /// A name, or the beginning of names with `*` at its end.
     pub name: String,
-    /// Whether a program may read it.
+    /// Whether a program may read it. Without it: no.
     #[serde(default)]
     pub read: bool,
     /// Where it was written.

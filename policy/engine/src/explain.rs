@@ -19,12 +19,14 @@ use crate::image::Image;
 use crate::layout::RuleId;
 use crate::lexical::{self, bytes};
 use crate::pattern::Pattern;
+use crate::rule_name::RuleName;
 use crate::tiers::{List, Tiers};
 use crate::{verdict, views};
 
 /// Everything to say about one path, judged as a system call would be. Bytes of paths that are not UTF-8 are written
 /// `\xNN`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// The path as given.
     pub path: String,
@@ -54,6 +56,7 @@ pub struct Explanation {
 
 /// A symlink itself, wherever it leads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplainedEntry {
     /// Its own path, absolute and canonical.
     pub path: String,
@@ -65,6 +68,7 @@ pub struct ExplainedEntry {
 
 /// A symlink that was followed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Followed {
     /// The path of the symlink.
     pub link: String,
@@ -74,6 +78,7 @@ pub struct Followed {
 
 /// The answer for one capability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The capability.
     pub capability: Capability,
@@ -85,25 +90,31 @@ pub struct Judgement {
     pub hidden: bool,
     /// The source of the rule that decided, the pattern that withholds its grant, or the pattern that grants where no
     /// rule reaches. It may also say that something stays although its rule grants deletion.
-    pub rule: Option<String>,
+    pub rule: Option<RuleName>,
 }
 
 /// A pattern that matches the path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matched {
     /// Its list, by the name in policy files.
     pub list: &'static str,
     /// As written.
     pub pattern: String,
-    /// The file and line, if known.
-    pub place: Option<String>,
+    /// For an entry of the built-in list of auto-run files: who obeys the file, and when.
+    pub obeyed: Option<String>,
+    /// The policy file that has it. `null` if it is built in.
+    pub file: Option<String>,
+    /// Its line in that file, from 1.
+    pub line: Option<u32>,
 }
 
 /// A grant that covers the path, or the tier that grants it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Candidate {
     /// The source that declared it. For a tier, the pattern or its default.
-    pub rule: String,
+    pub rule: RuleName,
     /// Its anchor. For a pattern, the directory below which it matches.
     pub anchor: String,
     /// Its capabilities. For the grant that decides, the capabilities on this very path.
@@ -171,6 +182,9 @@ fn place(image: &Image<'_>, path: &Path) -> Option<String> {
     Some(readable(Path::new(OsStr::from_bytes(&name))))
 }
 
+/// The name of the patterns of `--allow-autorun`, which are in no list of a file.
+const RELEASED: &str = "allow_autorun";
+
 /// A name that hardly any pattern is about specifically.
 const ANOTHER: &str = "?";
 
@@ -236,7 +250,7 @@ fn judgement(
                 judgement.verdict = CheckVerdict::Prompt;
             }
             if let Some(stays) = context.stays(image, &request, capability) {
-                judgement.rule = Some(stays.why());
+                judgement.rule = Some(stays.why().into());
             }
             if let Some(restraint) = denial.restraint {
                 judgement.rule = Some(tiers.described(restraint, &place.path, route));
@@ -249,9 +263,11 @@ fn judgement(
 fn matched(context: &Context<'_>, tiers: &Tiers, path: &Path, route: &Path) -> Vec<Matched> {
     let matching = tiers.matching(path, route);
     let matched = |(list, pattern): (List, &Pattern)| Matched {
-        list: list.field(),
+        list: if list == List::Released { RELEASED } else { list.field() },
         pattern: pattern.text.clone(),
-        place: pattern.place.clone(),
+        obeyed: None,
+        file: pattern.place.as_ref().map(|place| place.file.to_string()),
+        line: pattern.place.as_ref().map(|place| place.line),
     };
     let built_in = built_in(context, tiers, path, route);
     matching.map(matched).chain(built_in).collect()
@@ -263,9 +279,11 @@ fn built_in(context: &Context<'_>, tiers: &Tiers, path: &Path, route: &Path) -> 
     [path, route].into_iter().find_map(|path| autorun::entry(image, bytes(path)))?;
     let (place, list::Entry { pattern, .. }) = tiers.autorun_entry(path, route)?;
     Some(Matched {
-        list: "auto-run files",
+        list: List::Autorun.field(),
         pattern: format!("{}{pattern}", place.written()),
-        place: Some(tiers.obeyed(path, route)),
+        obeyed: Some(tiers.obeyed(path, route)),
+        file: None,
+        line: None,
     })
 }
 
@@ -295,7 +313,7 @@ fn candidates(context: &Context<'_>, tiers: &Tiers, path: &Path, route: &Path) -
 /// A grant that covers the path. `held` is what the evaluator says that it grants there if it wins.
 fn candidate(grant: &Grant, held: Option<Capabilities>) -> Candidate {
     Candidate {
-        rule: grant.origin.to_string(),
+        rule: grant.origin.name(),
         anchor: readable(&grant.anchor),
         grants: held.unwrap_or(grant.caps).iter().collect(),
         kind: Some(grant.kind.clone()),
@@ -306,7 +324,7 @@ fn candidate(grant: &Grant, held: Option<Capabilities>) -> Candidate {
 }
 
 /// A tier that grants the path, with a pattern that matches below a directory.
-fn opener(rule: String, below: &Path, opened: Capabilities) -> Candidate {
+fn opener(rule: RuleName, below: &Path, opened: Capabilities) -> Candidate {
     Candidate {
         rule,
         anchor: readable(below),

@@ -10,6 +10,7 @@ use crate::tier::Tier;
 
 /// `[file_policy]` as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FilePolicy {
     /// The tier of paths that no pattern matches. Absent: rules alone decide about them.
@@ -113,6 +114,20 @@ impl Tier {
             "write" => Some(Self::Write),
             _ => None,
         }
+    }
+}
+
+/// The names that [`Tier::from_name`] knows.
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Tier {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Tier".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names: Vec<&str> =
+            Self::ALL.iter().map(|tier| tier.name()).chain(["read_only"]).collect();
+        schemars::json_schema!({ "type": "string", "enum": names })
     }
 }
 

@@ -39,6 +39,7 @@ impl Grant {
 
 /// The kinds of grants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum GrantKind {
     /// An ordinary rule, a flag, a baseline or profile entry.

@@ -23,6 +23,7 @@ pub enum Layered<T> {
 
 /// The object form of a list: `{strategy, value, dedup?, discard_when_merged?}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Merged<T> {
     /// How the value merges with those of earlier layers.
@@ -40,6 +41,7 @@ pub struct Merged<T> {
 
 /// How a list merges with those of earlier layers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
     /// After them. On equal paths the later layer wins.
@@ -119,6 +121,23 @@ impl<T> From<Layered<T>> for Merged<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Layered<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(Forms(PhantomData))
+    }
+}
+
+/// Both forms in one schema. For a choice of two, validators would not say which key of which form is wrong.
+#[cfg(feature = "schema")]
+impl<T: schemars::JsonSchema> schemars::JsonSchema for Layered<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        std::format!("Layered{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = Merged::<T>::json_schema(generator);
+        schema.insert("type".into(), serde_json::json!(["array", "object"]));
+        schema.insert("items".into(), generator.subschema_for::<T>().to_value());
+        let words = "A list of rules, or an object with such a list and its way of merging.";
+        schema.insert("description".into(), words.into());
+        schema
     }
 }
 

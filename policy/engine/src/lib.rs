@@ -111,6 +111,8 @@ pub mod received;
 #[cfg(feature = "std")]
 pub mod resources;
 #[cfg(feature = "std")]
+pub mod rule_name;
+#[cfg(feature = "std")]
 pub mod slips;
 #[cfg(feature = "std")]
 pub mod surroundings;

@@ -10,12 +10,26 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::file_policy::FilePolicy;
 use crate::lexical::{self, LexicalError};
+use crate::rule_name::FileLine;
 use crate::{Capabilities, Capability};
 
 /// Uses the lower-case name.
 impl Serialize for Capability {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.serialize_str(self.as_str())
+    }
+}
+
+/// Its names.
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Capability {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Capability".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names: Vec<&str> = Self::ALL.iter().map(|capability| capability.as_str()).collect();
+        schemars::json_schema!({ "type": "string", "enum": names })
     }
 }
 
@@ -70,6 +84,15 @@ pub struct RuleSource {
     pub line: Option<u32>,
 }
 
+impl RuleSource {
+    /// The line of the file. `None` for a rule that is in no file.
+    #[must_use]
+    pub fn place(&self) -> Option<FileLine> {
+        let in_file = !matches!(&*self.layer, "" | TYPED);
+        self.line.filter(|_| in_file).map(|line| FileLine { file: Arc::clone(&self.layer), line })
+    }
+}
+
 impl fmt::Display for RuleSource {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "access.fs rule {}", self.index + 1)?;
@@ -87,21 +110,31 @@ impl fmt::Display for RuleSource {
 ///
 /// Two rules are equal when they say the same, wherever they were written.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FsRule {
+    /// The path, relative to the workspace. `.` is the workspace. No patterns.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     path: Utf8PathBuf,
+    /// Whether the path is a symlink that may lead out of the workspace, to an approved target.
     #[serde(default, skip_serializing_if = "is_false")]
     external: bool,
+    /// Read files, list directories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     read: Option<bool>,
+    /// `create`, `update` and `delete` together. One that is named overrides it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     write: Option<bool>,
+    /// Create files and directories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     create: Option<bool>,
+    /// Change what exists: contents, mode, times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     update: Option<bool>,
+    /// Delete, and move away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delete: Option<bool>,
+    /// Start programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     execute: Option<bool>,
     #[serde(skip)]
@@ -279,16 +312,19 @@ pub struct CompiledAccess {
 
 /// A rule as tools receive it (spec §2.3, §2.5). Unset capabilities stay `null`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CompiledRule {
     /// Workspace-relative. Canonical for an ordinary rule, as written but normalised for an external one. The root is
     /// the empty string.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub lexical_path: Utf8PathBuf,
     /// Whether the rule's anchor is a target outside the workspace.
     #[serde(default)]
     pub external: bool,
     /// That target, absolute and canonical. Set exactly if `external` is.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub approved_target: Option<Utf8PathBuf>,
     /// Read files, list directories.
     #[serde(default)]

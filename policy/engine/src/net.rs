@@ -15,13 +15,17 @@ pub use url::Host;
 use url::Url;
 
 use crate::coverage::Coverage;
+use crate::model::RuleSource;
 pub use named::may_stand_for;
 pub use own::is_own;
 use pattern::HostPattern;
 pub use reach::{Divided, HostReach};
 
 /// One rule as written (spec §2.4).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// Two rules are equal when they say the same, wherever they were written.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NetRule {
     /// A host name or address and nothing else, or `*.` and a name: every name below that one.
@@ -35,10 +39,22 @@ pub struct NetRule {
     /// Limits the rule to paths that begin with these segments.
     #[serde(default)]
     pub path_prefix: Option<String>,
-    /// Whether the target is allowed.
+    /// Whether the target is allowed. Without it: no.
     #[serde(default)]
     pub allow: bool,
+    /// Where it was written.
+    #[serde(skip)]
+    pub source: RuleSource,
 }
+
+impl PartialEq for NetRule {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.host, &self.scheme, self.port) == (&other.host, &other.scheme, other.port)
+            && (&self.path_prefix, self.allow) == (&other.path_prefix, other.allow)
+    }
+}
+
+impl Eq for NetRule {}
 
 /// Formatted as a person would write it: `host = "a.b", port = 8443`.
 impl fmt::Display for NetRule {

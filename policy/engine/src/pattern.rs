@@ -19,6 +19,7 @@ use self::expression::expression;
 use self::matcher::Matcher;
 use crate::canonical::{self, Op, Root};
 use crate::control::Homes;
+use crate::rule_name::FileLine;
 use crate::table::{Expression, PatternList};
 
 /// The longest pattern, because no path is longer (`PATH_MAX`). Deeper nesting would take too much stack.
@@ -93,7 +94,7 @@ pub struct Pattern {
     /// As written.
     pub text: String,
     /// The file and line, if known. For messages.
-    pub place: Option<String>,
+    pub place: Option<FileLine>,
     /// The pattern with its beginning expanded, and again with the symlinks on its literal part resolved.
     globs: Vec<Glob>,
     /// The symlinks on its literal part, canonical.

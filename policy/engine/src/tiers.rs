@@ -19,6 +19,7 @@ use crate::file_policy::FilePolicy;
 use crate::lexical::bytes;
 use crate::pattern::{Pattern, PatternError, Places};
 use crate::request::Lookup;
+use crate::rule_name::{FileLine, RuleName};
 use crate::table::{self, PatternList, Table};
 use crate::tier::{Restraint, Tier};
 
@@ -138,7 +139,7 @@ pub struct Tiers {
     /// A person is asked about granted paths that no pattern matches. Grants nothing.
     pub(crate) asks: bool,
     /// Where the default is written that applies to paths that no pattern matches, if known.
-    default_place: Option<String>,
+    default_place: Option<FileLine>,
     patterns: Vec<(List, Pattern)>,
     /// Patterns that could match nothing and were left out, with the reason. Each would have granted something.
     pub dropped: Vec<TierError>,
@@ -258,7 +259,7 @@ impl Tiers {
     }
 
     /// Notes where each pattern is written. `place` finds it by list and text, and the `default` by its name.
-    pub fn locate(&mut self, place: impl Fn(&str, &str) -> Option<String>) {
+    pub fn locate(&mut self, place: impl Fn(&str, &str) -> Option<FileLine>) {
         for (list, pattern) in &mut self.patterns {
             pattern.place = place(list.field(), &pattern.text);
         }
@@ -337,13 +338,15 @@ impl Tiers {
         narrowest.map(|(_, pattern)| pattern)
     }
 
-    /// The source of a restraint in words: the pattern, its list, and the file and line.
+    /// The source of a restraint: the pattern, its list, and the file and line.
     #[must_use]
-    pub fn described(&self, restraint: Restraint, path: &Path, route: &Path) -> String {
+    pub fn described(&self, restraint: Restraint, path: &Path, route: &Path) -> RuleName {
+        let pattern = self.reported(restraint, path, route);
         if restraint == Restraint::Autorun {
-            return self.autorun_in_words(path, route);
+            let place = pattern.and_then(|pattern| pattern.place.as_ref());
+            return RuleName::written(self.autorun_in_words(path, route), place);
         }
-        self.in_words(List::of(restraint), self.reported(restraint, path, route))
+        self.named(List::of(restraint), pattern)
     }
 
     /// The layer without the patterns by which `restraint` withholds the path, or the spelling by which it was reached.
@@ -374,10 +377,10 @@ impl Tiers {
 
     /// The pattern that grants the path of `found`, which no rule reaches: in the words of [`Self::described`], and the
     /// directory below which it matches.
-    pub(crate) fn opener(&self, found: &Lookup, path: &Path, route: &Path) -> (String, PathBuf) {
+    pub(crate) fn opener(&self, found: &Lookup, path: &Path, route: &Path) -> (RuleName, PathBuf) {
         let list = List::opener(found);
         let pattern = list.and_then(|list| self.narrowest(list, path, route));
-        (self.in_words(list, pattern), pattern.map_or_else(|| PathBuf::from("/"), Pattern::stem))
+        (self.named(list, pattern), pattern.map_or_else(|| PathBuf::from("/"), Pattern::stem))
     }
 
     /// The patterns that withhold something below the first of these canonical directories, and do not have the same
@@ -402,8 +405,13 @@ impl Tiers {
         differing.into_iter().map(described).collect()
     }
 
-    /// The pattern of a list, with its file and line. Without a pattern, the list or the default.
+    /// The pattern of a list in words. Without a pattern, the list or the default.
     fn in_words(&self, list: Option<List>, pattern: Option<&Pattern>) -> String {
+        self.named(list, pattern).text
+    }
+
+    /// The pattern of a list, with its file and line. Without a pattern, the list or the default.
+    fn named(&self, list: Option<List>, pattern: Option<&Pattern>) -> RuleName {
         let field = list.map_or("default", List::field);
         let of_default = || self.default_place.as_ref().filter(|_| list.is_none());
         let what = pattern.map_or_else(
@@ -411,7 +419,8 @@ impl Tiers {
             |pattern| format!("`{}` of {field}", pattern.text),
         );
         let place = pattern.map_or_else(of_default, |pattern| pattern.place.as_ref());
-        place.map_or_else(|| what.clone(), |place| format!("{what} ({place})"))
+        let text = place.map_or_else(|| what.clone(), |place| format!("{what} ({place})"));
+        RuleName::written(text, place)
     }
 
     /// Every pattern that matches the path, with its list. A pattern that restricts may match the spelling by which the

@@ -119,7 +119,7 @@ impl<'a> PolicyCheck<'a> {
 fn question(check: &CheckResult) -> Question {
     let place = check.resolved.as_ref().map(|path| path.display().to_string());
     let reason = match &check.rule {
-        Some(rule) if !check.is_uncovered() => rule.clone(),
+        Some(rule) if !check.is_uncovered() => rule.to_string(),
         _ => "no rule is about it".to_owned(),
     };
     Question {

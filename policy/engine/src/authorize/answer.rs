@@ -5,7 +5,6 @@ use std::format;
 use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
 
-use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
 use crate::check::{CheckResult, Reason};
@@ -13,6 +12,7 @@ use crate::pin::Pin;
 
 /// Why a path is not authorised, as programs read it (spec §15).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalReason {
     /// It is in no workspace folder.
@@ -67,15 +67,34 @@ impl Refusal {
 
 impl Serialize for Refusal {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut fields = out.serialize_struct("Refusal", 3)?;
-        fields.serialize_field("ok", &false)?;
-        fields.serialize_field("reason", &self.reason)?;
-        fields.serialize_field("message", &self.message)?;
-        fields.end()
+        let (reason, message) = (self.reason, self.message.as_str());
+        WrittenRefusal { ok: false, reason, message }.serialize(out)
     }
 }
 
-/// An authorised path. It serialises as `{ok: true, resolvedPath}`.
+/// A denial as JSON.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct WrittenRefusal<'a> {
+    /// `false`.
+    ok: bool,
+    /// Why the path is not authorised.
+    reason: RefusalReason,
+    /// The same in words, for the person or model that asked. It begins with the tool's name.
+    message: &'a str,
+}
+
+/// An authorised path as JSON.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct WrittenPath<'a> {
+    /// `true`.
+    ok: bool,
+    /// The canonical and absolute target of the path.
+    resolved_path: &'a Path,
+}
+
+/// An authorised path. It serialises as `{ok: true, resolved_path}`.
 #[derive(Debug)]
 pub struct Authorized {
     pub(super) pin: Pin,
@@ -118,10 +137,29 @@ impl Authorized {
 /// Fails for a path that is not UTF-8, which the wire cannot carry.
 impl Serialize for Authorized {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut fields = out.serialize_struct("Authorized", 2)?;
-        fields.serialize_field("ok", &true)?;
-        fields.serialize_field("resolvedPath", self.resolved_path())?;
-        fields.end()
+        WrittenPath { ok: true, resolved_path: self.resolved_path() }.serialize(out)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Refusal {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Refusal".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        WrittenRefusal::json_schema(generator)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Authorized {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Authorized".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        WrittenPath::json_schema(generator)
     }
 }
 

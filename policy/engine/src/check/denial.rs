@@ -13,6 +13,7 @@ use crate::verdict::Denial;
 
 /// Why a request is denied, as programs read it (spec §5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The input is absolute.

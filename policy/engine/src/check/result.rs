@@ -11,9 +11,11 @@ use crate::capability::{Capabilities, Capability};
 use crate::check::denial::{Detail, Reason};
 use crate::check::wanted::Wanted;
 use crate::layout::RuleId;
+use crate::rule_name::RuleName;
 
 /// Whether a request may go ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckVerdict {
     /// It may go ahead.
@@ -26,6 +28,7 @@ pub enum CheckVerdict {
 
 /// The verdict on one input and capability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckResult {
     /// The input as given. Bytes that are not UTF-8 are replaced.
     pub path: String,
@@ -40,7 +43,7 @@ pub struct CheckResult {
     pub resolved: Option<PathBuf>,
     /// The source of the rule that decided. If a tier withholds the rule's grant, or grants where no rule reaches: the
     /// tier's pattern, its list or its default.
-    pub rule: Option<String>,
+    pub rule: Option<RuleName>,
     /// The place of the winning grant among the grants.
     #[serde(skip)]
     pub rule_id: Option<RuleId>,

@@ -1,12 +1,16 @@
 //! The sources that declare grants.
 
-use std::string::String;
+use std::string::{String, ToString as _};
 use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::model::TYPED;
+use crate::rule_name::RuleName;
+
 /// Who declared a grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "from", rename_all = "snake_case")]
 pub enum Origin {
     /// The runtime baseline.
@@ -51,6 +55,20 @@ pub enum Origin {
     },
 }
 
+impl Origin {
+    /// Its name in messages, with the place of a rule that is in a file.
+    #[must_use]
+    pub fn name(&self) -> RuleName {
+        let name = RuleName::from(self.to_string());
+        match self {
+            Self::Rule { layer, line, .. } if !matches!(&**layer, "" | TYPED) => {
+                RuleName { file: Some(layer.to_string()), line: *line, ..name }
+            }
+            _ => name,
+        }
+    }
+}
+
 impl std::fmt::Display for Origin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -74,8 +92,6 @@ impl std::fmt::Display for Origin {
 
 #[cfg(test)]
 mod tests {
-    use std::string::ToString as _;
-
     use super::*;
 
     /// Policies from a program are in no file.

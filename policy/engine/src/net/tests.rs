@@ -18,7 +18,7 @@ fn rule(text: &str) -> NetRule {
     };
     let owned = |text: Option<&str>| text.map(ToString::to_string);
     let (host, scheme, path_prefix) = (host.to_string(), owned(scheme), owned(path));
-    NetRule { host, scheme, port, path_prefix, allow }
+    NetRule { host, scheme, port, path_prefix, allow, ..NetRule::default() }
 }
 
 #[track_caller]

@@ -303,7 +303,7 @@ fn results_as_json() {
     };
     assert_eq!(
         json(authorizer.authorize_read(&place.path("w/a"), "read_file")),
-        r#"{"ok":true,"resolvedPath":"@/w/a"}"#
+        r#"{"ok":true,"resolved_path":"@/w/a"}"#
     );
     assert_eq!(
         json(authorizer.authorize_read(&place.path("w/l"), "read_file")),

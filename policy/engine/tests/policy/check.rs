@@ -265,11 +265,11 @@ fn results_as_json() {
     };
     assert_eq!(
         json('r'),
-        r#"{"path":"./a","capability":"read","verdict":"allow","reason":null,"resolved":"@/w/a","rule":"rule `.` (rule 1)","granting":["."]}"#
+        r#"{"path":"./a","capability":"read","verdict":"allow","reason":null,"resolved":"@/w/a","rule":{"text":"rule `.` (rule 1)","file":null,"line":null},"granting":["."]}"#
     );
     assert_eq!(
         json('d'),
-        r#"{"path":"./a","capability":"delete","verdict":"deny","reason":"denied","resolved":"@/w/a","rule":"rule `.` (rule 1)","granting":[]}"#
+        r#"{"path":"./a","capability":"delete","verdict":"deny","reason":"denied","resolved":"@/w/a","rule":{"text":"rule `.` (rule 1)","file":null,"line":null},"granting":[]}"#
     );
 }
 

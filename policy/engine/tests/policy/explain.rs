@@ -27,7 +27,7 @@ fn candidates_run_from_the_weakest_to_the_winner() {
     let place = Place::new("w/src/a");
     let policy = place.policy("src:r .:rw src/b:", "");
     let found = of(&policy, "src/a");
-    let rules: Vec<_> = found.candidates.iter().map(|one| (one.rule.as_str(), one.wins)).collect();
+    let rules: Vec<_> = found.candidates.iter().map(|one| (&*one.rule, one.wins)).collect();
     assert_eq!(
         rules,
         [
@@ -53,7 +53,7 @@ fn absolute_paths_are_judged_as_system_calls() {
     for path in [place.path("o/a").to_str().unwrap(), "l/a", "../o/a"] {
         let found = of(&policy, path);
         assert_eq!(allowed(&found), "r", "{path}");
-        assert_eq!(found.candidates.last().unwrap().rule, "baseline /o");
+        assert_eq!(&*found.candidates.last().unwrap().rule, "baseline /o");
     }
 }
 
@@ -91,7 +91,7 @@ fn a_link_has_candidates_of_its_own() {
     };
     for (path, of_target) in [("l", 1), ("file", 1), ("dangling", 1), ("loop", 0)] {
         let found = of(&policy, path);
-        let target = (of_target == 1).then(|| "rule `d` (rule 1)".to_owned());
+        let target = (of_target == 1).then(|| "rule `d` (rule 1)".into());
         assert_eq!(winner(&found.candidates), target, "{path}");
         let entry = found.entry.unwrap_or_else(|| panic!("{path}"));
         assert_eq!(place.anonymous(&entry.path), format!("@/w/{path}"));
