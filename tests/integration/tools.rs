@@ -336,8 +336,14 @@ fn a_report_is_told_in_a_few_words() {
     let told = |text: &str| told(&text.lines().map(str::to_owned).collect::<Vec<_>>());
     for (report, words) in [
         ("", &[][..]),
-        ("jp-confine: 2 denials did not matter: jp-confine why --last", &["2 denials did not matter"]),
-        ("jp-confine: left: a (12)\njp-confine: 33 denials did not matter: x", &["`left: a (4711)`", "several denials did not matter"]),
+        (
+            "jp-confine: 2 denials did not matter: jp-confine why --last",
+            &["2 denials did not matter"],
+        ),
+        (
+            "jp-confine: left: a (12)\njp-confine: 33 denials did not matter: x",
+            &["`left: a (4711)`", "several denials did not matter"],
+        ),
         (
             "jp-confine: 1 denial\n  1 denied read /a by cat\n    no rule covers it; allow: jp-confine -r /a",
             &["denied read by cat", "suggested: `-r /a`"],

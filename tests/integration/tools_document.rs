@@ -79,7 +79,10 @@ fn document(commands: &[Typed], results: &[Option<Cells>]) -> String {
     let mut text = INTRODUCTION.to_owned();
     let had = results.iter().flatten();
     let (count, same) = (had.clone().count(), had.filter(|cells| cells.is_same()).count());
-    let _ = writeln!(text, "\nOf {count} commands, {same} are the same for an ordinary user and for root.");
+    let _ = writeln!(
+        text,
+        "\nOf {count} commands, {same} are the same for an ordinary user and for root."
+    );
     let mut left_out = String::new();
     let mut group = "";
     for (command, cells) in commands.iter().zip(results) {
@@ -90,10 +93,10 @@ fn document(commands: &[Typed], results: &[Option<Cells>]) -> String {
         };
         if command.group != group {
             group = &command.group;
-            let _ = writeln!(text, "\n## {group}\n\n| command | ordinary user | root |\n|---|---|---|");
+            let _ =
+                writeln!(text, "\n## {group}\n\n| command | ordinary user | root |\n|---|---|---|");
         }
-        let [ordinary, root] =
-            [ordinary, root].map(|cell| cell.as_deref().unwrap_or("not tried"));
+        let [ordinary, root] = [ordinary, root].map(|cell| cell.as_deref().unwrap_or("not tried"));
         let _ = writeln!(text, "| {title} | {ordinary} | {root} |");
     }
     if !left_out.is_empty() {
