@@ -28,7 +28,7 @@ pub(crate) enum Wait {
 }
 
 impl Wait {
-    /// What the options ask for. Looks for a terminal.
+    /// The wait that the options ask for. Looks for a terminal.
     pub(crate) fn of(options: &Options) -> Self {
         if options.kill_leftovers {
             Self::No
@@ -40,7 +40,7 @@ impl Wait {
     }
 }
 
-/// What the program left running.
+/// The processes that the program left running.
 #[derive(Debug)]
 pub(crate) struct Leftovers {
     pub(crate) wait: Wait,

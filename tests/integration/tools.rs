@@ -100,7 +100,7 @@ pub(crate) fn commands() -> Vec<Typed> {
     toml::from_str::<List>(&text).unwrap_or_else(|error| panic!("{error}")).command
 }
 
-/// Who runs a command.
+/// The user of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum User {
     Ordinary,
@@ -143,7 +143,7 @@ impl Typed {
         self.needs.iter().find(|program| !is_there(program)).map(String::as_str)
     }
 
-    /// How the confined command differs from the bare one, in a few words.
+    /// The difference between the confined and the bare command, in a few words.
     pub(crate) fn result(&self, user: User) -> String {
         leave_terminal();
         let bare = self.run(user, "");
@@ -208,7 +208,7 @@ impl Typed {
         Went::read(&home, &out, has_ended)
     }
 
-    /// What `sh` does in the home.
+    /// The script that `sh` runs in the home.
     fn script(&self, prefix: &str, out: &Path) -> String {
         let Self { setup, before, starter, line, after, .. } = self;
         let out = out.display();
@@ -283,7 +283,7 @@ fn without_numbers(text: &str) -> String {
     plain
 }
 
-/// What the report says, in a few words: its first denial with the suggestion, or each line.
+/// The report in a few words: its first denial with the suggestion, or each line.
 fn told(report: &[String]) -> Vec<String> {
     let Some(denial) = report.iter().find_map(|line| line.strip_prefix("  ")) else {
         return report.iter().map(|line| told_line(line)).collect();

@@ -16,11 +16,12 @@ const INTRODUCTION: &str = "# Everyday tools
 
 `make tools` writes this page. It runs each command in a fresh checkout in a fresh home, bare and then as
 `jp-confine -- COMMAND` without options, unless the line names some. Nothing is typed, and there is no terminal.
-Exit status, output and messages count, and so do the files that the command was to write. *same* means that all of these
-are the same and that jp-confine prints nothing.
+It compares exit status, output and messages, and the files that the command was to write. *same* alone means that none
+of these differ and that jp-confine prints nothing. Otherwise the cell has the line that jp-confine prints after the run,
+or the first denial with the suggestion.
 ";
 
-/// What a command gives as an ordinary user and as root.
+/// The results of a command as an ordinary user and as root.
 #[derive(Clone, Debug, Default)]
 struct Cells {
     ordinary: Option<String>,
@@ -28,7 +29,7 @@ struct Cells {
 }
 
 impl Cells {
-    /// What the page says about a command.
+    /// The results that the page has for a command.
     fn on(page: &str, title: &str) -> Option<Self> {
         let row = page.lines().find_map(|line| line.strip_prefix(&format!("| {title} | ")))?;
         let (ordinary, root) = row.strip_suffix(" |")?.split_once(" | ")?;
@@ -44,7 +45,7 @@ fn is_update() -> bool {
     std::env::var_os("UPDATE_DOCS").is_some()
 }
 
-/// What each command gives now. What is not run here is as the page says.
+/// The results of all commands. Those that do not run here keep the results of the page.
 fn results(commands: &[Typed], page: &str) -> Vec<Option<Cells>> {
     let all: Vec<Mutex<Option<Cells>>> =
         commands.iter().map(|it| Mutex::new(Cells::on(page, &it.title()))).collect();
