@@ -1,7 +1,7 @@
 # `make run` shows the product at work; `make test` runs every test.
 CARGO ?= cargo
 
-.PHONY: setup build run test layers control nightly race agents html book transparency lint lint-unbuilt bench fuzz cross msrv package install dist dist-test
+.PHONY: setup build run test layers control nightly race agents tools html book transparency lint lint-unbuilt bench fuzz cross msrv package install dist dist-test
 
 # A build needs only a C compiler, make, and the tool chain that rust-toolchain.toml names.
 setup:
@@ -30,6 +30,7 @@ control: setup
 
 # Runs as a whole what `.ci/run` only tries for some seconds.
 nightly: lint html book layers race bench package agents dist-test
+	$(CARGO) test --locked --workspace --exclude jp-confine-shim --test integration -- tools_document
 	$(MAKE) fuzz SECONDS=600
 
 # Ten million attempts to be judged on one object and use another. `make test` makes some.
@@ -41,6 +42,10 @@ race: setup
 agents: setup
 	sh tests/agents.sh
 	$(CARGO) test --locked --workspace --exclude jp-confine-shim --test integration -- agents_installed
+
+# `docs/tools.md`: everyday commands, bare and confined. As root, so that it has both users.
+tools: setup
+	UPDATE_DOCS=1 $(CARGO) test --locked --workspace --exclude jp-confine-shim --test integration -- tools_document
 
 # The page of `learn --html` in a browser.
 html: setup

@@ -91,7 +91,7 @@ impl Advisor<'_> {
     }
 
     /// One grant on the directory for all members. If it `is_unit` of a tool, the tool may write anything in it as soon
-    /// as it needs to write something.
+    /// as it needs to write something. A worktree's repository is written to by most commands.
     fn gathered(
         &self,
         directory: &Path,
@@ -111,7 +111,9 @@ impl Advisor<'_> {
         let made = Capabilities::NONE
             .with_if(asked.iter().any(Asked::is_for_entries), Capabilities::WRITE);
         let missing = asked.iter().fold(made, |all, one| all.union(one.need())).union(wanted);
-        let writes = is_unit && missing.intersects(Capabilities::WRITE);
+        let writes = is_unit
+            && (missing.intersects(Capabilities::WRITE)
+                || units::is_of_worktree(directory, self.workspace));
         let missing =
             missing.with_if(is_unit, Capabilities::READ).with_if(writes, Capabilities::WRITE);
         let options = self.step(request, missing, &asked, Means::Options)?;

@@ -14,7 +14,7 @@ pub(crate) fn way_out(reason: Reason, call: &[u8]) -> Option<&'static str> {
             "no option allows it, as it changes what paths mean: do it outside of the run"
         }
         (Reason::Namespace, Effect::Names) => {
-            "no option allows it, as it changes what names mean: do it outside of the run"
+            "no option allows namespaces: do it outside, or without (`--no-sandbox`)"
         }
         (Reason::Namespace, Effect::Machine) => {
             "no option allows it, as it touches the machine: do it outside of the run"
@@ -50,7 +50,7 @@ mod tests {
         for (call, words) in [
             ("mknod", "make it outside"),
             ("chroot", "what paths mean: do it outside"),
-            ("clone3", "what names mean: do it outside"),
+            ("clone3", "namespaces: do it outside, or without"),
             ("open_by_handle_at", "around paths: do it outside"),
             ("kexec_load", "the machine: do it outside"),
             ("socket", "the machine: do it outside"),

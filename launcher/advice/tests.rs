@@ -260,7 +260,7 @@ fn what_cannot_be_allowed_says_so() {
         ),
         (
             Denial { reason: Reason::Namespace, ..denial("unshare", "/w", R) },
-            "no option allows it, as it changes what names mean: do it outside of the run",
+            "no option allows namespaces: do it outside, or without (`--no-sandbox`)",
         ),
         (
             Denial { reason: Reason::Static, ..denial("execve", "/w/a", Capabilities::NONE) },

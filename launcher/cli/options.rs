@@ -136,6 +136,10 @@ pub(crate) struct Options {
     #[arg(long)]
     #[arg(hide_short_help = true)]
     pub(crate) kill_leftovers: bool,
+    /// Without a terminal, too, wait for processes that the program leaves running, not only for 10 s
+    #[arg(long, conflicts_with = "kill_leftovers")]
+    #[arg(hide_short_help = true)]
+    pub(crate) wait_leftovers: bool,
     /// Never prompt
     #[arg(long)]
     pub(crate) non_interactive: bool,
@@ -213,6 +217,7 @@ impl Options {
             isolated: self.isolated | later.isolated,
             non_interactive: self.non_interactive | later.non_interactive,
             kill_leftovers: self.kill_leftovers | later.kill_leftovers,
+            wait_leftovers: self.wait_leftovers | later.wait_leftovers,
             dry_run: self.dry_run | later.dry_run,
             service: self.service | later.service,
             hosted: self.hosted | later.hosted,

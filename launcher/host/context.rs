@@ -30,6 +30,8 @@ pub(crate) struct Context {
     pub(crate) path: OsString,
     /// The whole environment, for profile entries that name variables.
     pub(crate) environment: Vec<(OsString, OsString)>,
+    /// Whether the sockets that this process was started with are for it (`sd_listen_fds(3)`), and so for its program.
+    pub(crate) is_activated: bool,
     /// The kernel features to treat as absent.
     pub(crate) absent: Absent,
 }
@@ -50,6 +52,7 @@ impl Context {
             temp: outer_views.real(temp.canonicalize().unwrap_or(temp)),
             path: env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()),
             environment: env::vars_os().collect(),
+            is_activated: env::var(LISTEN_PID).is_ok_and(|it| it == std::process::id().to_string()),
             absent: Absent::parse(&without.to_string_lossy())?,
             outer_views,
             homes,
@@ -133,10 +136,14 @@ impl Context {
             temp: cwd.to_owned(),
             path: OsString::new(),
             environment: Vec::new(),
+            is_activated: false,
             absent: Absent::NONE,
         }
     }
 }
+
+/// The variable that names the process that inherited sockets are for (`sd_listen_fds(3)`).
+pub(crate) const LISTEN_PID: &str = "LISTEN_PID";
 
 /// The variable that names the descriptors for the library.
 pub(crate) const HANDLES: &str = "JP_CONFINE";

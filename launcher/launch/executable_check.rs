@@ -34,8 +34,8 @@ pub(crate) struct StartableProgram {
 /// The file that `name` means, looked up in `PATH` as the shell would. It is one that may be executed and that loads
 /// the preload library (spec §13).
 ///
-/// The search passes over a denied file, as confined programs do. If no candidate fits, the failure is about the first
-/// one.
+/// The search ends at a denied file: another program of that name must not start in its place (spec §18). It passes over
+/// files that cannot be run at all. If no candidate fits, the failure is about the first one.
 pub(crate) fn find(
     context: &Context,
     name: &OsStr,
@@ -54,7 +54,11 @@ pub(crate) fn find(
         match answer {
             Ok(canonical) => return Ok(StartableProgram { file: candidate, canonical }),
             Err(reason) => {
+                let is_denied = matches!(reason, NotRun::Denied(_));
                 refused.get_or_insert(Failure::NotExecutable { path: candidate, reason });
+                if is_denied {
+                    break;
+                }
             }
         }
     }

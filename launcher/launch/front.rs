@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, WaitOptions, getrlimit};
 
@@ -15,10 +15,10 @@ use crate::error::Failure;
 use crate::host::machine::Need;
 use crate::launch::host_process::HostProcess;
 use crate::launch::job_control;
+use crate::launch::leftovers::{Leftovers, Wait};
 use crate::launch::spawn::Confined;
 use crate::launch::start::StartObstacle;
 use crate::launch::supervise::{Report, Supervision, WITHDRAW};
-use crate::output;
 use crate::prompt::during_run::Before;
 use crate::prompt::turns::PromptQueue;
 use crate::sys::child::KernelConfinement;
@@ -41,9 +41,6 @@ const PASSED_ON: [i32; 9] = [
 
 /// Interval at which a caller's `watch` is called.
 const TICK: Duration = Duration::from_millis(50);
-
-/// Time that leftover processes get before they are reported.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A front before its program runs. From now on signals are pending.
 #[derive(Clone, Copy, Debug)]
@@ -79,14 +76,13 @@ struct Supervised {
     turns: PromptQueue,
     reports: File,
     unread: String,
-    /// How the program ended, and since when the front has waited for leftover processes.
-    ended: Option<(End, Instant)>,
-    left: Vec<Descendant>,
+    /// How the program ended. Since then the front waits for leftover processes.
+    ended: Option<End>,
+    left: Leftovers,
     answered: Vec<(u64, String)>,
     unrecorded: Option<u64>,
     /// The error number that keeps the supervisor from going on.
     unable: Option<i32>,
-    killed: bool,
 }
 
 impl Ready {
@@ -124,7 +120,7 @@ impl Ready {
     /// Starts a supervisor, which starts the program.
     pub(crate) fn supervise(&self, supervision: Supervision<'_>) -> Result<Running, StartObstacle> {
         let confined = supervision.confined;
-        let killed = supervision.kill_leftovers;
+        let wait = supervision.leftovers;
         let terminal = Before::now();
         let turns = supervision.about.turns.clone();
         let (pid, reports) = supervision.begin(self.inherited).map_err(|error| unable(&error))?;
@@ -135,11 +131,10 @@ impl Ready {
             reports,
             unread: String::new(),
             ended: None,
-            left: Vec::new(),
+            left: Leftovers::new(wait, pid),
             answered: Vec::new(),
             unrecorded: None,
             unable: None,
-            killed,
         };
         match supervised.started()? {
             Some(Report::Started(child)) => {
@@ -207,35 +202,12 @@ impl Supervised {
         self.unread.contains('\n') || poll(&mut reports, Some(&now)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Reports, once, the leftover processes. Waits while a prompt is open, since the processes may wait for its
-    /// answer.
-    fn tell_of_leftovers(&mut self) {
-        let Some((_, since)) = self.ended.as_mut().filter(|_| !self.left.is_empty()) else {
-            return;
-        };
-        if self.turns.is_taken() {
-            *since = Instant::now();
-        } else if self.killed {
-            self.name_leftovers();
-        } else if since.elapsed() > PATIENCE {
-            let running = descendants::all();
-            self.left.retain(|one| running.iter().any(|other| other.pid == one.pid));
-            self.name_leftovers();
+    /// Reports the leftover processes, and ends them once they had their time.
+    fn attend_leftovers(&mut self) {
+        if self.left.attend(self.turns.is_taken()) {
+            // The supervisor is not collected yet, so the number is still its own.
+            let _ = rustix::process::kill_process(self.pid, Signal::TERM);
         }
-    }
-
-    fn name_leftovers(&mut self) {
-        let name = |one: &Descendant| format!("{} ({})", one.name, one.pid);
-        let names: Vec<String> = self.left.drain(..).map(|one| name(&one)).collect();
-        if names.is_empty() {
-            return;
-        }
-        let names = names.join(", ");
-        output::note(&if self.killed {
-            format!("the program left running, and this was ended: {names}")
-        } else {
-            format!("waiting for what the program left running: {names}; --kill-leftovers ends it")
-        });
     }
 }
 
@@ -288,7 +260,7 @@ impl Running {
                 None => {}
             }
             if let Some(supervised) = &mut self.supervisor {
-                supervised.tell_of_leftovers();
+                supervised.attend_leftovers();
             }
         }
     }
@@ -321,7 +293,7 @@ impl Running {
     }
 
     fn waits_for_leftovers(&self) -> bool {
-        self.supervisor.as_ref().is_some_and(|supervised| !supervised.left.is_empty())
+        self.supervisor.as_ref().is_some_and(|supervised| supervised.left.need_time())
     }
 
     /// Collects children that changed state. Returns how the run ended, if it has.
@@ -350,7 +322,8 @@ impl Running {
             match supervised.next()? {
                 Some(Report::Stopped(pid, signal)) => self.stop_with(pid, Some(signal)),
                 Some(Report::Ended(end)) => {
-                    supervised.ended = Some((end, Instant::now()));
+                    supervised.ended = Some(end);
+                    supervised.left.begin();
                     if self.hung_up {
                         hang_up_rest(supervised.pid);
                     }
@@ -358,7 +331,7 @@ impl Running {
                         let _ = rustix::process::kill_process(supervised.pid, WITHDRAW);
                     }
                 }
-                Some(Report::Left(descendant)) => supervised.left.push(descendant),
+                Some(Report::Left(descendant)) => supervised.left.add(descendant),
                 Some(Report::Unrecorded(count)) => supervised.unrecorded = Some(count),
                 Some(Report::Answered(times, what)) => supervised.answered.push((times, what)),
                 Some(Report::Unable(number)) => supervised.unable = Some(number),
@@ -374,11 +347,11 @@ impl Running {
         self.read_reports()?;
         if let Some(supervised) = &mut self.supervisor {
             // A supervisor that kills leftovers has no open prompt any more.
-            if supervised.killed {
-                supervised.name_leftovers();
+            if supervised.left.wait == Wait::No {
+                supervised.left.name();
             }
             // Otherwise it was killed while it waited for leftover processes.
-            if let Some((end, _)) = supervised.ended
+            if let Some(end) = supervised.ended
                 && !descendants::are_left()
             {
                 return Ok(end);

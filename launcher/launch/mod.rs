@@ -4,6 +4,7 @@ pub(crate) mod executable_check;
 pub(crate) mod front;
 pub(crate) mod host_process;
 pub(crate) mod job_control;
+pub(crate) mod leftovers;
 pub(crate) mod outcome;
 pub(crate) mod outer_run;
 pub(crate) mod preload_library;

@@ -11,7 +11,7 @@ use rustix::process::Pid;
 
 use crate::config::environment::Environment;
 use crate::error::{Failure, NotRun};
-use crate::host::context::{Context, HANDLES, NOTE};
+use crate::host::context::{Context, HANDLES, LISTEN_PID, NOTE};
 use crate::launch::outer_run::Outer;
 use crate::launch::preload_library;
 use crate::network::proxy;
@@ -70,6 +70,7 @@ impl Confined<'_> {
             file: &file,
             arguments: &arguments,
             environment: &self.environment()?,
+            own_number: self.context.is_activated.then_some(LISTEN_PID),
             handles: self.handles,
             inherited,
             kernel,
@@ -98,6 +99,7 @@ impl Confined<'_> {
         own.extend(self.proxy.into_iter().flat_map(proxy::variables));
         let kept = |name: &OsStr| {
             own.iter().all(|(known, _)| name != *known)
+                && !(self.context.is_activated && name == LISTEN_PID)
                 && self.cache_variables.iter().all(|(known, _)| name != known.as_str())
                 && self.variables.passes(name)
         };

@@ -18,6 +18,7 @@ use crate::host::context::Context;
 use crate::host::machine::Machine;
 use crate::launch::executable_check::{self, Judge};
 use crate::launch::front::{Ready, Running};
+use crate::launch::leftovers::Wait;
 use crate::launch::outer_run::{self, Outer};
 use crate::launch::preload_library;
 use crate::launch::run_resources::RunResources;
@@ -248,7 +249,7 @@ impl Start<'_> {
             kernel_mounts: &prepared.unusual.mounts,
             machine: self.machine(),
             learning: self.lesson.map(recorder).transpose()?,
-            kill_leftovers: self.options.kill_leftovers,
+            leftovers: Wait::of(self.options),
         })
     }
 }

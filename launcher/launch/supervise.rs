@@ -19,6 +19,7 @@ use rustix::process::{
 use rustix::thread::CapabilitySet;
 
 use crate::host::machine::Machine;
+use crate::launch::leftovers::Wait;
 use crate::launch::spawn::Confined;
 use crate::network::access::ConnectionRules;
 use crate::prompt::during_run::{Consent, PromptContext};
@@ -123,8 +124,8 @@ pub(crate) struct Supervision<'a> {
     pub(crate) machine: Machine,
     /// The recorder of what the run uses, when learning.
     pub(crate) learning: Option<Recorder>,
-    /// Whether leftover processes are killed.
-    pub(crate) kill_leftovers: bool,
+    /// How long the run waits for leftover processes.
+    pub(crate) leftovers: Wait,
 }
 
 impl Supervision<'_> {
@@ -196,7 +197,7 @@ impl Supervision<'_> {
                 front.tell(&Report::Started(child))?;
                 rustix::process::setpgid(None, None)?;
                 stand_apart()?;
-                let watched = watch(child, front, &consent, self.kill_leftovers);
+                let watched = watch(child, front, &consent, self.leftovers);
                 consent.close();
                 supervisor.conclude();
                 watched?;
@@ -273,7 +274,7 @@ struct State {
 }
 
 /// Waits until the program and all its descendants have ended.
-fn watch(child: Pid, front: &mut Front, consent: &Consent, kill_leftovers: bool) -> io::Result<()> {
+fn watch(child: Pid, front: &mut Front, consent: &Consent, wait: Wait) -> io::Result<()> {
     let awaited = Signals::of(&[libc::SIGCHLD, libc::SIGTERM, WITHDRAW.as_raw()]);
     let mut state = State::default();
     loop {
@@ -292,7 +293,7 @@ fn watch(child: Pid, front: &mut Front, consent: &Consent, kill_leftovers: bool)
             return Ok(());
         }
         if state.has_ended && !before.has_ended {
-            leftovers(front, kill_leftovers)?;
+            leftovers(front, wait)?;
         }
         if state.is_stopped && arrival.is_none() && !orphaned_group::has_shell(front.pid) {
             orphaned_group::end(front.pid);
@@ -380,11 +381,11 @@ fn is_held(status: WaitStatus) -> bool {
 }
 
 /// Reports the leftover processes, and kills them if asked to.
-fn leftovers(front: &mut Front, kill: bool) -> io::Result<()> {
+fn leftovers(front: &mut Front, wait: Wait) -> io::Result<()> {
     for descendant in descendants::all() {
         front.tell(&Report::Left(descendant))?;
     }
-    if kill {
+    if wait == Wait::No {
         descendants::end();
     }
     Ok(())

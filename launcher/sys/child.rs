@@ -15,6 +15,7 @@ use rustix::thread::{
 
 use super::filter::{self, ListenerWanted};
 use super::landlock;
+use super::own_number::OwnNumber;
 use super::signals::Inherited;
 
 /// Runs files whose format the kernel does not know (`exec(3)`, ENOEXEC).
@@ -54,6 +55,8 @@ pub(crate) struct Program<'a> {
     pub(crate) arguments: &'a [CString],
     /// Its environment, `NAME=value`.
     pub(crate) environment: &'a [CString],
+    /// A further variable, whose value is the program's process number.
+    pub(crate) own_number: Option<&'a str>,
     /// Descriptors that stay open.
     pub(crate) handles: &'a [&'a OwnedFd],
     /// The signal mask and dispositions that it gets.
@@ -123,13 +126,18 @@ impl Program<'_> {
         let script = [SHELL, self.file].into_iter();
         let rest = self.arguments.iter().skip(1).map(CString::as_c_str);
         let borrows = AtomicU32::new(1);
+        let mut own_number = self.own_number.map(OwnNumber::of);
+        let environment = self.environment.iter().map(CString::as_c_str);
+        let own_number = own_number.as_mut().map(ptr::from_mut);
+        let first = own_number.map(|it| it.cast::<c_char>().cast_const());
         let mut order = Order {
             program: self,
             borrows: &borrows,
             front: rustix::process::getpid(),
             arguments: &arguments,
             script: &pointers(script.chain(rest)),
-            environment: &pointers(self.environment.iter().map(CString::as_c_str)),
+            environment: &first.into_iter().chain(pointers(environment)).collect::<Vec<_>>(),
+            own_number,
             obstacle: None,
         };
         let mut stack = vec![0u128; STACK / size_of::<u128>()];
@@ -180,6 +188,8 @@ struct Order<'a> {
     /// The arguments of the shell, if the file is a script without a `#!` line.
     script: &'a [*const c_char],
     environment: &'a [*const c_char],
+    /// The variable in the environment that gets the program's process number.
+    own_number: Option<*mut OwnNumber>,
     /// Why the program could not be started.
     obstacle: Option<NotStarted>,
 }
@@ -202,6 +212,11 @@ impl Order<'_> {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         if rustix::process::getppid() != Some(self.front) {
             return Err(Errno::SRCH.into());
+        }
+        if let Some(own_number) = self.own_number {
+            // SAFETY: the parent made it, and neither it nor anything else here has a reference to it.
+            let own_number = unsafe { &mut *own_number };
+            own_number.set(rustix::process::getpid());
         }
         for handle in self.program.handles {
             fcntl_setfd(handle.as_fd(), FdFlags::empty())?;
@@ -349,6 +364,7 @@ mod tests {
             file: c"/bin/true",
             arguments: &[c"true".to_owned()],
             environment: &[],
+            own_number: None,
             handles: &[],
             inherited: Signals::of(&[]).block(),
             kernel: &KernelConfinement {

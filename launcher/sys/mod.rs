@@ -16,6 +16,7 @@ pub(crate) mod messages;
 pub(crate) mod mount_table;
 pub(crate) mod notification;
 pub(crate) mod open_canonical;
+mod own_number;
 pub(crate) mod path;
 pub(crate) mod proc;
 pub(crate) mod queues;

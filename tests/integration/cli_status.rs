@@ -55,6 +55,18 @@ fn a_program_that_may_not_be_executed() {
     product(&scratch, &["--", &scratch.expand("$OUT/program")]).run().assert_code(126);
 }
 
+/// The shell would start the first one.
+#[test]
+fn another_program_of_that_name_does_not_start() {
+    let scratch = Scratch::new();
+    scratch.copy_program(Path::new("/bin/echo"), "out/id");
+    scratch.write("out/env", "not executable");
+    let path = format!("{}:/usr/bin:/bin", scratch.out().display());
+    let id = product(&scratch, &["--", "id"]).env("PATH", &path).run();
+    id.assert_code(126).assert_stderr("denied execute").assert_stderr("out/id");
+    product(&scratch, &["--", "env", "true"]).env("PATH", &path).run().assert_ok();
+}
+
 #[test]
 fn wrong_usage() {
     let scratch = Scratch::new();

@@ -193,7 +193,7 @@ fn is_root() -> bool {
 }
 
 /// The text with `with` in the place of all numbers between `before` and `after`.
-fn numbers_replaced(text: &str, before: &str, after: &str, with: &str) -> String {
+pub(crate) fn numbers_replaced(text: &str, before: &str, after: &str, with: &str) -> String {
     let mut parts = text.split(before);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -265,6 +265,23 @@ fn leftovers_are_ended_on_request() {
     outcome.assert_code(3).assert_stderr("the program left running, and this was ended: ");
 }
 
+/// Nobody could end them, if there is no terminal.
+#[test]
+fn leftovers_without_a_terminal_have_ten_seconds() {
+    if Holder::under_test() == Holder::Library {
+        return skip("the library alone has no supervisor");
+    }
+    for (flags, waits) in [(&[][..], false), (&["--wait-leftovers"][..], true)] {
+        let scratch = Scratch::new();
+        let script = "setsid sh -c 'sleep 13; echo x >late' & exit 3";
+        let outcome =
+            Run::sh(&scratch, script).mode(Mode::Confined).flags(flags).limit(LIMIT).run();
+        outcome.assert_code(3).assert_stderr("waiting for what the program left running: ");
+        assert_eq!(scratch.path("ws/late").exists(), waits, "{outcome}");
+        assert_ne!(outcome.stderr.contains("it is ended after 10 s"), waits, "{outcome}");
+    }
+}
+
 /// The first thread of a process may have ended while others go on.
 #[test]
 fn leftovers_without_a_first_thread_are_ended() {

@@ -132,6 +132,8 @@ mod runs_wide;
 mod shim_binary;
 mod shim_stack;
 mod sys;
+mod tools;
+mod tools_document;
 mod truth_document;
 mod truth_rows;
 mod views;

@@ -25,8 +25,8 @@ pub(crate) struct Flags {
     pub(super) paths: BTreeMap<PathBuf, Flag>,
     /// Those that grant something elsewhere than they are spelled.
     pub(super) led: Vec<Led>,
-    /// The directory that `--share-tmp` grants.
-    pub(super) shared: Option<PathBuf>,
+    /// The directories that `--share-tmp` grants: `/tmp`, and that of `TMPDIR`.
+    pub(super) shared: Vec<PathBuf>,
     /// Warnings of likely mistakes.
     pub(crate) warnings: Vec<String>,
 }
@@ -50,7 +50,7 @@ impl Flags {
             ("-x", Some(read.union(Capabilities::EXECUTE)), &options.exec),
             ("--deny", None, &options.deny),
         ];
-        let shared = options.share_tmp.then(|| Path::new("/tmp").canonicalize().ok()).flatten();
+        let shared = if options.share_tmp { shared(context) } else { Vec::new() };
         let (paths, led, warnings) = (BTreeMap::new(), Vec::new(), Vec::new());
         let mut flags = Self { paths, led, shared, warnings };
         for (name, caps, paths) in lists {
@@ -150,11 +150,23 @@ impl Flags {
     }
 }
 
+/// The host's directories for temporary files. `TMPDIR` shares neither the home nor a directory above it.
+fn shared(context: &Context) -> Vec<PathBuf> {
+    let mut shared: Vec<PathBuf> = Path::new("/tmp").canonicalize().into_iter().collect();
+    let is_above_home = |home: &PathBuf| home.starts_with(&context.temp);
+    let is_too_much =
+        context.temp.parent().is_none() || context.canonical_home.iter().any(is_above_home);
+    if !is_too_much && !shared.iter().any(|dir| context.temp.starts_with(dir)) {
+        shared.push(context.temp.clone());
+    }
+    shared
+}
+
 impl Parts<'_> {
     /// The limits that the command line and the person's profiles set for all grants at and below their paths.
     pub(super) fn ceilings(&self) -> Ceilings<'_> {
         let mut ceilings = Ceilings::default();
-        if let Some(shared) = &self.flags.shared {
+        for shared in &self.flags.shared {
             ceilings.grant(shared, Capabilities::ALL);
         }
         for rule in self.rules.iter().filter(|rule| is_typed_mount(rule)) {

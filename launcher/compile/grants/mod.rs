@@ -123,15 +123,15 @@ impl Parts<'_> {
         Ok(grants)
     }
 
-    fn temporary(&self) -> Option<Grant> {
-        let (path, caps, origin) = if self.options.share_tmp {
-            let path = self.flags.shared.clone()?;
-            (path, Capabilities::ALL, Origin::Flag { text: "--share-tmp".to_owned() })
+    fn temporary(&self) -> Vec<Grant> {
+        let (paths, origin) = if self.options.share_tmp {
+            (self.flags.shared.clone(), Origin::Flag { text: "--share-tmp".to_owned() })
         } else {
             let why = "the private TMPDIR of this run".to_owned();
-            (self.temp?.to_owned(), Capabilities::ALL, Origin::Product { why })
+            (self.temp.map(Path::to_owned).into_iter().collect(), Origin::Product { why })
         };
-        Some(Grant::new(path, caps, GrantKind::Plain, origin))
+        let grant = |path| Grant::new(path, Capabilities::ALL, GrantKind::Plain, origin.clone());
+        paths.into_iter().map(grant).collect()
     }
 
     /// Flags add to the rights at their path and remove none: `-x .` keeps the workspace writable. Those rights may
