@@ -178,7 +178,7 @@ fn judged(traps: Traps) -> Vec<&'static str> {
         (traps.listings && !traps.reads, "opens of directories"),
         (traps.writes && !traps.reads, "opens that write"),
         (traps.writes, "changes of entries"),
-        (traps.executes || traps.loaders, "starts of programs"),
+        (true, "starts of programs"),
         (true, "metadata, connections, watches"),
     ];
     kinds.into_iter().filter_map(|(judged, kind)| judged.then_some(kind)).collect()

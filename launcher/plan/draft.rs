@@ -262,7 +262,6 @@ impl Draft {
             // Only the supervisor leads a name through a view for a program without the library.
             writes: self.inexact.intersects(Capabilities::WRITE) || views::exist(order.image),
             executes: self.inexact.intersects(Capabilities::EXECUTE),
-            loaders: order.keeps_from_executing(),
             processes: self.bounds.is_none(),
             namespaces: withholds.contains(CapabilitySet::SYS_ADMIN),
             hiding: !order.machine.traces_all,
@@ -394,10 +393,6 @@ fn costs(traps: Traps) -> impl Iterator<Item = String> {
         ),
         (traps.listings, "listings: opens of directories that avoid the library cost 15 to 50 µs"),
         (traps.executes, "executions: each start of a program costs about 50 µs more"),
-        (
-            traps.loaders && !traps.executes,
-            "executions: each start by a program without the library costs about 50 µs more",
-        ),
     ];
     costs.into_iter().filter(|(trapped, _)| *trapped).map(|(_, cost)| cost.to_owned())
 }

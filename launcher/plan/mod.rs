@@ -16,10 +16,10 @@ pub(crate) mod unsupervised;
 
 use std::path::{Path, PathBuf};
 
-use jp_confine_engine::build::{Grant, Origin};
+use jp_confine_engine::Capability;
+use jp_confine_engine::build::Grant;
 use jp_confine_engine::image::Image;
 use jp_confine_engine::tiers::Tiers;
-use jp_confine_engine::{Capabilities, Capability};
 use rustix::process::Uid;
 use rustix::thread::CapabilitySet;
 
@@ -67,21 +67,6 @@ impl PlanInput<'_> {
     pub(crate) fn is_in_proc(&self, path: &Path) -> bool {
         let elsewhere = |mount: &KernelMount| mount.has_processes && path.starts_with(&mount.at);
         path.starts_with(PROCESSES) || self.kernel_mounts.iter().any(elsewhere)
-    }
-
-    /// Whether a person granted reading something without executing it. Otherwise a loader gains nothing: readable
-    /// files belong to the system, or may be executed.
-    fn keeps_from_executing(&self) -> bool {
-        let only_reads = |grant: &Grant| {
-            let by_person = match grant.origin {
-                Origin::Rule { .. } | Origin::Flag { .. } => true,
-                Origin::Profile { named, .. } => named,
-                _ => false,
-            };
-            let caps = grant.caps;
-            by_person && caps.contains(Capabilities::READ) && !caps.contains(Capabilities::EXECUTE)
-        };
-        self.grants.iter().any(only_reads)
     }
 }
 

@@ -479,17 +479,6 @@ fn reads_of_what_the_run_makes_are_judged_by_call() {
     assert!(!traps(&around.plan()).reads, "it may be read where it is made");
 }
 
-/// Only if a person granted reading a file but not executing it.
-#[test]
-fn starts_are_trapped_for_loaders() {
-    let mut scene = Scene::new(&["a/file"]).grant("a", READ, &[]);
-    assert!(!traps(&scene.plan()).loaders, "nobody wrote it");
-    scene.grants[0].origin = Origin::Flag { text: "-r a".to_owned() };
-    assert!(traps(&scene.plan()).loaders && !traps(&scene.plan()).executes);
-    scene.grants[0].caps = RUN;
-    assert!(!traps(&scene.plan()).loaders);
-}
-
 #[test]
 fn reads_are_trapped_where_denied_names_may_appear() {
     let scene = Scene::new(&["a/file"]).grant("a", Capabilities::ALL, &[]).grant(
@@ -498,7 +487,7 @@ fn reads_are_trapped_where_denied_names_may_appear() {
         &[],
     );
     let plan = scene.plan();
-    let all = Traps { listings: false, loaders: false, ..Traps::ALL };
+    let all = Traps { listings: false, ..Traps::ALL };
     assert_eq!(traps(&plan), all);
     assert!(!plan.leaves_reads);
     assert!(plan.notes.iter().any(|note| note.contains("may appear")), "{:?}", plan.notes);

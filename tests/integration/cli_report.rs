@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::attacks_busybox::busybox;
 use crate::cli_status::product;
+use crate::layers::Holder;
 use crate::run::{Mode, PRODUCT, Run, have, skip, wait};
 use crate::scratch::{SECRET, Scratch};
 
@@ -48,6 +50,23 @@ fn what_is_found_elsewhere_is_no_denial() {
     found.assert_stderr("No such file").assert_no_secret();
     for name in ["there", "nowhere"] {
         run(&format!("env {name}")).assert_stderr(&format!("out/{name} by env"));
+    }
+}
+
+/// Landlock alone would deny it silently.
+#[test]
+fn a_program_that_a_static_program_may_not_start_is_reported() {
+    let (true, Some(busybox)) = (Holder::under_test() != Holder::Library, busybox()) else {
+        return skip("no static program");
+    };
+    let scratch = Scratch::new();
+    scratch.copy_program(Path::new("/bin/true"), "out/program");
+    scratch.copy_program(Path::new("/bin/true"), "home/program");
+    let busybox = busybox.to_str().expect("UTF-8");
+    for (program, code) in [("$OUT/program", 126), ("$HOME/program", 127)] {
+        let program = scratch.expand(program);
+        let run = product(&scratch, &["--", busybox, "sh", "-c", &program]).run();
+        run.assert_code(code).assert_stderr(&format!("denied execute {program} by busybox"));
     }
 }
 

@@ -79,7 +79,7 @@ fn trap(trap: Trap) -> &'static str {
 fn runs(when: When) -> &'static str {
     match when {
         When::Filtered | When::Supervised => "",
-        When::Writes | When::Executes => ", unless Landlock is exact",
+        When::Writes => ", unless Landlock is exact",
         When::Contents => ", in a run that is learned from",
         When::Processes => ", without Landlock",
         When::Namespaces => ", for root without `CAP_SYS_ADMIN`",

@@ -63,7 +63,6 @@ fn applies(when: When, traps: Option<Traps>, sockets: Sockets) -> bool {
         When::Filtered | When::Supervised => true,
         When::Writes => traps.writes,
         When::Contents => traps.contents,
-        When::Executes => traps.executes || traps.loaders,
         When::Processes => traps.processes,
         When::Namespaces => traps.namespaces,
         When::Hiding => traps.hiding,

@@ -50,10 +50,9 @@ pub(crate) struct Traps {
     pub(crate) contents: bool,
     /// Opens that write, and all changes of entries.
     pub(crate) writes: bool,
-    /// Starts of programs.
+    /// Starts of programs that the library judged, too. The others are always judged: to Landlock a loader only reads
+    /// its program (ld.so(8)), and its denials are not reported.
     pub(crate) executes: bool,
-    /// Starts by a loader, if Landlock holds starts exactly (ld.so(8)). To Landlock a loader only reads the program.
-    pub(crate) loaders: bool,
     /// Calls that reach into other processes, if Landlock does not separate those outside of the run. Most are denied
     /// without judgement.
     pub(crate) processes: bool,
@@ -75,7 +74,6 @@ impl Traps {
         contents: false,
         writes: true,
         executes: true,
-        loaders: true,
         processes: false,
         namespaces: false,
         hiding: false,

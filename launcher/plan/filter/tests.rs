@@ -13,14 +13,8 @@ const COOKIE: u64 = 0x1234_5678_9abc_def0;
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const NOTIFY: u32 = libc::SECCOMP_RET_USER_NOTIF;
 
-const NOTHING: Traps = Traps {
-    reads: false,
-    listings: false,
-    writes: false,
-    executes: false,
-    loaders: false,
-    ..Traps::ALL
-};
+const NOTHING: Traps =
+    Traps { reads: false, listings: false, writes: false, executes: false, ..Traps::ALL };
 const LISTINGS: Traps = Traps { listings: true, ..NOTHING };
 const WRITES: Traps = Traps { writes: true, ..NOTHING };
 const EVERYTHING: Traps = Traps::ALL;
@@ -293,8 +287,6 @@ fn groups_are_trapped_as_the_plan_says() {
     expected(&numbers(When::Contents, Trap::Unmarked), contents, NOTIFY);
     expected(&numbers(When::Writes, Trap::Unmarked), NOTHING, ALLOW);
     expected(&numbers(When::Writes, Trap::Unmarked), WRITES, NOTIFY);
-    expected(&numbers(When::Executes, Trap::Unmarked), WRITES, ALLOW);
-    expected(&numbers(When::Executes, Trap::Unmarked), EVERYTHING, NOTIFY);
 }
 
 /// Landlock has no right for the names of message queues. So they are always judged.
@@ -347,9 +339,8 @@ fn no_cookie_makes_files_with_set_id_bits() {
 fn only_the_whole_cookie_passes() {
     let filter = assemble(EVERYTHING, Some(COOKIE), Sockets::All);
     let strict = assemble(EVERYTHING, None, Sockets::All);
-    for number in [When::Supervised, When::Writes, When::Executes]
-        .into_iter()
-        .flat_map(|when| numbers(when, Trap::Unmarked))
+    for number in
+        [When::Supervised, When::Writes].into_iter().flat_map(|when| numbers(when, Trap::Unmarked))
     {
         let call = Call::of(number, &[]);
         assert_eq!(answer(&filter, call.with_cookie(COOKIE)), ALLOW, "call {number}");

@@ -196,8 +196,6 @@ pub enum When {
     Writes,
     /// Those that record which directories are read.
     Contents,
-    /// Those in which Landlock does not hold starts of programs exactly.
-    Executes,
     /// Those without Landlock, which separates the processes outside.
     Processes,
     /// Those of root without the capability for namespaces.

@@ -9,8 +9,7 @@ use super::call::Trap::{
     ByPath, ByProcess, BySocket, CoreLimit, HiddenMemory, Limits, Never, Send, Unmarked,
 };
 use super::call::When::{
-    Contents, CoreFiles, Executes, Filtered, Hiding, Hosts, Namespaces, Processes, Supervised,
-    Writes,
+    Contents, CoreFiles, Filtered, Hiding, Hosts, Namespaces, Processes, Supervised, Writes,
 };
 use super::call::{Arg, Call, Follow, HERE, Need, Operand, Operation, Trap};
 use super::effect::Effect;
@@ -130,8 +129,8 @@ calls! {
     c"openat" 257 56 Open [object(0, 1)] 2 Open Supervised ByFlags(2);
     c"creat" 85 - CreateFile [object(HERE, 0)] 1 Open Writes ByMode(1);
     c"openat2" 437 437 OpenHow [object(0, 1)] 2 Open Supervised Unmarked;
-    c"execve" 59 221 Execute [object(HERE, 0)] 1 Execute Executes Unmarked;
-    c"execveat" 322 281 Execute [flagged(0, 1, 4)] 2 Execute Executes Unmarked;
+    c"execve" 59 221 Execute [object(HERE, 0)] 1 Execute Supervised Unmarked;
+    c"execveat" 322 281 Execute [flagged(0, 1, 4)] 2 Execute Supervised Unmarked;
 
     // Changing entries of directories, and contents.
     c"mkdir" 83 - MakeDirectory [entry(HERE, 0)] 1 Create Writes Unmarked;
