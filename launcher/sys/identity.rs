@@ -98,7 +98,10 @@ pub(crate) fn look_into<T>(look: impl Fn() -> Result<T, Errno>) -> Result<T, Err
         seen => return seen,
     };
     let CapabilitySets { effective, permitted, .. } = capabilities(None)?;
-    let raised = effective | (SIGHT & permitted);
+    // Without `CAP_SYS_PTRACE`, as in many containers, the kernel asks for all that the other process is permitted
+    // (`cap_ptrace_access_check` in its `commoncap.c`).
+    let sees_all = permitted.contains(CapabilitySet::SYS_PTRACE);
+    let raised = if sees_all { effective | (SIGHT & permitted) } else { permitted };
     if raised == effective || set_effective(raised, permitted).is_err() {
         return Err(refusal);
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::attack::{Linking, arena_with};
 use crate::run::{Mode, PRODUCT, Run, have, skip, wait};
-use crate::scratch::Scratch;
+use crate::scratch::{SECRET, Scratch};
 use crate::terminal::Terminal;
 
 /// `jp-confine` with exactly these arguments, in the workspace.
@@ -378,6 +378,21 @@ fn root_that_may_not_lower_its_bounding_set() {
     let sets = run.stdout.lines().map(|set| u64::from_str_radix(set.trim(), 16).expect("bits"));
     let having: Vec<bool> = sets.map(|set| set >> SYS_ADMIN & 1 == 1).collect();
     assert_eq!(having, [false; 2], "{run}");
+}
+
+/// A container's root lacks `CAP_SYS_PTRACE`. The supervisor still looks into its callers.
+#[test]
+fn root_that_may_not_trace() {
+    if !rustix::process::geteuid().is_root() || !have("setpriv") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let out = scratch.expand("$OUT");
+    let without = ["--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", PRODUCT];
+    let words =
+        [&without[..], &["-r", &out, "--", "sh", "-c", "/bin/cat file ../out/secret"]].concat();
+    let run = Run::new(&scratch, "setpriv", &words).mode(Mode::Bare).env("HOME", "/").run();
+    run.assert_ok().assert_stdout("inside").assert_stdout(SECRET);
 }
 
 #[test]
