@@ -103,6 +103,12 @@ impl<'a> Advisor<'a> {
         effort.is_some_and(Effort::is_spent)
     }
 
+    /// Whether the list of sensitive paths has the path of `denial`.
+    pub(crate) fn is_sensitive(&self, denial: &Denial) -> bool {
+        let list = self.exposed.unwrap_or(self.tiers);
+        !denial.reason.is_network() && list.is_sensitive(path_of(&denial.path))
+    }
+
     /// The rule that decided a denial, or the pattern that withholds the rule's grant, for people.
     pub(crate) fn rule(&self, denial: &Denial) -> Option<RuleName> {
         if denial.reason == Reason::Socket {

@@ -75,6 +75,9 @@ struct GrantedPath {
     prompts: Vec<&'static str>,
     #[serde(skip)]
     caps: Capabilities,
+    /// Less is granted than at the path above it in the list.
+    #[serde(skip)]
+    is_narrower: bool,
 }
 
 /// Prints it.
@@ -133,13 +136,9 @@ impl Status {
 
     /// The status in ten lines. The first begins with `begin`.
     pub(crate) fn text(&self, begin: &str, context: &Context) -> String {
-        let is = |wanted: Capabilities| move |caps: Capabilities| caps.contains(wanted);
-        let (create, update) = (is(Capabilities::CREATE), is(Capabilities::UPDATE));
-        let execute = is(Capabilities::EXECUTE);
-        let only_reads = |caps| !(update(caps) || create(caps) || execute(caps));
-        let paths = |counts: &dyn Fn(Capabilities) -> bool| {
+        let paths = |name: &str| {
             let mut paths: Vec<&GrantedPath> =
-                self.grants.iter().filter(|it| counts(it.caps)).collect();
+                self.grants.iter().filter(|it| it.line() == name).collect();
             // Most views are caches, which matter least.
             paths.sort_by_key(|it| (it.path != self.workspace, it.view));
             paths.into_iter().map(|it| at_home(&it.path, context)).collect::<Vec<String>>()
@@ -157,14 +156,14 @@ impl Status {
             [] => "all that were set".to_owned(),
             _ => in_line(&granted.collect::<Vec<String>>(), "none"),
         };
-        let line = |counts: &dyn Fn(Capabilities) -> bool| in_line(&paths(counts), "none");
+        let line = |name: &'static str| (name, in_line(&paths(name), "none"));
         let mut denied = vec!["all else".to_owned()];
-        denied.extend(paths(&|caps: Capabilities| caps.is_empty()));
+        denied.extend(paths("denied"));
         let lines = [
-            ("write", line(&create)),
-            ("update", line(&|caps| update(caps) && !create(caps))),
-            ("execute", line(&|caps| execute(caps) && !create(caps))),
-            ("read", line(&|caps| !caps.is_empty() && only_reads(caps))),
+            line("write"),
+            line("update"),
+            line("execute"),
+            line("read"),
             ("denied", in_line(&denied, "all else")),
             ("network", network),
             ("variables", variables),
@@ -207,19 +206,21 @@ fn granted(images: &[Image<'_>]) -> Vec<GrantedPath> {
         shown.iter().map(|view| (view.place.clone(), view.backing.as_path())).collect();
     let anchors: Vec<PathBuf> = anchors.collect();
     paths.extend(anchors.iter().map(|path| (path.clone(), path.as_path())));
-    let mut granted: Vec<(PathBuf, Capabilities, Capabilities)> = Vec::new();
+    let mut granted: Vec<(PathBuf, Capabilities, Capabilities, bool)> = Vec::new();
     for (path, judged) in &paths {
         let (caps, asks) = judge(images, judged);
         let above = granted.iter().rev().find(|(above, ..)| path.starts_with(above));
         let repeats = above.map_or((Capabilities::NONE, Capabilities::NONE), |it| (it.1, it.2));
         if (caps, asks) != repeats {
-            granted.push((path.clone(), caps, asks));
+            granted.push((path.clone(), caps, asks, repeats.0.contains(caps)));
         }
     }
     let is_view =
         |path: &Path| shown.iter().any(|it| it.place == path || it.backing.starts_with(path));
-    let one =
-        |(path, caps, asks): (PathBuf, _, _)| GrantedPath::of(&path, is_view(&path), caps, asks);
+    let one = |(path, caps, asks, is_narrower): (PathBuf, _, _, _)| GrantedPath {
+        is_narrower,
+        ..GrantedPath::of(&path, is_view(&path), caps, asks)
+    };
     granted.into_iter().map(one).collect()
 }
 
@@ -238,7 +239,21 @@ impl GrantedPath {
     fn of(path: &Path, view: bool, caps: Capabilities, asks: Capabilities) -> Self {
         let words = |caps: Capabilities| caps.iter().map(Capability::as_str).collect();
         let path = lossy(path.as_os_str().as_bytes());
-        Self { path, view, capabilities: words(caps), prompts: words(asks), caps }
+        let (capabilities, prompts) = (words(caps), words(asks));
+        Self { path, view, capabilities, prompts, caps, is_narrower: false }
+    }
+
+    /// The line of the text that has it. What a rule protects in a directory can be executed as all in there can; that
+    /// it is only read is worth telling.
+    fn line(&self) -> &'static str {
+        let has = |wanted: Capabilities| self.caps.contains(wanted);
+        match () {
+            () if self.caps.is_empty() => "denied",
+            () if has(Capabilities::CREATE) => "write",
+            () if has(Capabilities::UPDATE) => "update",
+            () if has(Capabilities::EXECUTE) && !self.is_narrower => "execute",
+            () => "read",
+        }
     }
 }
 

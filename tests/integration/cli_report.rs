@@ -70,6 +70,23 @@ fn a_program_that_a_static_program_may_not_start_is_reported() {
     }
 }
 
+/// A suggestion about a sensitive file comes last, and warns.
+#[test]
+fn suggestions_about_sensitive_files_warn() {
+    let scratch = Scratch::new();
+    scratch.write("home/.aws/credentials", SECRET);
+    scratch.write("home/notes/a", "x");
+    let script = scratch.expand("cat $HOME/.aws/credentials $HOME/notes/a");
+    let run = product(&scratch, &["--", "sh", "-c", &script]).run();
+    run.assert_code(1).assert_no_secret();
+    let told = |words: &str| run.stderr.find(&scratch.expand(words)).expect(words);
+    let warning = told("it may hold secrets, which every program of the run could then use");
+    assert!(told("1 denied read $HOME/notes/a") < told("2 denied read $HOME/.aws"), "{run}");
+    assert!(told("2 denied read") < warning, "{run}");
+    assert!(warning < told("-r $HOME/.aws/credentials"), "{run}");
+    assert_eq!(run.stderr.matches("may hold secrets").count(), 1, "{run}");
+}
+
 /// If a file cannot be created, its times cannot be set either. Both are one denial.
 #[test]
 fn what_touch_is_refused_is_one_denial() {

@@ -15,6 +15,9 @@ use crate::report::why::record::ExplainedDenial;
 use crate::report::{events, git_config};
 use crate::text::quote;
 
+/// What is told before a suggestion about a file of the list of sensitive paths.
+const SENSITIVE: &str = "it may hold secrets, which every program of the run could then use";
+
 impl ExplainedDenial {
     /// The denial, which occurred so many times, with its suggestion.
     pub(crate) fn of(denial: &Denial, times: u64, advice: Advice, advisor: &Advisor<'_>) -> Self {
@@ -41,6 +44,7 @@ impl ExplainedDenial {
             remark: git_config::changes(denial, advisor),
             layer: denial.layer.name(),
             hidden: denial.hidden,
+            sensitive: advisor.is_sensitive(denial),
             ..Self::default()
         };
         denied.with(advice, denial, advisor)
@@ -106,7 +110,15 @@ impl ExplainedDenial {
         let options = self.options.as_ref().map(|options| format!("{or}: {}", typed(options)));
         let words = [&self.first, &self.never].into_iter().flatten();
         let words = words.map(|words| quote::within(words, workspace));
-        words.chain(approve).chain(then).chain(options).chain(self.other_port.clone()).collect()
+        let is_offered = self.sensitive && self.never.is_none();
+        let warning = is_offered.then(|| style.bad(SENSITIVE));
+        words
+            .chain(warning)
+            .chain(approve)
+            .chain(then)
+            .chain(options)
+            .chain(self.other_port.clone())
+            .collect()
     }
 }
 

@@ -70,7 +70,8 @@ impl Ended<'_> {
             .take(MOST)
             .map(|(denial, times)| (self.weight(denial), denial, *times))
             .collect();
-        all.sort_by_key(|(weight, ..)| *weight);
+        // A person who only reads the first suggestions opens no sensitive file.
+        all.sort_by_key(|(weight, denial, _)| (*weight, self.advisor.is_sensitive(denial)));
         let denials: Vec<&Denial> = all.iter().map(|(_, denial, _)| *denial).collect();
         let gathered = self.advisor.gather(&denials);
         let (numbers, last) = numbers(denials.len(), &gathered);

@@ -105,6 +105,9 @@ pub(crate) struct ExplainedDenial {
     pub(crate) layer: LayerName,
     /// The name looked absent.
     pub(crate) hidden: bool,
+    /// The list of sensitive paths has it.
+    #[serde(default)]
+    pub(crate) sensitive: bool,
     /// A remark, or a step that has to come first, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) first: Option<String>,

@@ -1,6 +1,7 @@
 //! Rules about hosts (spec §11.1). They are matched against parsed URLs, never against their text. [`HostReach`] is their
 //! effect on connections, whose path is not known.
 
+mod host_name;
 mod named;
 mod own;
 mod pattern;
@@ -11,11 +12,12 @@ use std::string::{String, ToString as _};
 use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
-pub use url::Host;
 use url::Url;
 
 use crate::coverage::Coverage;
 use crate::model::RuleSource;
+use host_name::host_of;
+pub use host_name::{Host, host};
 pub use named::may_stand_for;
 pub use own::is_own;
 use pattern::HostPattern;
@@ -203,35 +205,6 @@ impl Compiled {
         let path = self.prefix.as_ref().map_or(0, Vec::len);
         let rest = usize::from(self.scheme.is_some()) + usize::from(self.port.is_some()) + path;
         (self.host.specificity(), rest)
-    }
-}
-
-/// The host that a text names, in the form that rules compare: a name or an address, and nothing else. An IPv6 address
-/// may be in brackets. `None` if the text is not a host.
-#[must_use]
-pub fn host(text: &str) -> Option<Host> {
-    let is_host = |character: char| !"*%/@?#\\ ".contains(character);
-    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    if text.is_empty() || !text.chars().all(is_host) {
-        return None;
-    }
-    if bare.contains(':') { normal(&std::format!("[{bare}]")) } else { normal(text) }
-}
-
-/// The host of a URL in that form.
-fn host_of(url: &Url) -> Option<Host> {
-    url.host().and_then(|host| normal(&host.to_string()))
-}
-
-/// In ASCII and lower case, without a final dot. Addresses are in their canonical form: an IPv4 address inside IPv6
-/// becomes IPv4.
-fn normal(text: &str) -> Option<Host> {
-    let text = text.strip_suffix('.').unwrap_or(text);
-    match Host::parse(text).ok()? {
-        Host::Ipv6(address) => {
-            Some(address.to_ipv4_mapped().map_or(Host::Ipv6(address), Host::Ipv4))
-        }
-        host => Some(host),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::format;
 use std::string::String;
 
-use super::{Host, host};
+use super::host_name::{Host, host};
 
 /// The hosts that a rule is about, in the form of [`host`].
 #[derive(Debug, Clone, PartialEq, Eq)]
