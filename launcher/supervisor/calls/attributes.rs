@@ -245,10 +245,6 @@ pub(crate) fn set_owner_of(
 }
 
 /// The format of a call's times.
-#[cfg_attr(
-    not(target_arch = "x86_64"),
-    expect(dead_code, reason = "only older calls, which newer processors lack, count otherwise")
-)]
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {
     /// Two `struct timespec`.
