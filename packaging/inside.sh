@@ -44,9 +44,9 @@ forget() {
 }
 
 by_dpkg() {
-    dpkg -i /dist/*.deb > /tmp/out 2>&1 || fail "$(cat /tmp/out)"
+    dpkg -i "/dist/"*"_$(dpkg --print-architecture).deb" > /tmp/out 2>&1 || fail "$(cat /tmp/out)"
     works jp-confine
-    dpkg -i /dist/*.deb > /tmp/out 2>&1 || fail "$(cat /tmp/out)"
+    dpkg -i "/dist/"*"_$(dpkg --print-architecture).deb" > /tmp/out 2>&1 || fail "$(cat /tmp/out)"
     works jp-confine
     dpkg -r jp-confine > /tmp/out 2>&1 || fail "$(cat /tmp/out)"
     forget
