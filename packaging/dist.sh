@@ -12,7 +12,7 @@ profile=$1
 shift
 
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH-$(git log -1 --format=%ct)}
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH-$(git log -1 --format=%ct 2> /dev/null || stat -c %Y Cargo.lock)}
 export SOURCE_DATE_EPOCH
 dist=$PWD/target/dist
 work=$(mktemp -d)

@@ -108,7 +108,7 @@ else
 fi
 
 # The pre-commit hooks, in a repository whose policy is right, and then wrong.
-if ! command -v pre-commit > /dev/null; then
+if ! pre-commit --version > "$work/log" 2>&1; then
     skip "the hooks: no pre-commit"
 else
     repository=$work/repository
