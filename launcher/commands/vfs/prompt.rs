@@ -56,7 +56,8 @@ impl<'a> OnTerminal<'a> {
             let reason = quote::short(reason.as_bytes());
             let mut parts = vec![("", format!("jp-confine: the tool {tool} wants to {action}"))];
             let printable = |line: &str| quote::printable(line.as_bytes());
-            parts.extend(what.lines().map(|line| ("    ", printable(line))));
+            // Not `lines`, which would hide a carriage return.
+            parts.extend(what.split('\n').map(|line| ("    ", printable(line))));
             parts.extend(preview_of(preview).into_iter().map(|line| ("    | ", printable(&line))));
             parts.push(("  ", reason));
             let lines: Vec<String> =
@@ -174,11 +175,10 @@ mod tests {
     #[test]
     fn a_text_that_would_be_written_is_shown_in_lines() {
         let preview = "line\u{1b}[2J\n".repeat(10);
-        let what = "sh -c 'a\nb'".to_owned();
+        let what = "sh -c 'a\r\nb'".to_owned();
         let (action, reason) = ("update".to_owned(), "no rule is about it".to_owned());
         let text = &shown(&[Question { action, what, preview, reason }], None)[0];
-        let begin =
-            "jp-confine: the tool edit wants to update\n    sh -c 'a\n    b'\n    | line\\x1b[2J\n";
+        let begin = "jp-confine: the tool edit wants to update\n    sh -c 'a\\x0d\n    b'\n    | line\\x1b[2J\n";
         assert!(text.starts_with(begin), "{text}");
         let end = "    | line\\x1b[2J\n    | (2 more lines)\n  no rule is about it\n";
         assert!(text.contains(end), "{text}");
