@@ -95,8 +95,8 @@ impl TypedValueParser for Presets {
 
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HostOptions {
-    /// Allow only this host, or all names below one with `*.NAME`; repeatable. Without a port: the scheme's, or those of http, https and
-    /// ftp. --no-net overrides host rules in policy files
+    /// Allow only this host, or all names below one with `*.NAME`; repeatable. Without a port: the
+    /// scheme's, or those of http, https and ftp. --no-net overrides host rules in policy files
     #[arg(long, value_name = "[SCHEME://]HOST[:PORT]")]
     #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| rule(&word)))]
     pub(crate) net: Vec<NetRule>,

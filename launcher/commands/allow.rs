@@ -1,10 +1,7 @@
 //! Implements `allow`: writes what denials of the last run need into the files where it counts. Shows the change first.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
 use crate::cli::{Options, Which};
-use crate::commands::policy_edit::{self, PolicyEdit};
+use crate::commands::policy_edit;
 use crate::config::edit::change::{self, Change};
 use crate::error::Failure;
 use crate::host::context::Context;
@@ -28,7 +25,7 @@ pub(crate) fn allow(
         Failure::advised("no run is on record in this workspace", advice)
     })?;
     let numbers = numbers(&run, which, &workspace)?;
-    let edits = edits(context, chosen(&run, &numbers))?;
+    let edits = policy_edit::edits(context, chosen(&run, &numbers))?;
     output::output(&policy_edit::diffs(&edits, Style::of_stdout()))?;
     if !yes && !policy_edit::is_confirmed(context, options)? {
         return Ok(1);
@@ -108,22 +105,6 @@ fn chosen(run: &Explained, numbers: &[usize]) -> Vec<Change> {
         all.unwrap_or_else(each)
     };
     change::together(numbers.iter().flat_map(of))
-}
-
-/// The files with these changes.
-pub(super) fn edits(context: &Context, changes: Vec<Change>) -> Result<Vec<PolicyEdit>, Failure> {
-    let mut files: BTreeMap<String, Vec<Change>> = BTreeMap::new();
-    for change in changes {
-        files.entry(change.file.clone()).or_default().push(change);
-    }
-    files
-        .into_iter()
-        .map(|(file, changes)| {
-            PolicyEdit::of(context, Path::new(&file), |source, notation| {
-                change::changed(source, notation, &changes)
-            })
-        })
-        .collect()
 }
 
 /// What is left to do.

@@ -1,5 +1,6 @@
 //! Changes policy files for a person: shows the difference, asks, and writes. Used by `allow` and `mounts`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::{fs, io};
@@ -9,6 +10,7 @@ use diffy::DiffOptions;
 use crate::cli::Options;
 use crate::config::decode::{self, Trust};
 use crate::config::document::Notation;
+use crate::config::edit::change::{self, Change};
 use crate::error::Failure;
 use crate::error::source::Source;
 use crate::files::{self, WritePlace};
@@ -79,6 +81,23 @@ impl PolicyEdit {
         };
         patch.lines().filter(|line| !line.starts_with('\\')).map(line).collect()
     }
+}
+
+/// The edits of the files that these changes name.
+///
+/// # Errors
+/// As [`PolicyEdit::of`].
+pub(crate) fn edits(context: &Context, changes: Vec<Change>) -> Result<Vec<PolicyEdit>, Failure> {
+    let mut files: BTreeMap<String, Vec<Change>> = BTreeMap::new();
+    for change in changes {
+        files.entry(change.file.clone()).or_default().push(change);
+    }
+    let edit = |(file, changes): (String, Vec<Change>)| {
+        PolicyEdit::of(context, Path::new(&file), |source, notation| {
+            change::changed(source, notation, &changes)
+        })
+    };
+    files.into_iter().map(edit).collect()
 }
 
 /// The differences that the edits make, as `diff -u` shows them.

@@ -39,8 +39,8 @@ pub(crate) fn compile(context: &Context, options: &Options) -> Result<u8, Failur
     Ok(0)
 }
 
-/// Runs `check`: prints one verdict for each path, workspace-relative or absolute. Returns 0 if all are allowed, 1 if some are denied, else 2 for
-/// prompts.
+/// Runs `check`: prints one verdict for each path, workspace-relative or absolute. Returns 0 if all are allowed, 1 if
+/// some are denied, else 2 for prompts.
 pub(crate) fn check(
     context: &Context,
     options: &Options,

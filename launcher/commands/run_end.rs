@@ -3,7 +3,6 @@
 use std::io::ErrorKind;
 
 use crate::cli::Options;
-use crate::commands::allow;
 use crate::commands::policy_edit;
 use crate::error::Failure;
 use crate::host::context::Context;
@@ -70,7 +69,7 @@ impl Aftermath<'_> {
         if changes.is_empty() {
             return Ok(());
         }
-        let edits = allow::edits(self.context, changes)?;
+        let edits = policy_edit::edits(self.context, changes)?;
         output::told(&policy_edit::diffs(&edits, Style::of_stderr()));
         if policy_edit::is_confirmed(self.context, self.options)? {
             output::told(&policy_edit::write_all(&edits)?);

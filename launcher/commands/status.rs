@@ -247,12 +247,16 @@ impl GrantedPath {
     /// it is only read is worth telling.
     fn line(&self) -> &'static str {
         let has = |wanted: Capabilities| self.caps.contains(wanted);
-        match () {
-            () if self.caps.is_empty() => "denied",
-            () if has(Capabilities::CREATE) => "write",
-            () if has(Capabilities::UPDATE) => "update",
-            () if has(Capabilities::EXECUTE) && !self.is_narrower => "execute",
-            () => "read",
+        if self.caps.is_empty() {
+            "denied"
+        } else if has(Capabilities::CREATE) {
+            "write"
+        } else if has(Capabilities::UPDATE) {
+            "update"
+        } else if has(Capabilities::EXECUTE) && !self.is_narrower {
+            "execute"
+        } else {
+            "read"
         }
     }
 }

@@ -64,13 +64,8 @@ pub(crate) fn add(
     let place = places.files.get(|later| new.iter().any(|rule| rule.path() == later.path()));
     let add: Vec<Addition> = new.iter().map(|rule| RuleText::of(rule).addition()).collect();
     let change = Change { file: place.file().to_owned(), list: place.list().to_owned(), add };
-    let edits = if change.add.is_empty() { Vec::new() } else { vec![change] };
-    let edits = edits.iter().map(|change| {
-        PolicyEdit::of(context, Path::new(&change.file), |source, notation| {
-            change::changed(source, notation, [change])
-        })
-    });
-    let edits = edits.collect::<Result<Vec<_>, _>>()?;
+    let changes = if change.add.is_empty() { Vec::new() } else { vec![change] };
+    let edits = policy_edit::edits(context, changes)?;
     MountChange { context, options: &options, root, mounts, store, edits }.make(yes)
 }
 

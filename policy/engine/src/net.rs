@@ -157,15 +157,18 @@ impl Net {
 
     /// Whether the path has an encoded separator, and rules tell paths of this host apart.
     fn is_ambiguous(&self, url: &Url) -> bool {
-        let host = host_of(url);
-        let is_about = |rule: &&Compiled| host.as_ref().is_some_and(|it| rule.host.matches(it));
-        let mut of_host = self.0.iter().filter(is_about);
-        has_encoded_separator(url.path()) && of_host.any(|rule| rule.prefix.is_some())
+        let tells_apart = |host: Host| self.about(&host).any(|rule| rule.prefix.is_some());
+        has_encoded_separator(url.path()) && host_of(url).is_some_and(tells_apart)
+    }
+
+    /// The rules about a host, in declared order.
+    fn about(&self, host: &Host) -> impl Iterator<Item = &Compiled> {
+        self.0.iter().filter(|rule| rule.host.matches(host))
     }
 
     /// The most specific rule about the target. Of equals the last wins.
     fn winner(&self, host: &Host, target: Target<'_>) -> Option<&Compiled> {
-        let matching = self.0.iter().filter(|rule| rule.host.matches(host) && rule.matches(target));
+        let matching = self.about(host).filter(|rule| rule.matches(target));
         matching.max_by_key(|rule| rule.specificity())
     }
 }

@@ -142,11 +142,6 @@ impl Net {
         }
     }
 
-    /// The rules about a host, in declared order.
-    fn about(&self, host: &Host) -> impl Iterator<Item = &Compiled> {
-        self.0.iter().filter(|rule| rule.host.matches(host))
-    }
-
     /// The ports at which rules about a host can have an effect.
     fn ports(&self, host: &Host) -> impl Iterator<Item = u16> {
         self.about(host).filter_map(|rule| rule.port).chain(PORTS.map(|(_, port)| port))
