@@ -2,12 +2,19 @@
 # Makes root directories to install into, without Rust and compiler. Used by packaging/test.sh.
 #
 #   packaging/roots.sh debian SUITE ROOT    another release of Debian, with its glibc, dpkg and dash
+#   packaging/roots.sh machine SUITE ROOT   the same for aarch64, with its kernel in ROOT/boot
 #   packaging/roots.sh alpine ROOT          what Alpine's programs run with: musl, and a busybox linked to it
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
+programs=base-files,coreutils,dash,diffutils,dpkg,findutils,grep,gzip,libc-bin,sed,tar
+
 debian() {
-    mmdebstrap --quiet --variant=extract --include=base-files,coreutils,dash,diffutils,dpkg,findutils,grep,gzip,libc-bin,sed,tar "$1" "$2"
+    mmdebstrap --quiet --variant=extract --include="$programs" "$1" "$2"
+}
+
+machine() {
+    mmdebstrap --quiet --variant=extract --architectures=arm64 --include="$programs,mount,linux-image-cloud-arm64" "$1" "$2"
 }
 
 # Debian has no busybox for musl, so it is built from Debian's source.

@@ -9,21 +9,24 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 skip() { echo "packaging: skipped: $1"; }
+there() { for program; do command -v "$program" > "$work/log" || return 1; done; }
 
 # The distribution, with an older version of it and with a damaged one.
 mkdir -p "$work/dist/old" "$work/dist/damaged"
 (cd "$dist" && sha256sum --quiet -c SHA256SUMS)
 cp "$dist"/* "$work/dist"
-tarball=$(cd "$dist" && echo jp-confine-*-"$(uname -m)"-linux.tar.gz)
-old=jp-confine-0.0.1-$(uname -m)-linux
-tar -xzf "$dist/$tarball" -C "$work/dist/old"
-mv "$work/dist/old/${tarball%.tar.gz}" "$work/dist/old/$old"
-touch "$work/dist/old/$old/share/doc/jp-confine/gone"
-tar -czf "$work/dist/old/$old.tar.gz" -C "$work/dist/old" "$old"
-rm -r "$work/dist/old/$old"
-(cd "$work/dist/old" && sha256sum -- *.tar.gz > "$work/sums" && mv "$work/sums" SHA256SUMS)
 cp "$dist/SHA256SUMS" "$work/dist/damaged"
-{ cat "$dist/$tarball"; echo; } > "$work/dist/damaged/$tarball"
+for tarball in "$dist"/jp-confine-*-linux.tar.gz; do
+    new=${tarball##*/} new=${new%.tar.gz} processor=${new%-linux}
+    old=jp-confine-0.0.1-${processor##*-}-linux
+    tar -xzf "$tarball" -C "$work/dist/old"
+    mv "$work/dist/old/$new" "$work/dist/old/$old"
+    touch "$work/dist/old/$old/share/doc/jp-confine/gone"
+    tar -czf "$work/dist/old/$old.tar.gz" -C "$work/dist/old" "$old"
+    rm -r "$work/dist/old/$old"
+    { cat "$tarball"; echo; } > "$work/dist/damaged/$new.tar.gz"
+done
+(cd "$work/dist/old" && sha256sum -- *.tar.gz > "$work/sums" && mv "$work/sums" SHA256SUMS)
 
 # Runs inside.sh in the root $1, in namespaces of its own, as the user with the number $2.
 inside() {
@@ -42,13 +45,18 @@ inside() {
     rm "$root/tmp/"*
 }
 
-# Installs in the root $1, as root and as an ordinary user.
-try() {
+# Prepares the root $1 for inside.sh, with an ordinary user.
+prepare() {
     mkdir -p "$1/dist" "$1/dev" "$1/proc" "$1/tmp" "$1/root" "$1/home/user" "$1/etc"
     chmod 1777 "$1/tmp"
     chown 1000:1000 "$1/home/user"
     printf 'root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000::/home/user:/bin/sh\n' > "$1/etc/passwd"
     printf 'root:x:0:\nuser:x:1000:\n' > "$1/etc/group"
+}
+
+# Installs in the root $1, as root and as an ordinary user.
+try() {
+    prepare "$1"
     inside "$1" 0:0 /root /usr/local
     inside "$1" 1000:1000 /home/user /home/user/.local
     if [ -e "$1/usr/bin/dpkg" ]; then inside "$1" 0:0 /root deb; fi
@@ -60,7 +68,7 @@ elif ! unshare --mount --pid --fork mount -t proc proc /proc 2> "$work/log"; the
     skip "nothing can be mounted here"
 else
     for suite in $suites; do
-        if ! command -v mmdebstrap > /dev/null; then
+        if ! there mmdebstrap; then
             skip "Debian's $suite: no mmdebstrap"
         elif sh packaging/roots.sh debian "$suite" "$work/$suite" > "$work/log" 2>&1; then
             try "$work/$suite"
@@ -70,7 +78,7 @@ else
             skip "Debian's $suite cannot be fetched"
         fi
     done
-    if ! command -v musl-gcc > /dev/null || ! command -v apt-get > /dev/null; then
+    if ! there musl-gcc apt-get; then
         skip "Alpine's musl: no musl-gcc or no apt-get"
     elif sh packaging/roots.sh alpine "$work/alpine" > "$work/log" 2>&1; then
         try "$work/alpine"
@@ -81,24 +89,30 @@ else
     fi
 fi
 
-# The other processor, emulated. The emulator has neither Landlock nor filters, so nothing is confined here.
+# The other processor, in an emulated machine with a kernel of its own.
 for other in "$dist"/jp-confine-*-linux.tar.gz; do
     processor=${other%-linux.tar.gz} processor=${processor##*-}
-    [ "$processor" != "$(uname -m)" ] || continue
-    if ! command -v "qemu-$processor-static" > /dev/null; then
-        skip "$processor: no qemu-$processor-static"
+    if [ "$processor" = "$(uname -m)" ]; then
         continue
+    elif [ "$processor" != aarch64 ] || [ "$(id -u)" -ne 0 ]; then
+        skip "$processor: nothing here emulates it"
+    elif ! there qemu-system-aarch64 cpio mmdebstrap; then
+        skip "$processor: no qemu-system-aarch64, cpio or mmdebstrap"
+    elif sh packaging/roots.sh machine trixie "$work/machine" > "$work/log" 2>&1; then
+        prepare "$work/machine"
+        cp -R "$work/dist/." "$work/machine/dist"
+        sh packaging/machine.sh "$work/machine" > "$work/said"
+        grep -qx 'machine: works' "$work/said" || { cat "$work/said"; exit 1; }
+        echo "packaging: works on $processor"
+    else
+        cat "$work/log"
+        skip "$processor: Debian for it cannot be fetched"
     fi
-    mkdir "$work/$processor"
-    tar -xzf "$other" -C "$work/$processor" --strip-components=1
-    "qemu-$processor-static" "$work/$processor/bin/jp-confine" --version
-    "qemu-$processor-static" "$work/$processor/bin/jp-confine" man > "$work/manual"
-    gzip -dc "$work/$processor/share/man/man1/jp-confine.1.gz" | cmp - "$work/manual"
-    echo "packaging: the program for $processor starts in an emulator"
 done
 
 # The GitHub Action.
-version=${tarball#jp-confine-} version=${version%-"$(uname -m)"-linux.tar.gz}
+version=$(cd "$dist" && echo jp-confine-*-"$(uname -m)"-linux.tar.gz)
+version=${version#jp-confine-} version=${version%-"$(uname -m)"-linux.tar.gz}
 if ! /usr/bin/python3 -c 'import yaml' 2> "$work/log"; then
     skip "the steps of the Action: no python3-yaml"
 else

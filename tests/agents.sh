@@ -15,7 +15,7 @@ for agent; do
         opencode) package=opencode-ai ;;
         pi) package=@mariozechner/pi-coding-agent ;;
         aider)
-            python3 -m venv "$into/aider" &&
+            /usr/bin/python3 -m venv "$into/aider" &&
                 "$into/aider/bin/pip" install --quiet aider-chat &&
                 mkdir -p "$into/bin" && ln -sf ../aider/bin/aider "$into/bin/aider" || echo "not installed: aider"
             continue
