@@ -64,7 +64,7 @@ impl Advisor<'_> {
             ) {
                 continue;
             }
-            if let Some(unit) = units::of(path_of(&denial.program), path_of(&denial.path)) {
+            if let Some(unit) = units::of(denial, self.homes().next().unwrap_or(Path::new("/"))) {
                 tools_own.entry(unit).or_default().push((place, asked));
                 continue;
             }
@@ -181,13 +181,17 @@ impl Advisor<'_> {
 
     /// Whether the directory is the user's home, or above that or the workspace.
     pub(super) fn is_home_or_above(&self, directory: &Path) -> bool {
-        let is_home = |grant: &Grant| {
-            grant.kind == GrantKind::Hidden
-                && matches!(grant.origin, Origin::Product { .. })
-                && grant.anchor.starts_with(directory)
-        };
         let is_above = directory != self.workspace && self.workspace.starts_with(directory);
-        is_above || directory.parent().is_none() || self.grants.iter().any(is_home)
+        let is_home = || self.homes().any(|home| home.starts_with(directory));
+        is_above || directory.parent().is_none() || is_home()
+    }
+
+    /// The directories that are hidden as homes of the user.
+    fn homes(&self) -> impl Iterator<Item = &Path> {
+        let is_home = |grant: &&Grant| {
+            grant.kind == GrantKind::Hidden && matches!(grant.origin, Origin::Product { .. })
+        };
+        self.grants.iter().filter(is_home).map(|grant| grant.anchor.as_path())
     }
 }
 

@@ -1,17 +1,29 @@
-//! Knows the directory that a tool fills as one: for git a repository. It takes one suggestion, not one for each file
-//! (spec §18).
+//! Knows the directory that a tool fills as one: for git a repository, for a program its package or prefix. It takes one
+//! suggestion, not one for each file (spec §18).
 
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use jp_confine_engine::Capabilities;
 use jp_confine_engine::canonical::{self, Op};
 
 use crate::files;
+use crate::host::installation;
+use crate::record::denial::Denial;
+use crate::sys::path::path_of;
+
+/// The unit of which something was denied, in the user's `home`.
+pub(super) fn of<'d>(denial: &'d Denial, home: &Path) -> Option<&'d Path> {
+    let path = path_of(&denial.path);
+    let installed = || installation::package_or_prefix(path, home);
+    repository(path_of(&denial.program), path)
+        .or_else(|| denial.missing.intersects(Capabilities::EXECUTE).then(installed)?)
+}
 
 /// The repository directory that holds `path`, if git was denied it. In a linked worktree and in a submodule, that is
 /// the directory of the main repository.
-pub(super) fn of<'p>(program: &Path, path: &'p Path) -> Option<&'p Path> {
+fn repository<'p>(program: &Path, path: &'p Path) -> Option<&'p Path> {
     let name = program.file_name()?.to_str()?;
     let is_git = name == "git" || name.starts_with("git-");
     let repository = path.ancestors().filter(|it| it.ends_with(".git")).last();
@@ -62,7 +74,8 @@ mod tests {
 
     #[test]
     fn a_repository_is_one_unit() {
-        let of = |program: &str, path: &'static str| of(Path::new(program), Path::new(path));
+        let of =
+            |program: &str, path: &'static str| repository(Path::new(program), Path::new(path));
         for (program, path, unit) in [
             ("/usr/bin/git", "/w/.git/index.lock", Some("/w/.git")),
             ("/usr/bin/git", "/w/.git", Some("/w/.git")),

@@ -16,13 +16,11 @@ use crate::compile::profiles::Resolved;
 use crate::compile::programs::is_program;
 use crate::files;
 use crate::host::context::Context;
+use crate::host::installation;
 use crate::host::program_lookup::{candidates, kind};
 
 /// How many `#!` lines are followed.
 const INTERPRETERS: usize = 2;
-
-/// Directories of a prefix beside its `bin`, or a file in it, by which it is known.
-const OF_PREFIX: [&str; 3] = ["lib", "libexec", "pyvenv.cfg"];
 
 /// The grants by which `program`, as typed, starts. None for a program outside the home, or in the canonical
 /// `workspace`: there, only rules grant.
@@ -57,9 +55,10 @@ impl Finder<'_> {
         let places = [place.as_path(), &file];
         if !places.into_iter().chain([spelled]).any(|path| is_in(path, self.workspace)) {
             for path in places.into_iter().filter(|path| is_in(path, self.home)) {
-                let unit = unit(path, self.home);
-                if unit != path || path == file {
-                    self.grant(spelled, unit);
+                match installation::package_or_prefix(path, self.home) {
+                    Some(unit) => self.grant(spelled, unit.to_owned()),
+                    None if path == file => self.grant(spelled, path.to_owned()),
+                    None => {}
                 }
             }
         }
@@ -90,25 +89,6 @@ impl Finder<'_> {
     }
 }
 
-/// The package or the prefix that a canonical program in `home` belongs to, or else the program itself: the outermost
-/// `node_modules`, or the directory above `bin` if it has libraries, too. The home and `~/.local` are no prefix: what
-/// else is there belongs to no program.
-fn unit(file: &Path, home: &Path) -> PathBuf {
-    let below = |dir: &&Path| is_in(dir, home);
-    let dirs = file.ancestors().skip(1).take_while(below);
-    if let Some(packages) = dirs.filter(|dir| dir.ends_with("node_modules")).last() {
-        return packages.to_owned();
-    }
-    let prefix = file.parent().filter(|dir| dir.ends_with("bin")).and_then(Path::parent);
-    let is_prefix = |prefix: &&Path| {
-        is_in(prefix, home)
-            && *prefix != home
-            && *prefix != home.join(".local")
-            && OF_PREFIX.iter().any(|name| prefix.join(name).exists())
-    };
-    prefix.filter(is_prefix).unwrap_or(file).to_owned()
-}
-
 fn is_in(path: &Path, dir: &Path) -> bool {
     canonical::below(dir, path).is_some()
 }
@@ -133,30 +113,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-
-    #[test]
-    fn a_program_belongs_to_its_package_or_prefix() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let home = dir.path();
-        for (file, beside, expected) in [
-            (
-                ".npm-global/lib/node_modules/@google/gemini-cli/bundle/gemini.js",
-                None,
-                ".npm-global/lib/node_modules",
-            ),
-            ("p/node_modules/a/node_modules/b/x", None, "p/node_modules"),
-            ("venv/bin/tool", Some("venv/pyvenv.cfg"), "venv"),
-            (".opencode/bin/opencode", None, ".opencode/bin/opencode"),
-            (".local/bin/tool", Some(".local/lib"), ".local/bin/tool"),
-            ("bin/tool", Some("lib"), "bin/tool"),
-            ("Documents/run.sh", None, "Documents/run.sh"),
-        ] {
-            if let Some(beside) = beside {
-                fs::create_dir_all(home.join(beside)).expect("a directory");
-            }
-            assert_eq!(unit(&home.join(file), home), home.join(expected), "{file}");
-        }
-    }
 
     #[test]
     fn env_names_the_interpreter() {

@@ -3,6 +3,7 @@
 pub(crate) mod cache_dirs;
 pub(crate) mod context;
 pub(crate) mod data_dirs;
+pub(crate) mod installation;
 pub(crate) mod invocation;
 pub(crate) mod machine;
 pub(crate) mod outer_views;

@@ -387,6 +387,25 @@ fn a_program_that_is_typed_has_a_way_out_too() {
     assert_eq!(events.matches("\"event\":\"denial\"").count(), 4, "{events}");
 }
 
+/// A program comes with what it was installed with, wherever that is and whoever starts it.
+#[test]
+fn a_program_comes_with_its_prefix() {
+    let scratch = Scratch::new();
+    let expand = |text: &str| scratch.expand(text);
+    for (program, unit) in [("app/bin/start", "app"), ("node_modules/a/start", "node_modules")] {
+        scratch.write(&format!("out/{unit}/lib/part"), "echo started");
+        let program = format!("../out/{program}");
+        script_at(&scratch, &program, &expand(&format!("#!/bin/sh\n. $OUT/{unit}/lib/part\n")));
+        for line in [vec![program.as_str()], vec!["sh", "-c", &program]] {
+            product(&scratch, &[&["--"], &line[..]].concat()).run().assert_code(126);
+            let unit = expand(&format!("$OUT/{unit}"));
+            assert_eq!(texts(&denials(&scratch), "options"), [format!("-x {unit}")]);
+            let with = [&["-x", &unit, "--"], &line[..]].concat();
+            product(&scratch, &with).run().assert_ok().assert_stdout("started");
+        }
+    }
+}
+
 /// The option that denies must go, not the one that grants beside it.
 #[test]
 fn a_denial_that_was_typed_is_what_to_leave_out() {
