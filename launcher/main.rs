@@ -30,14 +30,16 @@ mod supervisor;
 mod sys;
 mod text;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use cli::{Approvals, Cache, Command, Mounts, Profiles, Topic};
+use cli::{Approvals, Cache, Command, Mounts, Options, Profiles, Topic};
 use commands::{
     allow, approvals, authorize, cache, completions, doctor, init, manual, mounts, profiles, query,
     run, shell, vfs,
 };
 use config::environment::EnvOption;
+use config::host_context::{self, HostContext};
 use error::Failure;
 use host::context::Context;
 use report::why;
@@ -63,6 +65,19 @@ fn end_at_panic() {
     }));
 }
 
+/// The options with the workspace and the rules of a host's `Context`, if one is named.
+fn in_host_context(context: &Context, mut options: Options) -> Result<Options, Failure> {
+    let Some(name) = options.context.take() else { return Ok(options) };
+    let received = HostContext::read(context, &name)?;
+    options.workspace = Some(received.root);
+    if name == Path::new(host_context::STDIN) {
+        options.received = Some(received.text);
+    } else {
+        options.policies.insert(0, name);
+    }
+    Ok(options)
+}
+
 fn dispatch() -> Result<u8, Failure> {
     let (options, command) = match cli::parse() {
         Err(asked) if !asked.use_stderr() => return output::help(&asked).map(|()| 0),
@@ -75,6 +90,7 @@ fn dispatch() -> Result<u8, Failure> {
     output::set_color(options.color);
     let mut context = Context::capture()?;
     context.set_variables(options.env.iter().filter_map(EnvOption::assignment));
+    let options = in_host_context(&context, options)?;
     match command {
         Command::Run { program, .. } | Command::Learn { program, .. } if options.dry_run => {
             query::dry_run::dry_run(&context, &options, Some(&program))

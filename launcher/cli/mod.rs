@@ -138,8 +138,8 @@ enum Sub {
         options: Further,
         #[command(flatten)]
         call: Call,
-        /// The tool, and the arguments of its command line
-        #[arg(last = true, required = true, value_name = "TOOL")]
+        /// The tool, and the arguments of its command line [default: `command` of --tool]
+        #[arg(last = true, value_name = "TOOL")]
         line: Vec<OsString>,
     },
     /// List the symlinks to directories outside the workspace, and whether their targets are
@@ -400,9 +400,8 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
             (line.options.then(options.0), explained(words, json)?)
         }
         Some(Sub::Vfs { options, call, line: tool }) => {
-            let mut words = tool.into_iter();
-            let program = words.next().unwrap_or_default();
-            let command = Command::Vfs { call, program, arguments: words.collect() };
+            let (program, arguments) = split(tool);
+            let command = Command::Vfs { call, program, arguments };
             (Options { service: true, ..line.options.then(options.0) }, command)
         }
         Some(Sub::Compile { options }) => (line.options.then(options.0), Command::Compile),

@@ -9,6 +9,7 @@ use super::profile_names::ProfileNames;
 use crate::cli::host::HostOptions;
 use crate::cli::mount::{MountOption, Unmount};
 use crate::config::environment::EnvOption;
+use crate::config::policy_files::Named;
 use crate::config::written_view::WrittenView;
 
 /// How far enforcement must reach (spec §18).
@@ -56,6 +57,13 @@ pub(crate) struct Options {
     /// Policy file, TOML or JSON; repeatable, later ones on top
     #[arg(short, long = "policy", value_name = "FILE")]
     pub(crate) policies: Vec<PathBuf>,
+    /// Take the workspace and the rules from a host's Context, as JSON; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "workspace")]
+    #[arg(hide_short_help = true)]
+    pub(crate) context: Option<PathBuf>,
+    /// A Context that standard input had.
+    #[arg(skip)]
+    pub(crate) received: Option<Vec<u8>>,
     /// Apply [tools.NAME] of the policy
     #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
     #[arg(hide_short_help = true)]
@@ -185,6 +193,11 @@ impl Options {
         self.no_net || self.isolated
     }
 
+    /// The policies that are named.
+    pub(crate) fn named_policies(&self) -> Named<'_> {
+        Named { context: self.received.as_deref(), files: &self.policies }
+    }
+
     /// Merges the options before the subcommand's name with the `later` ones after it. Lists are joined in order.
     /// Of two single values the later counts.
     pub(super) fn then(mut self, later: Self) -> Self {
@@ -201,6 +214,7 @@ impl Options {
         self.env.extend(later.env);
         Self {
             workspace: later.workspace.or(self.workspace),
+            context: later.context.or(self.context),
             tool: later.tool.or(self.tool),
             enforce: later.enforce.or(self.enforce),
             caches: later.caches.or(self.caches),

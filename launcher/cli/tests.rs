@@ -124,7 +124,6 @@ fn wrong_lines_are_refused() {
         "jp-confine check env",
         "jp-confine --env A*B -- true",
         "jp-confine why",
-        "jp-confine vfs",
         "jp-confine vfs tool",
         "jp-confine vfs --arguments { -- tool",
         "jp-confine authorize create /p",

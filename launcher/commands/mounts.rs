@@ -94,7 +94,7 @@ pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result
     if !options.quiet {
         store.warning.iter().for_each(|warning| output::warning(warning));
     }
-    let layers = Layers::load(context, &workspace.root, &options.policies)?;
+    let layers = Layers::load(context, &workspace.root, options.named_policies())?;
     let places = Places::of(&context.homes, &root);
     let (scopes, wide) = (layers.scopes(), layers.wide(places, &workspace.here)?);
     let lines = lines(&root, &scopes, &wide, &store);

@@ -8,7 +8,7 @@ use std::{fs, io};
 use diffy::DiffOptions;
 
 use crate::cli::Options;
-use crate::config::decode::{self, Trust};
+use crate::config::decode::{self, Origin, Trust};
 use crate::config::document::Notation;
 use crate::config::edit::change::{self, Change};
 use crate::error::Failure;
@@ -53,7 +53,8 @@ impl PolicyEdit {
         let after = change(&source, notation)?;
         // Each is read as the next run will read it.
         let result = Rc::new(Source::new(&source.name, after));
-        decode::file(&result, notation, Trust::User).map_err(Failure::Configuration)?;
+        decode::file(&result, notation, Origin { trust: Trust::User, is_named: true })
+            .map_err(Failure::Configuration)?;
         Ok(Self { place, before: source.text.clone(), after: result.text.clone() })
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct Line {
 /// Runs `profiles list`.
 pub(crate) fn list(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
     let workspace = compile::find_workspace(context, options)?;
-    let layers = Layers::load(context, &workspace.root, &options.policies)?;
+    let layers = Layers::load(context, &workspace.root, options.named_policies())?;
     let profiles = Profiles::with(layers.profiles())?;
     let lines: Vec<Line> = profiles
         .every()?
@@ -56,7 +56,7 @@ fn words(line: &Line) -> String {
 /// Runs `profiles show NAME`.
 pub(crate) fn show(context: &Context, options: &Options, name: &str) -> Result<u8, Failure> {
     let workspace = compile::find_workspace(context, options)?;
-    let layers = Layers::load(context, &workspace.root, &options.policies)?;
+    let layers = Layers::load(context, &workspace.root, options.named_policies())?;
     let own = |file: &File| {
         change::table_text(&file.source.text, &["profiles", name])
             .filter(|_| file.trust == Trust::User)

@@ -60,6 +60,8 @@ pub(crate) struct Status {
     variables: Vec<EnvRule>,
     /// The programs that may start. `null` stands for all.
     programs: Option<Commands>,
+    /// The compiled rules of the innermost run, as a host sends them to its tools: `fs`, `net`, `env` and `commands`.
+    access: Value,
 }
 
 /// A path, and what is granted there and below, but for deeper paths of the list.
@@ -131,6 +133,7 @@ impl Status {
             programs: rules
                 .iter()
                 .find_map(|rules| Commands::deserialize(rules.get("commands")?).ok()),
+            access: serde_json::from_slice(inner.json()).unwrap_or_default(),
         }
     }
 

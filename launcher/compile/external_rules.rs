@@ -96,8 +96,11 @@ pub(crate) fn compile(
 ) -> Result<CompiledExternals, Failure> {
     let MountRequest { context, workspace, root, .. } = *asked;
     let mut store = Store::open(context, workspace);
+    for (name, target) in layers.approved() {
+        store.approve_unsaved(name, target);
+    }
     let mut warnings: Vec<String> = declared.warnings.iter().map(ToString::to_string).collect();
-    warnings.extend(store.warning.clone());
+    warnings.extend(layers.warnings.iter().chain(&store.warning).cloned());
 
     let mounts = PlannedMounts::check(asked, layers, &declared.scopes, &store)?;
     let was_declared = declared.rules.is_some();

@@ -7,6 +7,7 @@ use jp_confine_engine::Capability;
 use jp_confine_engine::build::{Grant, GrantKind, Origin, View};
 use jp_confine_engine::commands::Commands;
 use jp_confine_engine::env::EnvRule;
+use jp_confine_engine::file_policy::FilePolicy;
 use jp_confine_engine::model::CompiledRule;
 use jp_confine_engine::net::NetRule;
 use jp_confine_engine::resources::Written;
@@ -22,6 +23,18 @@ use crate::error::Failure;
 pub(crate) struct CompiledPolicy<'a> {
     #[serde(flatten)]
     rules: WireForm<'a>,
+    /// Patterns that hold wherever they match.
+    #[serde(skip_serializing_if = "FilePolicy::is_empty")]
+    file_policy: FilePolicy,
+    /// Patterns that policy files add to the list of sensitive paths.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    sensitive_paths: &'a [String],
+    /// Patterns that policy files add to the list of auto-run files.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    autorun_paths: &'a [String],
+    /// Variables that a tool of the file service may use in requests.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    net_env: &'a [String],
     workspace: String,
     /// The profiles that count, by name.
     profiles: &'a [String],
@@ -63,6 +76,10 @@ impl Prepared {
     pub(crate) fn compiled(&self) -> CompiledPolicy<'_> {
         CompiledPolicy {
             rules: WireForm::of(&self.rules, &self.written, &self.environment),
+            file_policy: self.tiers.written(),
+            sensitive_paths: &self.added.sensitive,
+            autorun_paths: &self.added.autorun,
+            net_env: &self.written.net_env,
             workspace: lossy(self.root.as_path()),
             profiles: &self.profiles,
             grants: self.grants.iter().map(CompiledGrant::of).collect(),
@@ -97,7 +114,7 @@ pub(crate) struct WireForm<'a> {
     /// Rules about files. Empty: everything in the workspace is free.
     fs: &'a [CompiledRule],
     /// Rules about hosts. Empty: all are free.
-    net: &'a [NetRule],
+    net: Vec<NetRule>,
     /// Rules about variables. Empty: all are free.
     env: Cow<'a, [EnvRule]>,
     /// Rules about programs. Missing: all are free.
@@ -117,6 +134,7 @@ impl<'a> WireForm<'a> {
         let nothing = || vec![EnvRule { name: "*".to_owned(), ..EnvRule::default() }];
         let is_free = !environment.is_declared || !env.is_empty();
         let env = if is_free { Cow::Borrowed(env.as_slice()) } else { Cow::Owned(nothing()) };
+        let net = net.iter().map(NetRule::normal).collect();
         Self { fs, net, env, commands: commands.as_ref() }
     }
 

@@ -75,13 +75,12 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, Failure> {
     let (run, log) = (stage.run(), stage.log());
     let root = workspace.opened()?;
-    let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
+    let mut layers = Layers::load(context, &workspace.root, options.named_policies())?;
     if !options.service {
         // A query about a tool is also allowed if the file service will host the tool.
         layers.refuse_unheld(options.tool.as_deref().filter(|_| program.is_some()))?;
     }
-    let (written, resource_warnings) = beyond_files(&layers, options);
-    let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
+    let (written, resources, resource_warnings) = beyond_files(&layers, options)?;
     let is_learning = run.is_some_and(|run| run.learning);
     let network = network(options, &resources, is_learning);
     let held = Held::of(context, workspace, options, &written, &resources)?;
@@ -151,6 +150,7 @@ pub(crate) fn prepare(
         image,
         views: views.shown(),
         tiers,
+        added: layers.added_patterns(options.tool.as_deref()),
         rule_places,
         set_aside,
         workspace_file: layers.workspace_file().cloned(),
@@ -320,7 +320,10 @@ fn nowhere() -> &'static Path {
 }
 
 /// The rules of files and options about hosts, variables and programs, with warnings.
-fn beyond_files(layers: &Layers, options: &Options) -> (Written, Vec<Warning>) {
+fn beyond_files(
+    layers: &Layers,
+    options: &Options,
+) -> Result<(Written, Resources, Vec<Warning>), Failure> {
     let (mut written, warnings) = layers.resources(options.tool.as_deref());
     written.net = network::access::rules(options, written.net);
     if options.isolated {
@@ -328,7 +331,8 @@ fn beyond_files(layers: &Layers, options: &Options) -> (Written, Vec<Warning>) {
         written.env.retain(|rule| !rule.read);
     }
     written.env.extend(options.env.iter().enumerate().map(|(index, env)| env.rule(index)));
-    (written, warnings)
+    let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
+    Ok((written, resources, warnings))
 }
 
 /// The places for new rules that would count for a run with these options.

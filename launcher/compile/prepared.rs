@@ -17,6 +17,7 @@ use crate::compile::second_mounts::Unusual;
 use crate::config::edit::rule_places::RulePlaces;
 use crate::config::edit::user_lists::OwnLists;
 use crate::config::environment::Environment;
+use crate::config::tiers::AddedPatterns;
 use crate::error::source::Source;
 use crate::external::mounts::unused::Idle;
 use crate::host::invocation::CommandHint;
@@ -40,6 +41,8 @@ pub(crate) struct Prepared {
     pub(crate) views: Vec<View>,
     pub(crate) caches: Caches,
     pub(crate) tiers: Tiers,
+    /// Patterns that policy files add to the built-in lists.
+    pub(crate) added: AddedPatterns,
     /// The places for new rules.
     pub(crate) rule_places: RulePlaces,
     /// Canonical paths on which file rules grant nothing. They do not hold, because rules are being learned.

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use camino::Utf8PathBuf;
 use jp_confine_engine::file_policy::FilePolicy;
 use jp_confine_engine::layers::Layered;
 use jp_confine_engine::model::{FsRule, RuleSource};
@@ -14,9 +15,11 @@ use jp_confine_engine::tier::Tier;
 use serde::Deserialize;
 use toml::de::DeValue;
 
+use super::decode_received;
 use super::decode_resources::{self, Resources};
 pub(crate) use super::decode_tools::Tool;
 use super::document::{self, Node, Notation, TableEntry};
+use super::extends::Extension;
 use super::typed;
 use crate::config::profile::Profile;
 use crate::error::Failure;
@@ -52,6 +55,14 @@ pub(crate) struct File {
     pub(crate) resources: Resources,
     pub(crate) tools: Vec<Tool>,
     pub(crate) profiles: Vec<Profile>,
+    /// The files that a JP file extends. `None` if it does not say so.
+    pub(crate) extends: Option<Vec<Extension>>,
+    /// Whether it is one of JP's.
+    pub(crate) is_jp: bool,
+    /// Whether its rules are compiled ones, from a host or from `compile`.
+    pub(crate) is_received: bool,
+    /// Targets that the author of received rules approved: the rule's path, and the target.
+    pub(crate) approved: Vec<(Utf8PathBuf, Utf8PathBuf)>,
     marks: Vec<Mark>,
     patterns: Vec<Written>,
 }
@@ -98,35 +109,109 @@ impl File {
     }
 }
 
+/// The first keys of JP's own files.
+const JP: [&str; 11] = [
+    "assistant",
+    "config_load_paths",
+    "conversation",
+    "editor",
+    "extends",
+    "inherit",
+    "interrupt",
+    "plugins",
+    "providers",
+    "style",
+    "template",
+];
+
+/// Who wrote a file, and whether its name was typed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) trust: Trust,
+    /// Such a file may be one of JP's. In jp-confine's own files every unknown key is a typo.
+    pub(crate) is_named: bool,
+}
+
 /// Decodes the text of a policy file.
-pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Decoded<File> {
+pub(crate) fn file(source: &Rc<Source>, notation: Notation, origin: Origin) -> Decoded<File> {
     let root = document::parse(source, notation)?;
     let mut decoder = Decoder::new(source);
+    let trust = origin.trust;
     let entries = decoder.table(&root)?;
-    let is_jp = entries.iter().any(|entry| entry.name() == "conversation");
-    let (mut access, mut tiers) = (AccessTable::default(), None);
-    let (mut tools, mut profiles) = (Vec::new(), Vec::new());
-    for entry in entries {
+    let has = |keys: &[&str]| entries.iter().any(|entry| keys.contains(&entry.name()));
+    let is_jp = has(&["conversation"]) || (origin.is_named && has(&JP));
+    let is_received = !is_jp && has(&decode_received::MARKS);
+    let mut parts = Parts::default();
+    if is_received {
+        decoder.received(entries, trust, &mut parts)?;
+    } else {
+        for entry in entries {
+            decoder.part(entry, trust, is_jp, &mut parts)?;
+        }
+    }
+    let Decoder { marks, patterns, .. } = decoder;
+    let AccessTable { fs, sensitive, autorun, resources } = parts.access;
+    let source = Rc::clone(source);
+    Ok(File {
+        source,
+        notation,
+        trust,
+        fs,
+        tiers: parts.tiers,
+        sensitive,
+        autorun,
+        resources,
+        tools: parts.tools,
+        profiles: parts.profiles,
+        extends: parts.extends,
+        is_jp,
+        is_received,
+        approved: parts.approved,
+        marks,
+        patterns,
+    })
+}
+
+/// The decoded tables of a file.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    pub(super) access: AccessTable,
+    pub(super) tiers: Option<FilePolicy>,
+    pub(super) approved: Vec<(Utf8PathBuf, Utf8PathBuf)>,
+    tools: Vec<Tool>,
+    profiles: Vec<Profile>,
+    extends: Option<Vec<Extension>>,
+}
+
+impl Decoder<'_> {
+    /// Decodes one of the first keys of a file.
+    fn part(
+        &mut self,
+        entry: TableEntry<'_, '_>,
+        trust: Trust,
+        is_jp: bool,
+        into: &mut Parts,
+    ) -> Decoded<()> {
         match entry.name() {
-            "access" => access = decoder.access(entry.value)?,
-            "file_policy" => tiers = Some(decoder.file_policy(entry.value, trust)?),
-            "tools" => decoder.tools(entry.value, trust, false, &mut tools)?,
+            "access" => into.access = self.access(entry.value)?,
+            "file_policy" => into.tiers = Some(self.file_policy(entry.value, trust)?),
+            "tools" => self.tools(entry.value, trust, false, &mut into.tools)?,
             "conversation" => {
-                for inner in decoder.table(entry.value)? {
+                for inner in self.table(entry.value)? {
                     if inner.name() == "tools" {
-                        decoder.tools(inner.value, trust, true, &mut tools)?;
+                        self.tools(inner.value, trust, true, &mut into.tools)?;
                     }
                 }
             }
+            "extends" if is_jp => into.extends = Some(self.read(entry.value)?),
             "profiles" if trust == Trust::User => {
-                for inner in decoder.table(entry.value)? {
-                    profiles.push(decoder.profile(inner.name(), inner.value)?);
+                for inner in self.table(entry.value)? {
+                    into.profiles.push(self.profile(inner.name(), inner.value)?);
                 }
             }
             "profiles" => {
                 return Err(Box::new(
-                    decoder
-                        .at(entry.key.span(), "profiles are not defined in a workspace")
+                    self.at(entry.key.span(), "profiles are not defined in a workspace")
                         .label("this file may be anybody's")
                         .help(
                             "profiles grant paths outside the workspace: define them in the user \
@@ -135,42 +220,23 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
                 ));
             }
             // For editors.
-            "$schema" => drop(decoder.read::<String>(entry.value)?),
-            "mounts" | "approvals" | "enforce" | "isolated" => {
-                return decoder.not_enforced(entry);
-            }
+            "$schema" => drop(self.read::<String>(entry.value)?),
+            "mounts" | "approvals" | "enforce" | "isolated" => return self.not_enforced(entry),
             _ if is_jp => {}
             key if Tier::ALL.iter().any(|tier| tier.field() == key) => {
                 return Err(Box::new(
-                    decoder
-                        .at(entry.key.span(), format!("`{key}` outside of `file_policy`"))
+                    self.at(entry.key.span(), format!("`{key}` outside of `file_policy`"))
                         .label("a key of `[file_policy]`")
                         .help("write it below `[file_policy]`"),
                 ));
             }
             _ => {
-                return decoder
-                    .unknown(entry, &["$schema", "access", "file_policy", "tools", "profiles"]);
+                let known = ["$schema", "access", "file_policy", "tools", "profiles"];
+                return self.unknown(entry, &known);
             }
         }
+        Ok(())
     }
-    let Decoder { marks, patterns, .. } = decoder;
-    let AccessTable { fs, sensitive, autorun, resources } = access;
-    let source = Rc::clone(source);
-    Ok(File {
-        source,
-        notation,
-        trust,
-        fs,
-        tiers,
-        sensitive,
-        autorun,
-        resources,
-        tools,
-        profiles,
-        marks,
-        patterns,
-    })
 }
 
 /// Decodes a built-in profile or the baseline.
@@ -222,13 +288,18 @@ impl Decoder<'_> {
         Ok(access)
     }
 
+    /// Records the place of a rule.
+    pub(super) fn mark(&mut self, rule: RuleSource, path: Range<usize>, whole: Range<usize>) {
+        self.marks.push(Mark { rule, path, whole });
+    }
+
     fn file_rules(&mut self, entry: TableEntry<'_, '_>) -> Decoded<Layered<FsRule>> {
         let mut list: Layered<FsRule> = self.list(entry)?;
         for (index, rule, node) in typed::rules(&mut list, entry.value) {
             let path = document::find(node, &["path"]).unwrap_or(node).span();
             let source = self.source_of(index, path.start);
             *rule = rule.clone().with_source(source.clone());
-            self.marks.push(Mark { rule: source, path, whole: node.span() });
+            self.mark(source, path, node.span());
         }
         Ok(list)
     }

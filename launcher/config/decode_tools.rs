@@ -5,6 +5,7 @@ use std::ops::Range;
 use jp_confine_engine::file_policy::FilePolicy;
 use jp_confine_engine::layers::Layered;
 use jp_confine_engine::model::FsRule;
+use serde::Deserialize;
 
 use super::decode::{Decoded, Decoder, Trust};
 use super::decode_resources::Resources;
@@ -27,6 +28,30 @@ pub(crate) struct Tool {
     pub(crate) autorun: Vec<String>,
     /// The rest of `access` of the tool.
     pub(crate) resources: Resources,
+    /// Whether JP offers it. `None` if the file does not say.
+    pub(crate) enabled: Option<bool>,
+    /// The words that start it: the program and its arguments. Empty if the file does not say.
+    pub(crate) command: Vec<String>,
+}
+
+/// JP's defaults for all tools stand below this name.
+const DEFAULTS: &str = "*";
+
+/// `command` of a tool, as JP has it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum WrittenCommand {
+    /// Words as for a shell.
+    Line(String),
+    Words(Vec<String>),
+    Parts {
+        program: String,
+        #[serde(default)]
+        args: Vec<String>,
+        /// Whether `program` is a line for a shell.
+        #[serde(default)]
+        shell: bool,
+    },
 }
 
 impl Decoder<'_> {
@@ -39,6 +64,10 @@ impl Decoder<'_> {
         tools: &mut Vec<Tool>,
     ) -> Decoded<()> {
         for named in self.table(node)? {
+            if named.name() == DEFAULTS {
+                self.no_rules_for_all(named)?;
+                continue;
+            }
             self.the_only_table(named, tools)?;
             let mut tool = Tool { name: named.name().to_owned(), ..Tool::default() };
             for entry in self.table(named.value)? {
@@ -57,8 +86,12 @@ impl Decoder<'_> {
                     "file_policy" => {
                         tool.tiers = Some(self.file_policy(entry.value, trust)?);
                     }
+                    // JP has further values, by all of which a tool is offered.
+                    "enable" if jp => {
+                        tool.enabled = Some(entry.value.get_ref().as_bool() != Some(false));
+                    }
                     "runtime" if !jp => self.runtime(entry.value)?,
-                    "command" => {}
+                    "command" => tool.command = self.command(entry.value)?,
                     _ if jp => {}
                     _ => {
                         let known =
@@ -70,6 +103,43 @@ impl Decoder<'_> {
             tools.push(tool);
         }
         Ok(())
+    }
+
+    /// Rejects rules for all tools, which JP has not.
+    fn no_rules_for_all(&self, named: TableEntry<'_, '_>) -> Decoded<()> {
+        let rules = |key: &str| matches!(key, "access" | "sandbox" | "file_policy");
+        let found = self.table(named.value)?.into_iter().find(|entry| rules(entry.name()));
+        found.map_or(Ok(()), |entry| {
+            let title = format!("`{}` below `tools.'*'`", entry.name());
+            Err(Box::new(
+                self.at(entry.key.span(), title)
+                    .label("would count for no tool")
+                    .help("write it below each tool's own name, or below `[access]` for every run"),
+            ))
+        })
+    }
+
+    /// The words that start a tool. What a shell would have to read is handed to one.
+    fn command(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
+        let words = match self.read::<WrittenCommand>(node)? {
+            WrittenCommand::Line(line) => match shlex::split(&line) {
+                Some(words) => words,
+                None => return self.expected(node, "words as for a shell, with paired quotes"),
+            },
+            WrittenCommand::Words(words) => words,
+            WrittenCommand::Parts { program, args, shell: true } => {
+                let quoted = args.iter().map(|word| shlex::try_quote(word).map(String::from));
+                match quoted.collect::<Result<Vec<String>, _>>() {
+                    Ok(quoted) => {
+                        let line = [vec![program], quoted].concat().join(" ");
+                        ["sh", "-c", &line].map(str::to_owned).to_vec()
+                    }
+                    Err(_) => return self.expected(node, "words without a zero byte"),
+                }
+            }
+            WrittenCommand::Parts { program, args, shell: false } => [vec![program], args].concat(),
+        };
+        Ok(words)
     }
 
     /// Rejects a second table of a tool: one might deny something that the other allows.
@@ -111,14 +181,14 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::config::decode;
-    use crate::config::decode::File;
+    use crate::config::decode::{self, File, Origin};
     use crate::config::document::Notation;
     use crate::error::source::Source;
 
     fn decoded(text: &str) -> Result<File, String> {
         let source = Rc::new(Source::new("policy", text.to_owned()));
-        let file = decode::file(&source, Notation::Toml, Trust::Workspace);
+        let origin = Origin { trust: Trust::Workspace, is_named: true };
+        let file = decode::file(&source, Notation::Toml, origin);
         file.map_err(|diagnostic| diagnostic.render(false))
     }
 

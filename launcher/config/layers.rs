@@ -1,34 +1,27 @@
 //! Reads the configuration files in their order, and merges their rules (spec §18 "Layers").
 
 use std::collections::BTreeSet;
-use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use jp_confine_engine::canonical::{self, Op, Root};
+use camino::Utf8PathBuf;
+use jp_confine_engine::Capability;
+use jp_confine_engine::canonical::{Op, Root};
 use jp_confine_engine::compile_error::CompileError;
 use jp_confine_engine::layers::{self, Layer, Layered, Merged};
 use jp_confine_engine::model::FsRule;
 use jp_confine_engine::warning::Warning;
-use jp_confine_engine::{Capability, control};
 
-use super::decode::{self, File, Tool, Trust};
-use super::document::Notation;
+use super::decode::{File, Tool, Trust};
+use super::policy_files::{self, Named, NamedFiles};
 use super::scope::Scope;
 use crate::config::profile::Profile;
 use crate::error::Failure;
 use crate::error::diagnostic::{Diagnostic, nearest};
 use crate::error::source::Source;
-use crate::files;
 use crate::host::context::Context;
 use crate::host::workspace;
-use crate::host::workspace_markers::Marks;
 use crate::text::quote;
-
-/// Longest policy file in bytes. A longer file was not meant as a policy.
-const LONGEST: u64 = 16 << 20;
 
 /// All configuration files of a run, lowest layer first.
 #[derive(Debug)]
@@ -39,6 +32,8 @@ pub(crate) struct Layers {
     /// The canonical files given with `--policy`, and the symlinks that lead to them. No confined program may change
     /// them.
     pub(crate) policy_files: Vec<PathBuf>,
+    /// Warnings about files that were not found.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// The merged rules of `access.fs`.
@@ -47,7 +42,7 @@ pub(crate) struct Declared {
     /// `None` if no rule is declared.
     pub(crate) rules: Option<Vec<FsRule>>,
     pub(crate) warnings: Vec<Warning>,
-    /// The scopes with external rules: a run without a tool, and every tool that runs here.
+    /// The scopes with external rules: a run without a tool, and every enabled tool that runs here.
     pub(crate) scopes: Vec<Scope>,
 }
 
@@ -87,47 +82,25 @@ impl Declared {
 }
 
 impl Layers {
-    /// Reads the user configuration, the file of the workspace at `root`, and the files given with
-    /// `--policy`.
-    pub(crate) fn load(context: &Context, root: &Path, named: &[PathBuf]) -> Result<Self, Failure> {
+    /// Reads the user configuration, the file of the workspace at `root`, and those that the command line names.
+    pub(crate) fn load(context: &Context, root: &Path, named: Named<'_>) -> Result<Self, Failure> {
         let mut files = Vec::new();
         if let Some(file) = context.configuration() {
-            files.extend(optional(&file, Trust::User)?);
+            files.extend(policy_files::optional(&file, Trust::User)?);
         }
         let own = files.len();
-        files.push(own_file(&root.join(workspace::FILE))?);
-        let mut policy_files = Vec::new();
-        for name in named {
-            let mut path = context.absolute(name);
-            let place = match path.canonicalize() {
-                Ok(seen) => {
-                    let place = context.outer_views.real(seen.clone());
-                    if place != seen {
-                        path.clone_from(&place);
-                    }
-                    Some(place)
-                }
-                Err(_) if files::given(&path).is_some() => None,
-                Err(error) => return Err(unreadable(name, &error)),
-            };
-            if let Some(link) = place.as_ref().and_then(|to| led_out(context, root, &path, to)) {
-                return Err(led(name, &link));
-            }
-            let inside = place.as_ref().is_some_and(|place| place.starts_with(root));
-            let trust = if inside { Trust::Workspace } else { Trust::User };
-            let text = read_named(&path).map_err(|error| unreadable(name, &error))?;
-            if place.is_none() && text.trim_ascii().is_empty() {
-                // The program that should have filled it failed, or it was read before.
-                return Err(unreadable(name, &io::Error::other("nothing came out of it")));
-            }
-            files.push(decode(name, text, trust)?);
-            // No program can change the symlinks of descriptors.
-            let way = place.iter().flat_map(|_| control::way(&path));
-            policy_files.extend(way.filter(|path| !path.starts_with("/proc")));
-        }
-        let layers = Self { files, own, policy_files };
+        files.push(policy_files::own(&root.join(workspace::FILE))?);
+        let NamedFiles { files: mut others, places, warnings } =
+            NamedFiles::read(context, root, named)?;
+        files.append(&mut others);
+        let layers = Self { files, own, policy_files: places, warnings };
         layers.check_origins()?;
         Ok(layers)
+    }
+
+    /// The targets that the authors of received rules approved, by the rules' paths.
+    pub(crate) fn approved(&self) -> impl Iterator<Item = &(Utf8PathBuf, Utf8PathBuf)> {
+        self.files.iter().flat_map(|file| &file.approved)
     }
 
     /// Takes out the rules of the run, with those of `tool` if one is named.
@@ -173,7 +146,8 @@ impl Layers {
     /// The scopes with external rules. Call it before [`Self::declared`] takes the rules out.
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         let tools = self.files.iter().flat_map(|file| &file.tools).map(|tool| tool.name.as_str());
-        let mut names: Vec<&str> = tools.filter(|name| self.runs_here(name)).collect();
+        let is_offered = |name: &&str| self.runs_here(name) && self.is_enabled(name);
+        let mut names: Vec<&str> = tools.filter(is_offered).collect();
         names.sort_unstable();
         names.dedup();
         std::iter::once(None)
@@ -181,6 +155,19 @@ impl Layers {
             .map(|tool| Scope { tool: tool.map(str::to_owned), rules: self.external_rules(tool) })
             .filter(|scope| !scope.rules.is_empty())
             .collect()
+    }
+
+    /// The words that start `tool`, from the highest layer that says so. Empty if none does.
+    pub(crate) fn command_of(&self, tool: &str) -> &[String] {
+        let named = self.files.iter().rev().flat_map(|file| &file.tools);
+        let mut commands = named.filter(|known| known.name == tool).map(|known| &known.command);
+        commands.find(|words| !words.is_empty()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a host offers the tool.
+    fn is_enabled(&self, tool: &str) -> bool {
+        let named = self.files.iter().rev().flat_map(|file| &file.tools);
+        named.filter(|known| known.name == tool).find_map(|known| known.enabled).unwrap_or(true)
     }
 
     /// Whether a tool runs here, neither in the host nor on a server, so that rules for it can be enforced.
@@ -278,87 +265,4 @@ impl Layers {
         };
         Failure::advised(format!("no policy file has [tools.{}]", quote::path(name)), advice)
     }
-}
-
-/// The workspace's own file, at `path`.
-fn own_file(path: &Path) -> Result<File, Failure> {
-    let found = optional(path, Trust::Workspace)?;
-    found.map_or_else(|| decode(path, Vec::new(), Trust::Workspace), Ok)
-}
-
-/// The file at `path`, if there is one. A broken symlink is an error, since it means that a policy is missing.
-fn optional(path: &Path, trust: Trust) -> Result<Option<File>, Failure> {
-    match files::read(path, LONGEST) {
-        Ok(text) => decode(path, text, trust).map(Some),
-        Err(error) if absent(&error) && path.symlink_metadata().is_err() => Ok(None),
-        Err(error) => Err(unreadable(path, &error)),
-    }
-}
-
-fn absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// Reads a named file: a descriptor that this process was given, even a pipe, or a regular file.
-fn read_named(path: &Path) -> io::Result<Vec<u8>> {
-    match files::given(path) {
-        Some(_) => files::read_all(files::open_given(path)?, LONGEST),
-        None => files::read(path, LONGEST).map_err(|error| {
-            if is_pipe(path) {
-                return io::Error::other("it is a pipe; hand it over as -p <(cat PIPE)");
-            }
-            error
-        }),
-    }
-}
-
-fn is_pipe(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.file_type().is_fifo())
-}
-
-/// The symlink on the way from `path` to `place` that leads out of a workspace. A run there could have created it, and
-/// a policy outside has the user's trust.
-fn led_out(context: &Context, root: &Path, path: &Path, place: &Path) -> Option<PathBuf> {
-    if let Some((link, _)) = Marks::of(context).led_out(path, place) {
-        return Some(link);
-    }
-    let found = canonical::resolve(Path::new("/"), path, Op::Content).ok()?;
-    let mut links = found.steps.into_iter().map(|step| step.link);
-    links.find(|link| link.starts_with(root) && !place.starts_with(root))
-}
-
-fn led(name: &Path, link: &Path) -> Failure {
-    let link = quote::quoted(link.as_os_str().as_bytes());
-    Failure::advised(
-        format!(
-            "the policy file {}: {link} is a symlink out of its workspace that a run could have made",
-            quote::place(name)
-        ),
-        "if its target is meant: name that with -p",
-    )
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::advised(
-        format!("the policy file {} cannot be read: {error}", quote::place(path)),
-        "without it the policy would be another one, so nothing was run",
-    )
-}
-
-fn decode(path: &Path, text: Vec<u8>, trust: Trust) -> Result<File, Failure> {
-    let name = path.display().to_string();
-    let text = String::from_utf8(text).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::own(format!("the policy file {} is not UTF-8 at byte {at}", quote::place(path)))
-    })?;
-    let notation = notation(path, &text);
-    let source = Rc::new(Source::new(&name, text));
-    decode::file(&source, notation, trust).map_err(Failure::Configuration)
-}
-
-/// The notation of a file by its extension. Without a known one, as for a pipe, its first character decides.
-fn notation(path: &Path, text: &str) -> Notation {
-    let by_text =
-        || if text.trim_start().starts_with('{') { Notation::Json } else { Notation::Toml };
-    Notation::named(path).unwrap_or_else(by_text)
 }

@@ -81,7 +81,7 @@ struct Tool {
     /// `local`, `builtin` or `mcp`, with or without a name behind a dot. Only `local` tools can have rules.
     #[schemars(regex(pattern = r"^(local|builtin|mcp)(\.|$)"))]
     source: Option<String>,
-    /// How a host starts the tool. Ignored here.
+    /// What starts the tool: `vfs --tool NAME` does. A line, a list of words, or a table of `program`, `args` and `shell`.
     command: Option<serde_json::Value>,
     /// How a host talks to the tool. Ignored here.
     runtime: Option<Runtime>,

@@ -8,16 +8,18 @@ use jp_confine_engine::Capabilities;
 use jp_confine_engine::layers::Layered;
 use jp_confine_engine::model::FsRule;
 
-use super::decode::{self, Trust};
+use super::decode::{self, Origin, Trust};
 use super::document::{self, Notation};
 use super::layers::{Declared, Layers};
+use super::policy_files::Named;
 use crate::error::Failure;
 use crate::error::source::Source;
 use crate::host::context::Context;
 
 fn decode(text: &str, notation: Notation, trust: Trust) -> Result<decode::File, String> {
     let source = Rc::new(Source::new("policy", text.to_owned()));
-    decode::file(&source, notation, trust).map_err(|diagnostic| diagnostic.render(false))
+    decode::file(&source, notation, Origin { trust, is_named: true })
+        .map_err(|diagnostic| diagnostic.render(false))
 }
 
 #[track_caller]
@@ -178,7 +180,6 @@ fn rules_about_other_things_than_files_that_cannot_stand() {
         ("[[access.net]]\nhost = 1\n", "put it in double quotes"),
         ("access.net = 1\n", "expected a list, or an object"),
         ("access.net = {strategy = \"apend\", value = []}\n", "did you mean `append`?"),
-        ("access.net = {strategy = \"append\"}\n", "`value` is missing"),
         ("[access.net]\nhost = \"a.b\"\n", "`access.net` is a list of rules"),
         ("[[access.env]]\nname = \"A*B\"\n", "`*` stands at the end"),
         ("access.net_env = [\"A=B\"]\n", "`=` nowhere"),
@@ -381,7 +382,7 @@ impl Place {
     fn load(&self, policies: &[PathBuf]) -> Result<Layers, Failure> {
         let mut context = Context::bare(&self.path("work"));
         context.homes.config = Some(self.path("config"));
-        Layers::load(&context, &self.path("work"), policies)
+        Layers::load(&context, &self.path("work"), Named { files: policies, context: None })
     }
 
     fn rules(&self, policies: &[PathBuf], tool: Option<&str>) -> Declared {

@@ -25,7 +25,21 @@ use crate::text::quote;
 /// Most patterns that a file's warnings name.
 const NAMED: usize = 3;
 
+/// The patterns that files add to the built-in lists.
+#[derive(Debug, Default)]
+pub(crate) struct AddedPatterns {
+    /// To the list of sensitive paths.
+    pub(crate) sensitive: Vec<String>,
+    /// To the list of auto-run files.
+    pub(crate) autorun: Vec<String>,
+}
+
 impl Layers {
+    /// The patterns of the run, with those of `tool` if one is named.
+    pub(crate) fn added_patterns(&self, tool: Option<&str>) -> AddedPatterns {
+        AddedPatterns { sensitive: self.added(tool), autorun: self.autorun(tool) }
+    }
+
     /// Only the list of sensitive paths.
     ///
     /// # Errors

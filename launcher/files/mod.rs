@@ -7,7 +7,7 @@
 pub(crate) mod place;
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -47,7 +47,7 @@ pub(crate) fn read_own(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// Those of `read(2)`. Also if the file is longer.
-pub(crate) fn read_all(file: File, longest: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_all(file: impl Read, longest: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     file.take(longest.saturating_add(1)).read_to_end(&mut content)?;
     if content.len() as u64 > longest {

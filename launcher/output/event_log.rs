@@ -124,6 +124,7 @@ impl Log {
             layer: LayerName::Service,
             capability: vec![question.action.clone()],
             path: without_passwords(&question.what),
+            route: question.written.clone(),
             verdict: if allowed { Outcome::Allow } else { Outcome::Deny },
             consent: Some(consent),
             reason: (!allowed).then_some(ReasonCode::Denied),

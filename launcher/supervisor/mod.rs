@@ -22,6 +22,8 @@ mod arguments;
 pub(crate) mod call_counts;
 pub(crate) mod caller;
 mod calls;
+mod command_paths;
+mod companions;
 pub(crate) mod copy_budget;
 pub(crate) mod credentials;
 pub(crate) mod descriptor_budget;

@@ -341,7 +341,10 @@ impl<'a> Task<'a> {
             return Ok(Answer::Once);
         }
         let (tid, instruction) = (self.caller.tid(), self.caller.instruction());
-        let answer = consent.ask(Asking { asker, tid, instruction }, &question, |answer| {
+        let asking = Asking { asker, tid, instruction };
+        let is_alone = question.is_start() || question.wishes.len() > 1;
+        let further = || if is_alone { Some(Vec::new()) } else { self.companions(&question) };
+        let answer = consent.ask(asking, &question, further, |answer| {
             self.waiting.during_question(&self.caller, || self.share.lend(answer))
         });
         let answer = answer.inspect_err(|_| {

@@ -44,6 +44,42 @@ fn a_result_is_printed_and_a_failure_is_a_status() {
     nowhere.run().assert_code(127);
 }
 
+/// Without rules a tool may read sensitive files of the workspace, too. The end says so.
+#[test]
+fn a_sensitive_file_that_a_tool_may_read_is_reported() {
+    let scratch = Scratch::new();
+    scratch.write("ws/.env", "KEY=1\n");
+    let script = r#"ask fs.read '{"path":".env"}'; show; tell result '{"content":""}'"#;
+    let run = confined(&scratch, &[], script).run();
+    run.assert_ok().assert_stderr("KEY=1").assert_stderr("may read .env; to keep one from them");
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = 'file'\nread = true\n");
+    let run = confined(&scratch, &[], script).run();
+    assert!(!run.stderr.contains("may read .env"), "{run}");
+}
+
+/// Nothing is below a file, and a broken rule or a pattern says more than the system's error.
+#[test]
+fn paths_below_files_do_not_exist() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "ws/jp-confine.toml",
+        "[[access.fs]]\npath = '.'\nread = true\n[[access.fs]]\npath = 'dir'\n\
+         [file_policy]\ndeny_paths = ['**/kept/**']\n",
+    );
+    for (path, answer) in [
+        ("file/x", r#""exists":false"#),
+        ("file/x/y", r#""exists":false"#),
+        ("none/x", r#""exists":false"#),
+        ("file", r#""exists":true"#),
+        ("dir/inner/x", "-32001"),
+        ("file/kept/x", "a pattern of `file_policy` withholds it"),
+    ] {
+        let script =
+            format!(r#"ask fs.exists '{{"path":"{path}"}}'; show; tell result '{{"content":""}}'"#);
+        confined(&scratch, &[], &script).run().assert_ok().assert_stderr(answer);
+    }
+}
+
 #[test]
 fn without_rules_the_workspace_may_be_read_and_nothing_else() {
     let scratch = Scratch::new();

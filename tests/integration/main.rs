@@ -87,6 +87,8 @@ mod cli_prompts_lines;
 mod cli_prompts_processes;
 mod cli_prompts_sight;
 mod cli_prompts_taken;
+mod cli_prompts_together;
+mod cli_received;
 mod cli_report;
 mod cli_schema;
 mod cli_slips;

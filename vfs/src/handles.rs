@@ -8,7 +8,7 @@
 //!
 //! Dropping the handles, at the end of a turn, aborts the tools that are left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::message::{Contents, State};
+use crate::message::{Contents, State, ToolError};
 use crate::session::{Conversation, Ending, Next};
 
 /// The name of a tool's handle. No two tools that exist at the same time share one.
@@ -36,9 +36,6 @@ pub enum HandleError {
     /// No tool has this name, or no longer.
     #[error("there is no tool `{0}`")]
     Unknown(String),
-    /// The tool has not reported a status since it was started or given input.
-    #[error("the tool `{0}` is busy; wait until it says where it is")]
-    Busy(HandleId),
     /// The tool has stopped.
     #[error("the tool `{0}` has stopped, and takes nothing more")]
     Stopped(HandleId),
@@ -51,8 +48,8 @@ pub enum Status {
     Active(State),
     /// It has stopped, with this result.
     Stopped(Contents),
-    /// It ended in another way, which the text describes.
-    Failed(String),
+    /// It failed, or ended in another way.
+    Failed(ToolError),
 }
 
 /// All tools of a turn.
@@ -82,8 +79,8 @@ struct Tool {
     status: Status,
     /// The tool has not reported a status since it was started or given input.
     is_busy: bool,
-    /// Input that the tool has not received yet.
-    input: Option<Value>,
+    /// Input that the tool has not received yet, the oldest first.
+    input: VecDeque<Value>,
     aborted: bool,
 }
 
@@ -103,7 +100,7 @@ impl<'scope, 'env> Handles<'scope, 'env> {
         self.last += 1;
         let id = HandleId(format!("tool_{}", self.last));
         let running = Status::Active(State::Running { content: Contents::default() });
-        let tool = Tool { status: running, is_busy: true, input: None, aborted: false };
+        let tool = Tool { status: running, is_busy: true, input: VecDeque::new(), aborted: false };
         let shared = Arc::new(Shared { tool: Mutex::new(tool), changed: Condvar::new() });
         let of_thread = Arc::clone(&shared);
         let thread = Builder::new().spawn_scoped(self.scope, move || {
@@ -111,7 +108,8 @@ impl<'scope, 'env> Handles<'scope, 'env> {
             let ending = run(&mut Applied(Arc::clone(&of_thread)), &is_aborted);
             of_thread.say(status_of(ending));
         });
-        let thread = thread.inspect_err(|error| shared.say(Status::Failed(error.to_string()))).ok();
+        let failed = |error: &io::Error| Status::Failed(ToolError::new(error.to_string()));
+        let thread = thread.inspect_err(|error| shared.say(failed(error))).ok();
         self.active.insert(id.clone(), Handle { shared, thread });
         id
     }
@@ -127,14 +125,14 @@ impl<'scope, 'env> Handles<'scope, 'env> {
     /// Gives `input` to the tool: data while it runs, the answer while it waits.
     ///
     /// # Errors
-    /// [`HandleError`]: the tool does not exist, is busy, or has stopped.
+    /// [`HandleError`]: the tool does not exist, or has stopped.
     pub fn apply(&self, id: &str, input: Value) -> Result<(), HandleError> {
         let mut tool = self.handle(id)?.shared.tool();
         match tool.status {
-            Status::Active(_) if tool.is_busy => Err(HandleError::Busy(HandleId(id.to_owned()))),
             Status::Active(_) => {
                 tool.status = Status::Active(State::Running { content: Contents::default() });
-                (tool.input, tool.is_busy) = (Some(input), true);
+                tool.is_busy = true;
+                tool.input.push_back(input);
                 Ok(())
             }
             Status::Stopped(_) | Status::Failed(_) => {
@@ -214,15 +212,16 @@ impl Shared {
 }
 
 fn status_of(ending: io::Result<Ending>) -> Status {
-    Status::Failed(match ending {
+    let why = match ending {
         Ok(Ending::Result(contents)) => return Status::Stopped(contents),
-        Ok(Ending::Failed(error)) => error.message,
+        Ok(Ending::Failed(error)) => return Status::Failed(error),
         Ok(Ending::Died { stderr, .. }) => format!("it ended without a result: {stderr}"),
         Ok(Ending::Hung) => "it said nothing for too long".to_owned(),
         Ok(Ending::Unanswered(_)) => "nobody answered its question".to_owned(),
         Ok(Ending::Cancelled) => "it was called off".to_owned(),
         Err(error) => error.to_string(),
-    })
+    };
+    Status::Failed(ToolError::new(why))
 }
 
 /// Passes the input for a tool's handle to the tool's session.
@@ -246,6 +245,6 @@ impl Conversation for Applied {
     }
 
     fn later(&mut self) -> Option<Value> {
-        self.0.tool().input.take()
+        self.0.tool().input.pop_front()
     }
 }

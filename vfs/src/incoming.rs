@@ -135,6 +135,7 @@ struct Line<'a> {
 
 #[derive(Deserialize)]
 struct Final {
+    #[serde(default)]
     content: Contents,
 }
 
@@ -179,7 +180,7 @@ mod tests {
         malformed(r#"{"jsonrpc":"2.0","id":null,"method":"fs.read"}"#, None);
         malformed(r#"{"jsonrpc":"2.0","id":{},"method":"fs.read"}"#, None);
         malformed(r#"[{"jsonrpc":"2.0","id":7,"method":"fs.read"}]"#, None);
-        malformed(r#"{"jsonrpc":"2.0","method":"result","params":{}}"#, None);
+        malformed(r#"{"jsonrpc":"2.0","method":"result","params":{"content":7}}"#, None);
         for more in ["", r#","question":null"#, r#","question":["a","b"]"#] {
             let state = format!(r#"{{"type":"waiting"{more}}}"#);
             malformed(&format!(r#"{{"jsonrpc":"2.0","method":"state","params":{state}}}"#), None);
@@ -215,6 +216,47 @@ mod tests {
         let blocks = r#"[{"type":"text","text":"a"},{"type":"resource","uri":"x"},{"type":"text","text":"b"}]"#;
         assert_eq!(parsed(blocks).to_text(), "a\nb");
         assert_eq!(parsed(r#""a""#), parsed(r#"[{"type":"text","text":"a"}]"#));
+        assert_eq!(parsed("null"), Contents::default());
+        let later = r#"[{"type":"image","data":"eA=="},{"type":"text","text":"b"}]"#;
+        assert_eq!(parsed(later).to_text(), "{\"data\":\"eA==\",\"type\":\"image\"}\nb");
+        let line = br#"{"jsonrpc":"2.0","method":"result"}"#;
+        let Ok(Incoming::Result(contents)) = super::parse(line) else { panic!("no result") };
+        assert_eq!(contents.to_text(), "");
+    }
+
+    #[test]
+    fn a_stopped_tool_has_a_result_or_an_error() {
+        let parsed = |state: &str| {
+            let line = format!(r#"{{"jsonrpc":"2.0","method":"state","params":{state}}}"#);
+            let Ok(Incoming::State(state)) = super::parse(line.as_bytes()) else {
+                panic!("{state}")
+            };
+            state
+        };
+        let error = ToolError { trace: vec!["a".to_owned()], ..ToolError::new("no") };
+        let failed = State::Stopped { result: Err(error) };
+        for (text, expected) in [
+            (r#"{"type":"stopped","result":"x"}"#, State::Stopped { result: Ok("x".into()) }),
+            (
+                r#"{"type":"stopped","result":{"Ok":"x"}}"#,
+                State::Stopped { result: Ok("x".into()) },
+            ),
+            (
+                r#"{"type":"stopped","result":null}"#,
+                State::Stopped { result: Ok(Contents::default()) },
+            ),
+            (r#"{"type":"stopped","result":{"message":"no","trace":["a"]}}"#, failed.clone()),
+            (r#"{"type":"stopped","result":{"Err":{"message":"no","trace":["a"]}}}"#, failed),
+            (
+                r#"{"type":"running","content":null}"#,
+                State::Running { content: Contents::default() },
+            ),
+        ] {
+            assert_eq!(parsed(text), expected, "{text}");
+        }
+        let stopped = State::Stopped { result: Ok("x".into()) };
+        let text = serde_json::to_string(&stopped).expect("JSON");
+        assert_eq!(parsed(&text), stopped);
     }
 
     #[test]

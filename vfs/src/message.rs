@@ -15,7 +15,7 @@ pub(crate) const JSON_RPC: &str = "2.0";
 /// use jp_confine_vfs::message::{Block, Contents};
 ///
 /// let about = serde_json::from_str(r#"{"uri": "file:src/main.rs"}"#)?;
-/// let contents = Contents(vec![Block::Text { text: "Modified".to_owned() }, Block::Resource(about)]);
+/// let contents = Contents(vec![Block::text("Modified"), Block::Resource(about)]);
 /// assert_eq!(contents.to_text(), "Modified");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -32,6 +32,16 @@ pub enum Block {
     Resource(Map<String, Value>),
     /// A question for a person.
     Question(Map<String, Value>),
+    /// A block of a later protocol, as it was written.
+    #[serde(untagged)]
+    Other(Map<String, Value>),
+}
+
+impl Block {
+    /// Text for the reader.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
 }
 
 /// A tool's result. A plain string stands for one block of text.
@@ -48,23 +58,36 @@ pub struct Contents(pub Vec<Block>);
 impl Contents {
     /// One block of text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self(vec![Block::Text { text: text.into() }])
+        Self(vec![Block::text(text)])
     }
 
-    /// The text of all text blocks, each on lines of its own.
+    /// The text of all text blocks, each on lines of its own. Unknown blocks are shown as JSON.
     #[must_use]
     pub fn to_text(&self) -> String {
         let text = |block: &Block| match block {
             Block::Text { text } => Some(text.clone()),
             Block::Resource(_) | Block::Question(_) => None,
+            Block::Other(_) => serde_json::to_string(block).ok(),
         };
         self.0.iter().filter_map(text).collect::<Vec<_>>().join("\n")
     }
 }
 
-impl<T: Into<String>> From<T> for Contents {
-    fn from(text: T) -> Self {
+impl From<&str> for Contents {
+    fn from(text: &str) -> Self {
         Self::text(text)
+    }
+}
+
+impl From<String> for Contents {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<Vec<Block>> for Contents {
+    fn from(blocks: Vec<Block>) -> Self {
+        Self(blocks)
     }
 }
 
@@ -75,10 +98,12 @@ impl<'de> Deserialize<'de> for Contents {
         enum Form {
             Text(String),
             Blocks(Vec<Block>),
+            Nothing(()),
         }
         Ok(match Form::deserialize(from)? {
             Form::Text(text) => Self::text(text),
             Form::Blocks(blocks) => Self(blocks),
+            Form::Nothing(()) => Self::default(),
         })
     }
 }
@@ -146,10 +171,49 @@ pub enum State {
     },
     /// It is done.
     Stopped {
-        /// The result.
-        #[serde(default)]
-        result: Contents,
+        /// The result, or why it failed.
+        #[serde(default = "nothing", with = "outcome")]
+        result: Result<Contents, ToolError>,
     },
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the default of a field of this type")]
+fn nothing() -> Result<Contents, ToolError> {
+    Ok(Contents::default())
+}
+
+/// A result as contents, or a failure as an object with a `message`. Rust's own form, `{"Err": …}`, is understood, too.
+mod outcome {
+    use super::{Contents, Deserialize, Deserializer, Serialize as _, ToolError};
+    use serde::Serializer;
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Failed(ToolError),
+        Tagged(Result<Contents, ToolError>),
+        Done(Contents),
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        result: &Result<Contents, ToolError>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        match result {
+            Ok(contents) => contents.serialize(out),
+            Err(error) => error.serialize(out),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Result<Contents, ToolError>, D::Error> {
+        Ok(match Form::deserialize(from)? {
+            Form::Failed(error) => Err(error),
+            Form::Tagged(result) => result,
+            Form::Done(contents) => Ok(contents),
+        })
+    }
 }
 
 fn one_question<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
@@ -236,6 +300,16 @@ pub fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
         params: &'a P,
     }
     to_line(&Notification { jsonrpc: JSON_RPC, method, params })
+}
+
+/// The line that cancels a call. It has no parameters.
+pub(crate) fn cancel() -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Cancel<'a> {
+        jsonrpc: &'a str,
+        method: &'a str,
+    }
+    to_line(&Cancel { jsonrpc: JSON_RPC, method: "cancel" })
 }
 
 pub(crate) fn to_line(message: &impl Serialize) -> Vec<u8> {

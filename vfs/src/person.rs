@@ -9,6 +9,8 @@ pub struct Question {
     pub action: String,
     /// The object of the action, in words. May contain any character, line ends too.
     pub what: String,
+    /// The path as the tool wrote it, if that is not how `what` ends.
+    pub written: Option<String>,
     /// The text that would be written there. Empty if there is none.
     pub preview: String,
     /// Why the person is prompted.

@@ -108,7 +108,7 @@ impl Session<'_, '_> {
         let mut turn = Turn::Tools;
         loop {
             if (self.interrupted)() {
-                channel.send(message::notification("cancel", &json!({})));
+                channel.send(message::cancel());
                 return Ok(Some(Ending::Cancelled));
             }
             if let Some(line) = channel.next_line() {
@@ -121,9 +121,7 @@ impl Session<'_, '_> {
                 }
                 continue;
             }
-            if turn != Turn::Tools
-                && let Some(input) = self.conversation.later()
-            {
+            if let Some(input) = self.conversation.later() {
                 channel.send(apply(&input));
                 (turn, last) = (Turn::Tools, Instant::now());
             }
@@ -179,7 +177,8 @@ impl Session<'_, '_> {
 
     fn go_on(&mut self, state: State, channel: &mut Channel, turn: &mut Turn) -> Option<Ending> {
         let (next, question) = match state {
-            State::Stopped { result } => return Some(Ending::Result(result)),
+            State::Stopped { result: Ok(contents) } => return Some(Ending::Result(contents)),
+            State::Stopped { result: Err(error) } => return Some(Ending::Failed(error)),
             State::Running { content } => (self.conversation.running(&content), None),
             State::Waiting { content, question } => {
                 (self.conversation.waiting(&content, &question), Some(question))
@@ -193,7 +192,7 @@ impl Session<'_, '_> {
             (Next::Later, _) => Turn::Hosts,
             (Next::Nothing, None) => Turn::Either,
             (Next::Nothing, Some(question)) => {
-                channel.send(message::notification("cancel", &json!({})));
+                channel.send(message::cancel());
                 return Some(Ending::Unanswered(question));
             }
         };

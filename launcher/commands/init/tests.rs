@@ -9,6 +9,7 @@ use jp_confine_engine::compile;
 
 use super::*;
 use crate::config::layers::Layers;
+use crate::config::policy_files::Named;
 
 /// A workspace with these entries. An entry with `=` is a symlink.
 fn workspace(entries: &str) -> tempfile::TempDir {
@@ -47,7 +48,7 @@ fn assert_stands(folder: &Path, text: &str) {
     let (root, file) = (Root::open(folder).expect("a root"), folder.join(FILE));
     fs::write(&file, text).expect("a policy file");
     let context = Context::bare(folder);
-    let mut layers = Layers::load(&context, root.as_path(), &[])
+    let mut layers = Layers::load(&context, root.as_path(), Named::default())
         .unwrap_or_else(|failure| panic!("{failure:?}\n{text}"));
     let tool = text.contains("\n[tools.format]").then_some("format");
     let declared = layers.declared(tool).unwrap_or_else(|failure| panic!("{failure:?}\n{text}"));

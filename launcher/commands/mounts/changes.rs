@@ -53,7 +53,7 @@ pub(crate) fn add(
     let workspace = compile::find_workspace(context, &options)?;
     let root = &workspace.opened()?;
     let store = Store::open(context, &workspace);
-    let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
+    let mut layers = Layers::load(context, &workspace.root, options.named_policies())?;
     let places = layers.rule_places(tool, false, false);
     let declared = layers.declared(tool)?;
     let request =
@@ -80,7 +80,7 @@ pub(crate) fn remove(
     let workspace = compile::find_workspace(context, &options)?;
     let root = &workspace.opened()?;
     let store = Store::open(context, &workspace);
-    let layers = Layers::load(context, &workspace.root, &options.policies)?;
+    let layers = Layers::load(context, &workspace.root, options.named_policies())?;
     let request =
         MountRequest { context, workspace: &workspace, root, options: &options, log: None };
     let mounts = PlannedMounts::check(&request, &layers, &layers.scopes(), &store)?;

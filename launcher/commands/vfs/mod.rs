@@ -29,6 +29,7 @@ use crate::cli::{Call, Options};
 use crate::commands::query::common;
 use crate::commands::run;
 use crate::compile::external_rules::Made;
+use crate::compile::image::parse_image;
 use crate::compile::{self, Stage};
 use crate::error::Failure;
 use crate::host::context::Context;
@@ -38,6 +39,7 @@ use crate::output;
 use crate::output::event_log::Log;
 use crate::prompt::turns::PromptQueue;
 use crate::record::service_refusals::{Refusals, ServiceDenial};
+use crate::report::exposed_files::Exposed;
 use crate::report::why::Served;
 use crate::sys::signals::Signals;
 use crate::text::quote;
@@ -56,6 +58,13 @@ pub(crate) fn serve(
     refuse_what_runs_do(options)?;
     tool::refuse_inside(context)?;
     let workspace = compile::find_workspace(context, options)?;
+    let configured;
+    let (program, arguments) = if program.is_empty() {
+        configured = tool::configured(context, options, &workspace)?;
+        (configured.0.as_os_str(), configured.1.as_slice())
+    } else {
+        (program, arguments)
+    };
     let open = |path: &PathBuf| Log::open(&context.cwd, path);
     let log = options.events.as_ref().map(open).transpose()?;
     let log = log.as_ref();
@@ -151,6 +160,12 @@ fn serve_logged(
     let kept = begun.and_then(|()| served.keep(context, workspace));
     if !options.quiet {
         tell(refusals.total(), kept.is_ok(), &workspace.here);
+        let exposed = prepared.exposed.as_ref();
+        let exposed = exposed.map(|tiers| Exposed::of(prepared.root.as_path(), tiers, || false));
+        let image = parse_image(&prepared.image)?;
+        if let Some(warning) = exposed.and_then(|exposed| exposed.warning(&image)) {
+            output::warning(&warning);
+        }
     }
     concluded
 }

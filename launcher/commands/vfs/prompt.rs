@@ -51,13 +51,15 @@ impl<'a> OnTerminal<'a> {
         let room = usize::from(rows.saturating_sub(RESERVED)).max(1);
         let tool = quote::path(&self.tool);
         let mut screens: Vec<Vec<String>> = vec![Vec::new()];
-        for Question { action, what, preview, reason } in questions {
+        for Question { action, what, written, preview, reason } in questions {
             let (what, reason) = (without_passwords(what), without_passwords(reason));
             let reason = quote::short(reason.as_bytes());
             let mut parts = vec![("", format!("jp-confine: the tool {tool} wants to {action}"))];
             let printable = |line: &str| quote::printable(line.as_bytes());
             // Not `lines`, which would hide a carriage return.
             parts.extend(what.split('\n').map(|line| ("    ", printable(line))));
+            let written = written.iter().map(|path| ("  written as ", printable(path)));
+            parts.extend(written);
             parts.extend(preview_of(preview).into_iter().map(|line| ("    | ", printable(&line))));
             parts.push(("  ", reason));
             let lines: Vec<String> =
@@ -160,6 +162,7 @@ mod tests {
         let question = |(action, what): &(&str, &str)| Question {
             action: (*action).to_owned(),
             what: (*what).to_owned(),
+            written: None,
             preview: String::new(),
             reason: "no rule is about it".to_owned(),
         };
@@ -177,8 +180,11 @@ mod tests {
         let preview = "line\u{1b}[2J\n".repeat(10);
         let what = "sh -c 'a\r\nb'".to_owned();
         let (action, reason) = ("update".to_owned(), "no rule is about it".to_owned());
-        let text = &shown(&[Question { action, what, preview, reason }], None)[0];
-        let begin = "jp-confine: the tool edit wants to update\n    sh -c 'a\\x0d\n    b'\n    | line\\x1b[2J\n";
+        let text = &shown(
+            &[Question { action, what, written: Some("a/../b".to_owned()), preview, reason }],
+            None,
+        )[0];
+        let begin = "jp-confine: the tool edit wants to update\n    sh -c 'a\\x0d\n    b'\n  written as a/../b\n    | line\\x1b[2J\n";
         assert!(text.starts_with(begin), "{text}");
         let end = "    | line\\x1b[2J\n    | (2 more lines)\n  no rule is about it\n";
         assert!(text.contains(end), "{text}");

@@ -25,18 +25,28 @@ pub(super) struct Talk {
     unread: Vec<u8>,
     /// Standard input has ended.
     is_over: bool,
+    /// The tool has said that it runs, and may get another line.
+    may_pass: bool,
 }
 
 impl Talk {
     /// A conversation, unless prompts are off.
     pub(super) const fn new(non_interactive: bool, turns: PromptQueue) -> Self {
-        Self { non_interactive, turns, asked: None, unread: Vec::new(), is_over: false }
+        Self {
+            non_interactive,
+            turns,
+            asked: None,
+            unread: Vec::new(),
+            is_over: false,
+            may_pass: false,
+        }
     }
 }
 
 impl Conversation for Talk {
     fn running(&mut self, content: &Contents) -> Next {
         output::note(&quote::path(&content.to_text()));
+        self.may_pass = true;
         // Nobody knows whether somebody will ever type a line, so the tool's timeout continues.
         Next::Nothing
     }
@@ -44,6 +54,7 @@ impl Conversation for Talk {
     fn waiting(&mut self, content: &Contents, question: &Value) -> Next {
         let content = quote::path(&content.to_text());
         let question = quote::path(words(question));
+        self.may_pass = false;
         self.asked = Terminal::open(&self.turns, self.non_interactive)
             .and_then(|mut it| it.put(&format!("{content}\n{question} ")).ok().map(|()| it));
         if self.asked.is_some() { Next::Later } else { Next::Nothing }
@@ -55,6 +66,9 @@ impl Conversation for Talk {
             let answer = terminal.answer(Duration::ZERO).unwrap_or_else(|_| Some(String::new()))?;
             self.asked = None;
             return Some(Value::String(answer));
+        }
+        if !self.may_pass {
+            return None;
         }
         // A process that reads a terminal in the background is stopped.
         let unheard = io::stdin().is_terminal() && !Terminal::is_there(&self.turns, false);
@@ -72,6 +86,7 @@ impl Conversation for Talk {
             end.or_else(|| (self.is_over && !self.unread.is_empty()).then_some(self.unread.len()))?;
         let line: Vec<u8> = self.unread.drain(..end).collect();
         self.unread.drain(..self.unread.len().min(1));
+        self.may_pass = false;
         Some(Value::String(String::from_utf8_lossy(&line).into_owned()))
     }
 }

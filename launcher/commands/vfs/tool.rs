@@ -16,11 +16,14 @@ use tempfile::{NamedTempFile, TempDir};
 
 use crate::cli::Options;
 use crate::compile::{programs, views};
+use crate::config::host_context::STDIN;
+use crate::config::layers::Layers;
 use crate::config::tiers::from_here;
 use crate::error::Failure;
 use crate::external::mounts;
 use crate::external::mounts::ends::LookupBase;
 use crate::host::context::Context;
+use crate::host::workspace::Workspace;
 use crate::host::{machine, program_lookup};
 use crate::launch::outer_run::Outer;
 use crate::prompt::turns::PromptQueue;
@@ -130,6 +133,29 @@ impl Hosted {
     }
 }
 
+/// The program of `--tool` and its arguments, as the policy files name them.
+///
+/// # Errors
+/// No file names a command of the tool, or it has parts that a host would fill in.
+pub(super) fn configured(
+    context: &Context,
+    options: &Options,
+    workspace: &Workspace,
+) -> Result<(OsString, Vec<OsString>), Failure> {
+    let layers = Layers::load(context, &workspace.root, options.named_policies())?;
+    let words = options.tool.as_deref().map_or(&[][..], |tool| layers.command_of(tool));
+    let problem = match words {
+        [] => "no tool is named, and no policy file has a `command` of the one that --tool names",
+        [..] if words.iter().any(|word| word.contains("{{")) => {
+            "`command` of the tool has parts that its host fills in"
+        }
+        [program, arguments @ ..] => {
+            return Ok((program.into(), arguments.iter().map(OsString::from).collect()));
+        }
+    };
+    Err(Failure::advised(problem, "name the tool: jp-confine vfs -- TOOL"))
+}
+
 /// A policy that denies a tool every path that `tiers` withhold or ask about: a tool has nobody to prompt.
 fn withheld(context: &Context, tiers: &Tiers) -> io::Result<Option<NamedTempFile>> {
     let patterns: Vec<&str> = tiers.withholding().collect();
@@ -190,7 +216,9 @@ pub(super) fn wrapper(
     if let Some(events) = &options.events {
         words.extend(["--events".into(), context.absolute(events).into()]);
     }
-    options.policies.iter().try_for_each(|file| refuse_pipe(context, file))?;
+    let stdin = options.received.iter().map(|_| Path::new(STDIN));
+    let files = options.policies.iter().map(PathBuf::as_path).chain(stdin);
+    files.into_iter().try_for_each(|file| refuse_pipe(context, file))?;
     let lists = [
         ("--policy", &options.policies),
         ("-r", &options.read),

@@ -140,6 +140,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::config::policy_files::Named;
 
     /// The places in runs for `tool`, with these user files: the configuration, and one given with `--policy`.
     fn lists(tool: Option<&str>, config: &str, named: &str) -> OwnLists {
@@ -157,7 +158,9 @@ mod tests {
         let mut context = Context::bare(&path("work"));
         context.homes.config = Some(path("config"));
         let policies: Vec<PathBuf> = vec![path("named.toml")];
-        let layers = Layers::load(&context, &path("work"), &policies).expect("good layers");
+        let layers =
+            Layers::load(&context, &path("work"), Named { files: &policies, context: None })
+                .expect("good layers");
         layers.own_lists(&context, tool, &[profile.to_owned()])
     }
 

@@ -188,6 +188,11 @@ impl Store {
         }
     }
 
+    /// The same for a mount in this process alone.
+    pub(crate) fn approve_unsaved(&mut self, name: &Utf8Path, target: &Utf8Path) {
+        self.content.set(ApprovalKind::Mount, name.as_str(), Some(Binding::now(name, target)));
+    }
+
     /// Whether `name` is approved for its current `target`.
     pub(crate) fn look(&self, kind: ApprovalKind, name: &str, target: &Path) -> Approval {
         match self.get(kind, name) {

@@ -10,8 +10,8 @@ use crate::external::control_paths;
 use crate::host::context::Context;
 use crate::text::quote;
 
-/// Storage of the tools' host, where no mount is allowed.
-const MANAGED: &str = ".jp";
+/// Storage of the tools' host and of git, where no mount is allowed.
+const MANAGED: [&str; 3] = [".jp", ".config/jp", ".git"];
 
 /// The base for looking up names and targets.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,8 @@ impl LookupBase<'_> {
         if name.as_str().is_empty() {
             return Err("NAME is the workspace itself".to_owned());
         }
-        if name.starts_with(MANAGED) || self.is_controlled(&self.root.as_path().join(&name)) {
+        let is_managed = MANAGED.iter().any(|dir| name.starts_with(dir));
+        if is_managed || self.is_controlled(&self.root.as_path().join(&name)) {
             return Err(format!("{} is not yours to mount on", quote::path(name.as_str())));
         }
         Ok(name)
@@ -167,6 +168,9 @@ mod tests {
             ("ws", "sub/..", "itself"),
             ("ws", ".jp", "not yours"),
             ("ws", ".jp/fork", "not yours"),
+            ("ws", ".git/g", "not yours"),
+            ("ws", ".git", "not yours"),
+            ("ws", ".config/jp/tools", "not yours"),
             ("ws", "jp-confine.toml", "not yours"),
             ("ws", ".local/share/jp-confine/x", "not yours"),
             ("ws", ".local", "not yours"),

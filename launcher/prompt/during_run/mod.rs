@@ -14,6 +14,7 @@ mod question;
 mod recovery;
 pub(crate) mod subject;
 mod terminal_readers;
+mod together;
 pub(crate) mod wish;
 mod worker;
 
@@ -32,6 +33,7 @@ use rustix::thread::{NanosleepRelativeResult, Timespec, nanosleep};
 
 use self::answers::Memory;
 use self::one_time::Once;
+use self::together::Together;
 use crate::prompt::choices::Reply;
 use crate::prompt::during_run::answer::Answer;
 pub(crate) use crate::prompt::during_run::identity::FileIdentity;
@@ -78,6 +80,7 @@ struct State {
     pending: Vec<Pending>,
     memory: Memory,
     once: Once,
+    together: Together,
     next: u64,
     started: bool,
     /// No more prompts are shown.
@@ -185,7 +188,8 @@ impl Consent {
         Ok(())
     }
 
-    /// Asks, or returns a remembered answer. `wait` makes a call that may take long.
+    /// Asks, or returns a remembered answer. `further` says what else to ask about, or that something else is denied:
+    /// then nobody is asked. `wait` makes a call that may take long.
     ///
     /// # Errors
     /// Passes on the errors of `wait`.
@@ -193,15 +197,21 @@ impl Consent {
         self: &Arc<Self>,
         asking: Asking,
         question: &Question,
+        further: impl FnOnce() -> Option<Vec<Wish>>,
         wait: impl FnOnce(&dyn Fn() -> Result<u64, Errno>) -> Result<u64, Errno>,
     ) -> Result<Answer, Errno> {
         let answer = match self.known(asking, question) {
             Some(answer) => answer,
             None if self.terminal.is_none() || self.start().is_err() => Answer::Silence,
-            None => {
-                let waiter = self.join(asking.tid, question)?;
-                Answer::of(wait(&|| waiter.wait())?)
-            }
+            None => match further() {
+                None => Answer::Silence,
+                Some(further) => {
+                    let waiter = self.join(asking.tid, &question.with(&further))?;
+                    let answer = Answer::of(wait(&|| waiter.wait())?);
+                    self.state().together.keep(question.pid, &further, answer);
+                    answer
+                }
+            },
         };
         if answer == Answer::Once && asking.asker == PromptedCaller::Library {
             self.state().once.keep(asking, question);
@@ -265,9 +275,11 @@ impl Consent {
     fn known(&self, asking: Asking, question: &Question) -> Option<Answer> {
         let mut state = self.state();
         let parts = question.wishes.iter().map(|wish| state.known(asking, question, wish));
-        let answer = Answer::to_all(parts)?;
-        state.once.use_up(asking, question);
-        Some(answer)
+        if let Some(answer) = Answer::to_all(parts) {
+            state.once.use_up(asking, question);
+            return Some(answer);
+        }
+        state.together.take(question)
     }
 
     /// Starts the thread that asks, if it does not run yet.

@@ -88,7 +88,7 @@ enum Mark {
 
 /// A process, told from later ones with the same number.
 #[derive(Debug, PartialEq, Eq)]
-struct Process {
+pub(super) struct Process {
     pid: u32,
     /// When it started, as the kernel counts.
     since: String,
@@ -209,7 +209,7 @@ impl Mark {
 }
 
 impl Process {
-    fn of(pid: u32) -> Option<Self> {
+    pub(super) fn of(pid: u32) -> Option<Self> {
         Some(Self { pid, since: Self::field(pid, 22)? })
     }
 
@@ -232,8 +232,13 @@ impl Process {
         look_into(|| stat(&link)).ok().as_ref().map(FileIdentity::from)
     }
 
+    /// Whether it has this number, and is still running.
+    pub(super) fn is(&self, pid: u32) -> bool {
+        self.pid == pid && self.is_there()
+    }
+
     /// Whether it is still running.
-    fn is_there(&self) -> bool {
+    pub(super) fn is_there(&self) -> bool {
         Self::of(self.pid).as_ref() == Some(self)
     }
 }

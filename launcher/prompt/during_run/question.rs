@@ -159,6 +159,17 @@ impl Question {
         self.pid == other.pid && self.program == other.program && self.wishes == other.wishes
     }
 
+    /// Whether one reason is given for both.
+    pub(crate) fn is_for_same_reason(&self, other: &Self) -> bool {
+        self.reason == other.reason
+            && (self.warning, self.is_listed) == (other.warning, other.is_listed)
+    }
+
+    /// The same, about further paths.
+    pub(super) fn with(&self, further: &[Wish]) -> Self {
+        Self { wishes: [&self.wishes, further].concat(), ..self.clone() }
+    }
+
     /// The directory of its only path, as people see it, if one answer may be for all below.
     fn directory(&self) -> Option<Vec<u8>> {
         let [wish] = self.wishes.as_slice() else { return None };

@@ -232,20 +232,51 @@ impl<'a> Context<'a> {
         let spelled = lexical::normalise(input).inspect_err(|error| {
             result.detail = Detail::of_input(*error);
         })?;
-        if lexical::demands_directory(input) {
-            self.root.resolve(&spelled.join(""), Op::Content)?;
-        }
-        let resolved = views::lead(image, self.root.resolve(&spelled, op)?, op)?;
+        let resolve = |spelled: &Path, op| {
+            let led = |found| views::lead(image, found, op);
+            self.root.resolve(spelled, op).and_then(led)
+        };
+        let directory = lexical::demands_directory(input)
+            .then(|| resolve(&spelled.join(""), Op::Content).map(drop));
+        let resolved = directory
+            .unwrap_or(Ok(()))
+            .and_then(|()| resolve(&spelled, op))
+            .map_err(|error| self.unresolved(image, &spelled, error.into(), result))?;
         result.target = self.target(&resolved.path, &spelled);
         result.resolved = Some(resolved.path.clone());
         self.within_boundary(&resolved, &spelled).inspect_err(|reason| {
             let rule = self.unapproved(&spelled).filter(|_| *reason == Reason::Escape);
+            let is_broken = resolved.path.symlink_metadata().is_err();
             result.rule.clone_from(&rule);
-            result.detail = rule.map(|rule| Detail::Unapproved { rule: rule.text });
+            result.detail = rule.map(|RuleName { text: rule, .. }| {
+                if is_broken { Detail::Broken { rule } } else { Detail::Unapproved { rule } }
+            });
         })?;
 
         let route = self.root.as_path().join(&spelled);
         self.decide(image, &resolved.path, &route, result)
+    }
+
+    /// Why a spelling that cannot be resolved is denied. The policy comes first if somebody denied the spelling itself.
+    fn unresolved(
+        &self,
+        image: &Image<'_>,
+        spelled: &Path,
+        error: Reason,
+        result: &mut CheckResult,
+    ) -> Reason {
+        let route = self.root.as_path().join(spelled);
+        let request = Request::canonical(bytes(&route));
+        let restraint = decide::withheld_by_tier(image, &request, result.capability.into());
+        if let Some(restraint @ Restraint::Deny) = restraint {
+            let nobodys = Tiers::default();
+            let tiers = self.tiers.unwrap_or(&nobodys);
+            result.rule = Some(tiers.described(restraint, &route, &route));
+            return Reason::TierDeny;
+        }
+        result.rule = self.unapproved(spelled);
+        result.detail = result.rule.clone().map(|rule| Detail::Broken { rule: rule.text });
+        error
     }
 
     /// The evaluator's answer.

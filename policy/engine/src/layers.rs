@@ -24,15 +24,18 @@ pub enum Layered<T> {
 /// The object form of a list: `{strategy, value, dedup?, discard_when_merged?}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Merged<T> {
     /// How the value merges with those of earlier layers.
     #[serde(default)]
     pub strategy: Strategy,
     /// The list itself.
+    #[serde(default)]
     pub value: Vec<T>,
-    /// Whether only the last of equal elements is kept. A later layer's setting wins over an earlier one's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Whether only the first of equal elements is kept. A later layer's setting wins over an earlier one's. `inherit`
+    /// is the same as none.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "dedup")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Dedup>"))]
     pub dedup: Option<bool>,
     /// Whether the value is a default that the next layer discards, whatever its strategy.
     #[serde(default)]
@@ -70,7 +73,7 @@ pub fn merge<T: PartialEq>(layers: impl IntoIterator<Item = Layer<T>>) -> (Vec<T
     let mut lifted = None;
     let mut dedup = false;
     let mut discard = false;
-    for layer in layers {
+    for (index, layer) in layers.into_iter().enumerate() {
         let merged = Merged::from(layer.list);
         let had_rules = !list.is_empty();
         let replaces = merged.strategy == Strategy::Replace;
@@ -83,27 +86,51 @@ pub fn merge<T: PartialEq>(layers: impl IntoIterator<Item = Layer<T>>) -> (Vec<T
             Strategy::Append | Strategy::Replace => list.extend(merged.value),
         }
         discard = merged.discard_when_merged;
+        if dedup && index > 0 {
+            keep_first_of_equal(&mut list);
+        }
         if list.is_empty() && (replaces || had_rules) {
             lifted = Some(Warning::Lifted { layer: layer.name });
         }
-    }
-    if dedup {
-        keep_last_of_equal(&mut list);
     }
     let warnings = lifted.filter(|_| list.is_empty()).into_iter().collect();
     (list, warnings)
 }
 
-/// Keeps the last of equal elements, because on ties the last rule wins.
-fn keep_last_of_equal<T: PartialEq>(list: &mut Vec<T>) {
+/// Keeps the first of equal elements, as JP does whenever it merges two lists.
+fn keep_first_of_equal<T: PartialEq>(list: &mut Vec<T>) {
     let mut index = 0;
     while index < list.len() {
-        if list[index + 1..].contains(&list[index]) {
+        let (before, rest) = list.split_at(index);
+        if before.contains(&rest[0]) {
             list.remove(index);
         } else {
             index += 1;
         }
     }
+}
+
+/// A setting of `dedup` as written.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+enum Dedup {
+    Set(bool),
+    Word(Inherit),
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+enum Inherit {
+    Inherit,
+}
+
+fn dedup<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>, D::Error> {
+    Ok(match Dedup::deserialize(from)? {
+        Dedup::Set(set) => Some(set),
+        Dedup::Word(Inherit::Inherit) => None,
+    })
 }
 
 impl<T> From<Layered<T>> for Merged<T> {

@@ -353,9 +353,11 @@ impl CompiledRule {
     }
 
     /// The rule in the form in which a person could have written it.
-    pub(crate) fn written(&self) -> FsRule {
+    #[must_use]
+    pub fn written(&self) -> FsRule {
+        let root = self.lexical_path.as_str().is_empty();
         FsRule {
-            path: self.lexical_path.clone(),
+            path: if root { Utf8PathBuf::from(".") } else { self.lexical_path.clone() },
             external: self.external,
             read: self.read,
             write: self.write,

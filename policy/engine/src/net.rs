@@ -49,6 +49,15 @@ pub struct NetRule {
     pub source: RuleSource,
 }
 
+impl NetRule {
+    /// The rule with its host in the form that programs compare: ASCII and lower case.
+    #[must_use]
+    pub fn normal(&self) -> Self {
+        let host = HostPattern::new(&self.host).map(|pattern| pattern.example().to_string());
+        Self { host: host.unwrap_or_else(|| self.host.clone()), ..self.clone() }
+    }
+}
+
 impl PartialEq for NetRule {
     fn eq(&self, other: &Self) -> bool {
         (&self.host, &self.scheme, self.port) == (&other.host, &other.scheme, other.port)

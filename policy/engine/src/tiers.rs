@@ -267,6 +267,23 @@ impl Tiers {
         self.default_place = default.and_then(|tier| place("default", tier.name()));
     }
 
+    /// The tiers as the user would write them, for a policy that is handed on. A pattern that only limits paths to
+    /// reading asks there: as one of `read_paths` it would also grant them.
+    #[must_use]
+    pub fn written(&self) -> FilePolicy {
+        let default = self.default.or(self.asks.then_some(Tier::Prompt));
+        let mut policy = FilePolicy { default, ..FilePolicy::default() };
+        for (list, pattern) in &self.patterns {
+            let tier = match list {
+                List::Tier(tier) => *tier,
+                List::Question | List::Limit => Tier::Prompt,
+                List::Sensitive | List::Autorun | List::Released => continue,
+            };
+            policy.list_mut(tier).push(pattern.text.clone());
+        }
+        policy
+    }
+
     /// Whether there is nothing to match.
     #[must_use]
     pub fn is_empty(&self) -> bool {

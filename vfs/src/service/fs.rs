@@ -6,7 +6,7 @@ use std::path::Path;
 
 use jp_confine_engine::Capability;
 use jp_confine_engine::canonical::Op;
-use jp_confine_engine::check::CheckResult;
+use jp_confine_engine::check::{CheckResult, Reason};
 use jp_confine_engine::granted::Granted;
 
 use super::Service;
@@ -60,8 +60,23 @@ impl Service<'_> {
         params: &PathParams,
         caller: &mut dyn Caller,
     ) -> Result<Exists, Fault> {
+        if let Some(file) = self.file_above(&params.path) {
+            // Whoever may read the file may know that nothing is below it.
+            self.grant(&file, Capability::Read, caller)?;
+            return Ok(Exists { exists: false });
+        }
         let place = self.grant(&params.path, Capability::Read, caller)?;
         Ok(Exists { exists: self.look(place.path(), &params.path)?.is_some() })
+    }
+
+    /// The file that the path has in the place of a directory.
+    fn file_above(&self, path: &str) -> Option<String> {
+        let check = |path: &str| self.gate.context.check(path.as_bytes(), Capability::Read);
+        let is_lost = |path: &str| check(path).reason == Some(Reason::ResolutionFailed);
+        let mut above = path.rmatch_indices('/').filter_map(|(end, _)| path.get(..end));
+        let found = above.find(|above| !is_lost(above)).filter(|_| is_lost(path))?;
+        let standing = self.files.look(&check(found).resolved?).ok()?;
+        matches!(standing, Some(Standing::File(_))).then(|| found.to_owned())
     }
 
     pub(super) fn list_dir(
@@ -176,7 +191,11 @@ impl Service<'_> {
     }
 
     pub(super) fn look(&self, place: &Path, path: &str) -> Result<Option<Standing>, Fault> {
-        self.files.look(place).map_err(|error| fault("look at", path, &error))
+        match self.files.look(place) {
+            // Nothing is below a file.
+            Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(None),
+            found => found.map_err(|error| fault("look at", path, &error)),
+        }
     }
 
     /// Judges a write to a path: an update if the file exists, else its creation and that of the directories above it.

@@ -155,6 +155,7 @@ impl Service<'_> {
         let question = Question {
             action: method.to_lowercase(),
             what: shown.clone(),
+            written: None,
             preview: String::new(),
             reason: format!("no rule of access.net is about {host}"),
         };

@@ -1,6 +1,7 @@
 //! Decides whether a request passes: by the policy, or by a person if no rule applies. Used by `service`.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use jp_confine_engine::check::{CheckResult, Context};
 use jp_confine_engine::coverage::Coverage;
@@ -122,10 +123,7 @@ fn question(check: &CheckResult) -> Question {
         Some(rule) if !check.is_uncovered() => rule.to_string(),
         _ => "no rule is about it".to_owned(),
     };
-    Question {
-        action: check.capability.to_string(),
-        what: place.unwrap_or_else(|| check.path.clone()),
-        preview: String::new(),
-        reason,
-    }
+    let what = place.unwrap_or_else(|| check.path.clone());
+    let written = Some(check.path.clone()).filter(|path| !Path::new(&what).ends_with(path));
+    Question { action: check.capability.to_string(), what, written, preview: String::new(), reason }
 }

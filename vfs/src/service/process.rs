@@ -73,6 +73,7 @@ impl Service<'_> {
         let question = Question {
             action: "run".to_owned(),
             what: line(program, args),
+            written: None,
             preview: String::new(),
             reason: format!("no rule of access.commands is about {program}"),
         };

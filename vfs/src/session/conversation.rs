@@ -25,7 +25,7 @@ pub trait Conversation: fmt::Debug {
     /// The answer to the tool's question.
     fn waiting(&mut self, content: &Contents, question: &Value) -> Next;
 
-    /// Input that has arrived since the tool reported its state. Does not wait.
+    /// Input that has arrived by now. A tool that runs gets it as data, at any time. Does not wait.
     fn later(&mut self) -> Option<Value> {
         None
     }

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use jp_confine_vfs::handles::{HandleError, Handles, Status};
-use jp_confine_vfs::message::{Contents, Init, State, ToolCall};
+use jp_confine_vfs::message::{Contents, Init, State, ToolCall, ToolError};
 use jp_confine_vfs::person::Nobody;
 use jp_confine_vfs::session::{Conversation, Ending, Limits, Session};
 use serde_json::json;
@@ -78,16 +78,49 @@ fn several_tools_go_on_at_once() {
 }
 
 #[test]
-fn a_tool_that_is_busy_takes_nothing_and_can_be_aborted() {
+fn a_tool_that_runs_takes_data_at_any_time() {
+    std::thread::scope(|scope| {
+        let mut handles = Handles::new(scope);
+        let script = r#"read -r init; read -r one; read -r two
+            case "$one$two" in *'"1"'*'"2"'*) content=both;; *) content=$one$two;; esac
+            printf '{"jsonrpc":"2.0","method":"result","params":{"content":"%s"}}\n' "$content""#;
+        let id = handles.spawn(|talk, over| serve(script, talk, over)).to_string();
+        for input in ["1", "2"] {
+            handles.apply(&id, json!(input)).expect("applied");
+        }
+        assert_eq!(handles.wait(&id, LONG), Ok(Status::Stopped(Contents::text("both"))));
+    });
+}
+
+#[test]
+fn a_failure_keeps_its_causes() {
+    std::thread::scope(|scope| {
+        let mut handles = Handles::new(scope);
+        let said = [
+            r#"{"jsonrpc":"2.0","method":"error","params":{"message":"m","trace":["t"],"transient":true}}"#,
+            r#"{"jsonrpc":"2.0","method":"state","params":{"type":"stopped","result":{"message":"m","trace":["t"],"transient":true}}}"#,
+        ];
+        for said in said {
+            let script = format!("read -r init; echo '{said}'");
+            let id = handles.spawn(move |talk, over| serve(&script, talk, over)).to_string();
+            let mut error = ToolError::new("m");
+            (error.trace, error.transient) = (vec!["t".to_owned()], true);
+            assert_eq!(handles.wait(&id, LONG), Ok(Status::Failed(error)));
+        }
+    });
+}
+
+#[test]
+fn a_tool_that_is_silent_can_be_aborted() {
     std::thread::scope(|scope| {
         let mut handles = Handles::new(scope);
         let script = "read -r init; trap '' TERM; sleep 100";
         let id = handles.spawn(|talk, over| serve(script, talk, over)).to_string();
-        assert!(matches!(handles.apply(&id, json!("x")), Err(HandleError::Busy(_))));
         assert_eq!(handles.abort(&id), Ok(()));
         assert_eq!(handles.abort(&id), Err(HandleError::Unknown(id)));
         let silent = handles.spawn(|talk, over| serve("sleep 100", talk, over)).to_string();
         let ended = handles.wait(&silent, LONG);
-        assert!(matches!(&ended, Ok(Status::Failed(why)) if why.contains("too long")), "{ended:?}");
+        let is_long = |error: &ToolError| error.message.contains("too long");
+        assert!(matches!(&ended, Ok(Status::Failed(error)) if is_long(error)), "{ended:?}");
     });
 }

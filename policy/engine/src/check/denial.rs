@@ -96,6 +96,8 @@ pub(crate) enum Detail {
     },
     /// The path leads outside the workspace, and the target of this rule is not approved.
     Unapproved { rule: String },
+    /// The path leads through the symlink of this rule, which leads nowhere.
+    Broken { rule: String },
     /// The user denied the path or a directory above it.
     ByUser,
     /// The path is a control file, which no tool may change.
@@ -144,6 +146,7 @@ impl Detail {
             Self::Unapproved { rule } => {
                 format!("it leads outside the workspace, and the target of {rule} is not approved")
             }
+            Self::Broken { rule } => format!("the symlink of {rule} leads nowhere"),
             Self::ByUser => "the user denied it".to_string(),
             Self::Control => "nobody may change it".to_string(),
             Self::Autorun { obeyed } => format!("it is an auto-run file: {obeyed}"),
@@ -174,6 +177,9 @@ impl Detail {
             }
             Self::Unapproved { .. } => {
                 "To allow what that rule grants, ask the user to approve its target."
+            }
+            Self::Broken { .. } => {
+                "Ask the user to create the target of that symlink, or to remove the rule."
             }
             Self::Autorun { .. } => {
                 "Ask the user; the flag `--allow-autorun` with this very path allows it in one run, and a rule that \

@@ -34,9 +34,15 @@ rows! {
     declared_again_does_not_warn: ["[1]", r#"{"strategy":"replace","value":[]}"#, "[2]"] => [2], 0;
     empty_layers_do_not_warn: ["[]", "[]"] => [], 0;
     empty_append_changes_nothing: ["[1]", "[]"] => [1], 0;
-    dedup_keeps_the_last: ["[1, 2]", r#"{"value":[1],"dedup":true}"#] => [2, 1], 0;
-    dedup_lasts: [r#"{"value":[1],"dedup":true}"#, "[2]", "[1]"] => [2, 1], 0;
+    dedup_keeps_the_first: ["[1, 2]", r#"{"value":[1],"dedup":true}"#] => [1, 2], 0;
+    dedup_lasts: [r#"{"value":[1],"dedup":true}"#, "[2]", "[1]"] => [1, 2], 0;
+    dedup_is_inherited: [r#"{"dedup":true}"#, r#"{"value":[1],"dedup":"inherit"}"#, "[2, 1]"] => [1, 2], 0;
+    dedup_of_what_comes_before: ["[1]", r#"{"value":[2, 1],"strategy":"prepend","dedup":true}"#] => [2, 1], 0;
     dedup_withdrawn: [r#"{"value":[1],"dedup":true}"#, r#"{"value":[1],"dedup":false}"#] => [1, 1], 0;
+    dedup_of_a_discarded_default: [r#"{"value":[1],"dedup":true,"discard_when_merged":true}"#, "[2, 2]"] => [2], 0;
+    one_layer_stays_as_it_is: [r#"{"value":[1, 2, 1],"dedup":true}"#] => [1, 2, 1], 0;
+    no_value: ["[1]", r#"{"strategy":"append"}"#] => [1], 0;
+    replace_with_no_value_warns: ["[1]", r#"{"strategy":"replace"}"#] => [], 1;
     no_dedup: ["[1]", "[1]"] => [1, 1], 0;
     discarded_default: [r#"{"value":[1],"discard_when_merged":true}"#, "[2]"] => [2], 0;
     default_kept_alone: [r#"{"value":[1],"discard_when_merged":true}"#] => [1], 0;

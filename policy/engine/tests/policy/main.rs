@@ -16,6 +16,7 @@ mod compile;
 mod evaluator;
 mod explain;
 mod granted;
+mod jp_tool;
 mod kernel;
 mod layers;
 mod lexical;

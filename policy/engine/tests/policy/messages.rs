@@ -370,3 +370,32 @@ fn message_about_what_tiers_withhold() {
         assert!(check(".:rw", opened, call).is_allowed(), "{call}");
     }
 }
+
+#[test]
+fn message_of_a_rule_that_leads_nowhere() {
+    for (tree, input) in [("w/l=../gone", "l/a"), ("w/l=../gone", "l")] {
+        let said = message(tree, "l!r", "", (input, 'r'));
+        assert!(said.contains("the symlink of ") && said.contains("leads nowhere"), "{said}");
+        assert!(said.contains("create the target of that symlink"), "{said}");
+    }
+}
+
+/// Somebody denied the name, whatever the system says about it.
+#[test]
+fn a_denied_name_is_denied_before_it_is_resolved() {
+    let place = Place::new("w/file w/loop=loop");
+    let places = Places::without_home(place.root.as_path());
+    let tiers = Tiers::new(&file_policy("deny=**/kept/**"), None, places).unwrap();
+    let grants = place.compile(".:r", "").unwrap().grants;
+    let image = image_with(&grants, Some(&tiers), place.root.as_path());
+    let context = Context::new(&place.root, &grants, &image).naming(&tiers);
+    for (input, reason) in [
+        ("file/kept/a", Reason::TierDeny),
+        ("loop/kept/a", Reason::TierDeny),
+        ("file/a", Reason::ResolutionFailed),
+        ("loop/a", Reason::ResolutionFailed),
+    ] {
+        let result = context.check(input.as_bytes(), capability('r'));
+        assert_eq!((result.verdict, result.reason), (CheckVerdict::Deny, Some(reason)), "{input}");
+    }
+}
