@@ -420,6 +420,7 @@ fn assert_refused(name: &str, text: &str, line: usize, key: &str, advice: &str) 
     assert!(!scratch.path("ws/ran").exists(), "{run}");
 }
 
+// conformance: 076-73
 #[test]
 fn a_wrong_file_is_refused_and_shown() {
     let toml = "policy.toml";
