@@ -22,6 +22,7 @@ fn rename(from: &str, to: &str) -> Value {
     json!({"from": from, "to": to})
 }
 
+// conformance: 076-51
 #[test]
 fn read() {
     let text = json!({"content": "kept", "size": 4});
@@ -55,6 +56,7 @@ fn read() {
     );
 }
 
+// conformance: 076-54, 076-55
 #[test]
 fn write_files() {
     let long = "x".repeat(201);
@@ -97,6 +99,7 @@ fn write_files() {
     );
 }
 
+// conformance: 076-52
 #[test]
 fn look() {
     let entry = |path: &str, kind: &str| json!({"path": path, "kind": kind});
@@ -176,6 +179,7 @@ fn many_directories_are_made_at_once() {
     );
 }
 
+// conformance: 076-56
 #[test]
 fn delete() {
     rows(
@@ -194,6 +198,7 @@ fn delete() {
     );
 }
 
+// conformance: 076-57, 076-58
 #[test]
 fn rename_files() {
     rows(
@@ -302,6 +307,7 @@ fn grep() {
     rows(none, &[("fs.grep", everything, json!({"matches": []}))]);
 }
 
+// conformance: 076-53
 /// Readable files are found even if the directories above them are denied.
 #[test]
 fn grep_finds_what_may_be_read() {
@@ -359,6 +365,7 @@ fn a_reply_has_an_end_however_little_is_in_its_lines() {
     assert_eq!(found(10, u64::from(u32::MAX)), json!(10));
 }
 
+// conformance: tiers-56
 /// Different words would reveal whether the file exists.
 #[test]
 fn what_is_denied_is_denied_in_the_same_words_whether_it_exists_or_not() {
