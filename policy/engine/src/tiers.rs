@@ -2,6 +2,7 @@
 
 mod autorun;
 mod folded;
+mod printed;
 mod repeated;
 
 use std::borrow::ToOwned as _;
