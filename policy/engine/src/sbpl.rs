@@ -7,7 +7,6 @@
 mod autorun;
 mod syntax;
 
-use std::borrow::ToOwned as _;
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -25,6 +24,7 @@ use crate::layout::Rule;
 use crate::pattern::Pattern;
 use crate::pattern::posix::Extent;
 use crate::tier::{Reach, Tier};
+use crate::tiers::printed::respelled;
 use crate::tiers::{List, Tiers};
 
 /// What a profile is made from.
@@ -289,12 +289,6 @@ impl<'a> Printer<'a> {
         let patterns = self.tiers.listed_patterns(list).filter(|it| is_about(it, within));
         expressions(patterns, Extent::AtLeast)
     }
-}
-
-/// `path` by another spelling of the workspace, if it is in there.
-pub(crate) fn respelled(path: &Path, workspace: &Path, spelled: &Path) -> Option<PathBuf> {
-    let rest = path.strip_prefix(workspace).ok()?;
-    Some(if rest == Path::new("") { spelled.to_owned() } else { spelled.join(rest) })
 }
 
 fn is_about(pattern: &Pattern, within: Option<&Path>) -> bool {

@@ -2,7 +2,7 @@
 
 mod autorun;
 mod folded;
-mod printed;
+pub(crate) mod printed;
 mod repeated;
 
 use std::borrow::ToOwned as _;

@@ -1,12 +1,12 @@
 //! The patterns of a run by list, for printing them as rules of another sandbox. Used by [`crate::sbpl`].
 
+use std::borrow::ToOwned as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::vec::Vec;
 
 use super::{List, Tiers};
 use crate::pattern::Pattern;
-use crate::sbpl;
 use crate::tier::Tier;
 
 impl Tiers {
@@ -25,7 +25,7 @@ impl Tiers {
     pub(crate) fn respell(&mut self, workspace: &Path, spelled: &Path) {
         let copies = |stem: &Path| -> Vec<(PathBuf, PathBuf)> {
             let around = || workspace.starts_with(stem).then(|| (spelled.into(), workspace.into()));
-            let inside = sbpl::respelled(stem, workspace, spelled).map(|at| (at, stem.into()));
+            let inside = respelled(stem, workspace, spelled).map(|at| (at, stem.into()));
             inside.or_else(around).into_iter().collect()
         };
         for (_, pattern) in &mut self.patterns {
@@ -33,4 +33,10 @@ impl Tiers {
         }
         self.table = OnceLock::new();
     }
+}
+
+/// `path` by another spelling of the workspace, if it is in there.
+pub(crate) fn respelled(path: &Path, workspace: &Path, spelled: &Path) -> Option<PathBuf> {
+    let rest = path.strip_prefix(workspace).ok()?;
+    Some(if rest == Path::new("") { spelled.to_owned() } else { spelled.join(rest) })
 }
