@@ -117,6 +117,9 @@ fn dispatch() -> Result<u8, Failure> {
             query::dry_run::dry_run(&context, &options, None)
         }
         Command::Compile => query::compile(&context, &options),
+        Command::Plan { format, program } => {
+            query::plan::print(&context, &options, format, program.as_deref())
+        }
         Command::Vfs { call, program, arguments } => {
             vfs::serve(&context, &options, &call, &program, &arguments)
         }

@@ -26,6 +26,8 @@ pub(crate) enum Command {
     ExplainBeyond { topic: Beyond, targets: Vec<OsString>, json: bool },
     /// `compile`.
     Compile,
+    /// `plan`: a program's name as typed, if one is named.
+    Plan { format: PlanFormat, program: Option<OsString> },
     /// `learn`: a program's name as typed, and its arguments.
     Learn { lesson: LearnOptions, program: OsString, arguments: Vec<OsString> },
     /// `vfs`: the tool's name as typed, and its arguments.
@@ -152,6 +154,18 @@ pub(crate) struct Request {
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) source: Option<String>,
     pub(crate) json: bool,
+}
+
+/// The language of a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    /// For people: each grant, and the layers that hold each capability
+    #[default]
+    Text,
+    /// The ruleset that the kernel gets
+    Landlock,
+    /// A profile for sandbox-exec on macOS
+    Sbpl,
 }
 
 /// The access to a path that a tool wants (spec §15).

@@ -19,8 +19,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::command::{
-    AccessRequest, Approvals, Beyond, Cache, Call, Command, LearnOptions, Mounts, Profiles,
-    Request, Topic, Which,
+    AccessRequest, Approvals, Beyond, Cache, Call, Command, LearnOptions, Mounts, PlanFormat,
+    Profiles, Request, Topic, Which,
 };
 use self::further::Further;
 use self::mount::{MountOption, Unmount};
@@ -118,6 +118,18 @@ enum Sub {
     Compile {
         #[command(flatten)]
         options: Further,
+    },
+    /// Print what each layer would enforce in a run, and run nothing
+    #[command(after_help = "Example: jp-confine plan --format landlock -- make")]
+    Plan {
+        #[command(flatten)]
+        options: Further,
+        /// The language to print it in
+        #[arg(long, value_enum, default_value_t, value_name = "LANGUAGE")]
+        format: PlanFormat,
+        /// The program of the run, whose profiles would be chosen; its arguments change nothing
+        #[arg(last = true, value_name = "PROGRAM")]
+        program: Vec<OsString>,
     },
     /// Run a program, and write the smallest policy that lets it do the same again
     #[command(after_help = "Example: jp-confine learn -- make")]
@@ -405,6 +417,10 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
             (Options { service: true, ..line.options.then(options.0) }, command)
         }
         Some(Sub::Compile { options }) => (line.options.then(options.0), Command::Compile),
+        Some(Sub::Plan { options, format, program }) => {
+            let program = program.into_iter().next();
+            (line.options.then(options.0), Command::Plan { format, program })
+        }
         Some(Sub::Why { options, json, last: _ }) => {
             (line.options.then(options.0), Command::Why { json })
         }

@@ -6,6 +6,7 @@ pub(crate) mod common;
 pub(crate) mod dry_run;
 pub(crate) mod environment;
 pub(crate) mod hosts;
+pub(crate) mod plan;
 pub(crate) mod programs;
 pub(crate) mod resources;
 

@@ -7,6 +7,7 @@ pub(crate) mod filter;
 mod held_rights;
 pub(crate) mod holder;
 mod landlock_rules;
+pub(crate) mod landlock_text;
 mod opened;
 #[cfg(test)]
 mod properties;

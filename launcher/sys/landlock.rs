@@ -1,12 +1,13 @@
 //! Turns rules into a Landlock ruleset, and confines a thread to it.
 
 use std::ffi::c_int;
+use std::fs::File;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::{io, ptr};
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, PathBeneath, Ruleset,
-    RulesetAttr as _, RulesetCreatedAttr as _, Scope,
+    ABI, AccessFs, BitFlags, CompatLevel, Compatible as _, PathBeneath, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _,
 };
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -31,26 +32,41 @@ pub(crate) fn version() -> i32 {
 pub(crate) fn ruleset(bounds: &Bounds) -> io::Result<OwnedFd> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(bounds.version))
+        .handle_access(bounds.handled())
         .map_err(io::Error::other)?;
     if bounds.scopes() {
-        let scopes = Scope::Signal | Scope::AbstractUnixSocket;
-        ruleset = ruleset.scope(scopes).map_err(io::Error::other)?;
+        ruleset = ruleset.scope(bounds.scoped()).map_err(io::Error::other)?;
     }
-    if bounds.judges_network && bounds.version >= ABI::V4 {
-        // No rule allows any port.
-        let ports = AccessNet::from_all(bounds.version);
-        ruleset = ruleset.handle_access(ports).map_err(io::Error::other)?;
+    if !bounds.handled_ports().is_empty() {
+        ruleset = ruleset.handle_access(bounds.handled_ports()).map_err(io::Error::other)?;
     }
     // On an object other than a directory, a rule's rights are reduced to those that apply to it.
     let created = ruleset.create().map_err(io::Error::other)?;
     let mut created = created.set_compatibility(CompatLevel::BestEffort);
     for rule in &bounds.rules {
-        if let Some(beneath) = hold(rule)? {
+        if let Some(place) = pin(rule)? {
+            let beneath = PathBeneath::new(place, rule.rights);
             created = created.add_rule(beneath).map_err(io::Error::other)?;
         }
     }
     Option::<OwnedFd>::from(created).ok_or_else(|| io::ErrorKind::Unsupported.into())
+}
+
+/// The rules of [`ruleset`] as the kernel gets them: on objects that are there, with the rights that apply to them.
+pub(crate) fn applied(bounds: &Bounds) -> io::Result<Vec<LandlockRule>> {
+    let mut applied = Vec::new();
+    for rule in &bounds.rules {
+        let Some(place) = pin(rule)? else { continue };
+        let is_directory = File::from(place).metadata()?.is_dir();
+        let rights = if is_directory { rule.rights } else { rule.rights & of_file() };
+        applied.push(LandlockRule { path: rule.path.clone(), rights });
+    }
+    Ok(applied)
+}
+
+/// The rights that apply to other objects than directories.
+fn of_file() -> BitFlags<AccessFs> {
+    AccessFs::from_file(ABI::V7)
 }
 
 /// Confines the calling thread, and all that it starts, to the ruleset for good.
@@ -67,12 +83,12 @@ pub(crate) fn restrict(ruleset: BorrowedFd<'_>) -> Result<(), Errno> {
 }
 
 /// Pins the object of a rule. `None` if it is gone, or none of the rule's rights apply to what is there now.
-fn hold(rule: &LandlockRule) -> io::Result<Option<PathBeneath<OwnedFd>>> {
-    let only_directories = (rule.rights & AccessFs::from_file(ABI::V7)).is_empty();
+fn pin(rule: &LandlockRule) -> io::Result<Option<OwnedFd>> {
+    let only_directories = (rule.rights & of_file()).is_empty();
     let kind = if only_directories { OFlags::DIRECTORY } else { OFlags::empty() };
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
     match open_canonical::open_canonical(&rule.path, flags) {
-        Ok(place) => Ok(Some(PathBeneath::new(place, rule.rights))),
+        Ok(place) => Ok(Some(place)),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -82,6 +98,8 @@ fn hold(rule: &LandlockRule) -> io::Result<Option<PathBeneath<OwnedFd>>> {
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    use landlock::Access as _;
 
     use super::*;
 
@@ -96,7 +114,7 @@ mod tests {
             path: place.join(path),
             rights: AccessFs::from_all(ABI::V1),
         };
-        assert!(hold(&rule("other/inner")).expect("asked").is_some());
-        assert!(hold(&rule("link/inner")).expect("asked").is_none());
+        assert!(pin(&rule("other/inner")).expect("asked").is_some());
+        assert!(pin(&rule("link/inner")).expect("asked").is_none());
     }
 }

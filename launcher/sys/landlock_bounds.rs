@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::Capabilities;
-use landlock::{ABI, Access as _, AccessFs, BitFlags, make_bitflags};
+use landlock::{ABI, Access as _, AccessFs, AccessNet, BitFlags, Scope, make_bitflags};
 
 /// The newest version of Landlock whose rights jp-confine knows.
 const NEWEST: ABI = ABI::V7;
@@ -28,9 +28,25 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
+    /// The rights that are denied where no rule allows them.
+    pub(crate) fn handled(&self) -> BitFlags<AccessFs> {
+        AccessFs::from_all(self.version)
+    }
+
+    /// What is denied of the network. No rule allows any port.
+    pub(crate) fn handled_ports(&self) -> BitFlags<AccessNet> {
+        let known = self.judges_network.then(|| AccessNet::from_all(self.version));
+        known.unwrap_or_default()
+    }
+
+    /// What reaches no process outside the run: signals and abstract sockets, if the version can deny them.
+    pub(crate) fn scoped(&self) -> BitFlags<Scope> {
+        Scope::from_all(self.version)
+    }
+
     /// Whether signals and abstract sockets reach no process outside the run.
     pub(crate) fn scopes(&self) -> bool {
-        self.version >= ABI::V6
+        !self.scoped().is_empty()
     }
 
     /// The places that programs may start from. Looks at the disk.

@@ -80,6 +80,7 @@ mod cli_manual;
 mod cli_mounts;
 mod cli_mounts_signals;
 mod cli_mounts_undone;
+mod cli_plan;
 mod cli_policy;
 mod cli_prompts;
 mod cli_prompts_jobs;

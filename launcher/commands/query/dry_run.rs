@@ -8,6 +8,7 @@ use crate::cli::Options;
 use crate::commands::query::common::{plan, prepared};
 use crate::commands::status::Status;
 use crate::compile::json::CompiledPolicy;
+use crate::compile::prepared::Prepared;
 use crate::compile::{self, Stage, image};
 use crate::error::Failure;
 use crate::host::context::Context;
@@ -36,28 +37,34 @@ pub(crate) fn dry_run(
     // The output of `compile` (spec §18) is the same each time, so it contains nothing of a single run.
     let prepared = prepared(context, options, program)?;
     prepared.network.require(options, context.machine())?;
-    let plan = match program {
-        Some(name) => rehearse(context, options, name)?,
-        None => plan(context, options, &prepared)?,
-    };
-    if options.dry_run_json {
-        output::json(&DryRun { policy: prepared.compiled(), plan: plan.described() })?;
-        return Ok(0);
-    }
-    let status = Status::planned(&image::parse_image(&prepared.image)?, plan.layers());
-    output::text(&status.text("would be confined", context))?;
-    if options.verbose {
-        output::text(&format!("\nplan\n{}", plan.describe()))?;
-    }
+    with_plan(context, options, &prepared, program, |plan| {
+        if options.dry_run_json {
+            return output::json(&DryRun { policy: prepared.compiled(), plan: plan.described() });
+        }
+        let status = Status::planned(&image::parse_image(&prepared.image)?, plan.layers());
+        output::text(&status.text("would be confined", context))?;
+        if options.verbose {
+            output::text(&format!("\nplan\n{}", plan.describe()))?;
+        }
+        Ok(())
+    })?;
     Ok(0)
 }
 
-/// The plan of a run of `name`, with all the resources that it would have. They exist only for this call.
-fn rehearse(context: &Context, options: &Options, name: &OsStr) -> Result<Plan, Failure> {
+/// Shows the plan of a run of `program`, with all the resources that it would have. They exist only for this call.
+/// Without a program, a run's own resources are left out.
+pub(super) fn with_plan<T>(
+    context: &Context,
+    options: &Options,
+    prepared: &Prepared,
+    program: Option<&OsStr>,
+    show: impl FnOnce(&Plan) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let Some(name) = program else { return show(&plan(context, options, prepared)?) };
     let workspace = compile::find_workspace(context, options)?;
     let premises = RunResources::make(context, options)?;
     let stage = Stage::Rehearsal(premises.parts());
     let mut prepared = compile::prepare(context, &workspace, options, Some(name), stage)?;
     let start = Start { context, options, name, arguments: &[], premises: &premises, lesson: None };
-    start.plan(&mut prepared, start.machine())
+    show(&start.plan(&mut prepared, start.machine())?)
 }

@@ -113,6 +113,8 @@ pub mod resources;
 #[cfg(feature = "std")]
 pub mod rule_name;
 #[cfg(feature = "std")]
+pub mod sbpl;
+#[cfg(feature = "std")]
 pub mod slips;
 #[cfg(feature = "std")]
 pub mod surroundings;

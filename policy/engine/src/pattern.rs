@@ -3,6 +3,7 @@
 mod expression;
 mod folding;
 mod matcher;
+pub(crate) mod posix;
 mod repeated;
 
 use std::borrow::ToOwned as _;

@@ -2,6 +2,7 @@
 
 mod autorun;
 mod folded;
+pub(crate) mod printed;
 mod repeated;
 
 use std::borrow::ToOwned as _;

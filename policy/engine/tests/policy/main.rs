@@ -27,6 +27,8 @@ mod operations;
 mod patterns;
 mod pin;
 mod place;
+mod sbpl;
+mod sbpl_evaluator;
 mod tiers;
 mod views;
 mod workspace;
