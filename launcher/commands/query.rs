@@ -94,15 +94,15 @@ pub(crate) fn explain(
 ) -> Result<u8, Failure> {
     let prepared = prepared(context, options, None)?;
     let plan = plan(context, options, &prepared)?;
-    let explained = explained(context, &prepared, path, &plan.holders)?;
+    let explained = explained(&prepared, &context.cwd, path, &plan.holders)?;
     output::result(json, &explained, words)?;
     Ok(0)
 }
 
-/// The explanation of a path, which is absolute or relative to the working directory.
+/// The explanation of a path, which is absolute or relative to `base`.
 pub(crate) fn explained<'a>(
-    context: &Context,
     prepared: &Prepared,
+    base: &Path,
     path: &OsStr,
     held_by: &'a [Holder],
 ) -> Result<Explained<'a>, Failure> {
@@ -111,9 +111,9 @@ pub(crate) fn explained<'a>(
         return Err(Failure::advised(LexicalError::Empty.to_string(), advice));
     }
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
-    let explanation = explain::explain(&policy, &prepared.tiers, &context.cwd, Path::new(path));
+    let explanation = explain::explain(&policy, &prepared.tiers, base, Path::new(path));
     let image = image::parse_image(&prepared.image)?;
-    let file = canonical::resolve(&context.cwd, Path::new(path), Op::Content)
+    let file = canonical::resolve(base, Path::new(path), Op::Content)
         .and_then(|found| views::lead(&image, found, Op::Content));
     let command_refused_by =
         file.ok().and_then(|file| resources::refused_alone(prepared, path, &file.path));

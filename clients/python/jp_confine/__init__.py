@@ -270,7 +270,7 @@ class _Server:
         self._reader.join()
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
+        assert self._process.stdin is not None and self._process.stdout is not None
         try:
             for line in self._process.stdout:
                 self._take(json.loads(line))
@@ -284,6 +284,10 @@ class _Server:
             status = self._process.wait()
         with self._lock:
             self._ended = True
+            try:
+                self._process.stdin.close()
+            except OSError:
+                pass  # Its buffer could not be written.
         while self._waiting:
             _, future = self._waiting.popleft()
             future.set_exception(Unavailable(f"jp-confine serve ended with status {status}"))

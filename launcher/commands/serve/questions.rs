@@ -34,7 +34,7 @@ pub(crate) struct CheckParams {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExplainParams {
-    /// Absolute, or relative to the directory in which the server started.
+    /// Absolute, or workspace-relative.
     path: String,
 }
 
@@ -100,11 +100,11 @@ impl<'p> Questions<'p> {
     }
 
     fn explain(&self, params: &ExplainParams) -> Result<Box<RawValue>, Fault> {
-        let Policy { context, prepared, .. } = self.policy;
+        let prepared = &self.policy.prepared;
         let failed = |failure: Failure| Fault::params(output::in_words(&failure));
         let holders = self.policy.holders().map_err(failed)?;
         let path = OsStr::new(&params.path);
-        result(&query::explained(context, prepared, path, holders).map_err(failed)?)
+        result(&query::explained(prepared, prepared.root.as_path(), path, holders).map_err(failed)?)
     }
 
     fn authorize(&mut self, params: &AuthorizeParams) -> Answer {

@@ -25,13 +25,13 @@ use crate::verdict::Denial;
 pub struct Operation {
     /// The path, as for `check`.
     pub path: String,
-    /// What is done there.
+    /// The kind of operation.
     pub operation: OperationKind,
     /// Where the entry moves. For `move`, and for an `update` that renames the file as well.
     pub move_to: Option<String>,
 }
 
-/// What an operation does to its path.
+/// A kind of operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -81,7 +81,7 @@ pub struct JudgedOperation {
 }
 
 impl Operation {
-    /// What is wrong with the operation, if something is.
+    /// Why it is no operation, for one that lacks `move_to` or has it in vain.
     #[must_use]
     pub const fn fault(&self) -> Option<&'static str> {
         match (self.operation, &self.move_to) {
@@ -211,7 +211,7 @@ impl<'a> Judge<'a> {
 const STAYS: &str =
     "there the policy would treat it, or what is in it, differently. Copy it instead.";
 
-/// What a person or model is told about a check that is not allowed.
+/// The line about a check that is not allowed, for a person or model.
 fn line(check: &CheckResult) -> Option<String> {
     let CheckResult { capability, path, .. } = check;
     match check.verdict {

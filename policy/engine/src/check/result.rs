@@ -13,7 +13,7 @@ use crate::check::wanted::Wanted;
 use crate::layout::RuleId;
 use crate::rule_name::RuleName;
 
-/// Whether a request may go ahead, from the least restrictive answer on.
+/// Whether a request may go ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
