@@ -49,7 +49,7 @@ async function verdicts() {
   assert.deepEqual(checks.map((one) => one.verdict), ["prompt", "deny"]);
   assert.equal((await checker.explain("work/plain"))["exists"], true);
   assert.equal((await checker.check("read", 'a\u2028\n"b')).verdict, "allow");
-  await assert.rejects(checker.check("read", "a\ud800"), isUnavailable(-32600));
+  await assert.rejects(checker.check("read", "a\ud800"), isUnavailable(-32602));
 }
 
 async function batches() {
