@@ -36,7 +36,7 @@ use std::process::ExitCode;
 use cli::{Approvals, Cache, Command, Mounts, Options, Profiles, Topic};
 use commands::{
     allow, approvals, authorize, cache, completions, doctor, init, manual, mounts, profiles, query,
-    run, shell, vfs,
+    run, serve, shell, vfs,
 };
 use config::environment::EnvOption;
 use config::host_context::{self, HostContext};
@@ -112,6 +112,7 @@ fn dispatch() -> Result<u8, Failure> {
             query::resources::explain(&context, &options, topic, &targets, json)
         }
         Command::Authorize(request) => authorize::authorize(&context, &options, &request),
+        Command::Serve { roots } => serve::serve(&context, &options, &roots),
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
         Command::Compile | Command::Vfs { .. } if options.dry_run => {
             query::dry_run::dry_run(&context, &options, None)

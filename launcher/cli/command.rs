@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 use jp_confine_engine::Capability;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::cli::mount::{MountOption, Unmount};
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     Check { topic: Topic, targets: Vec<OsString>, json: bool },
     /// `authorize`.
     Authorize(Request),
+    /// `serve`, with further directories.
+    Serve { roots: Vec<PathBuf> },
     /// `explain`.
     Explain { path: OsString, json: bool },
     /// `explain` of something other than a path.
@@ -169,7 +172,9 @@ pub(crate) enum PlanFormat {
 }
 
 /// The access to a path that a tool wants (spec §15).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum AccessRequest {
     /// Read a file, list a directory
     Read,

@@ -100,6 +100,16 @@ enum Sub {
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<OsString>,
     },
+    /// Answer check, authorize, explain and batches of them as lines of JSON-RPC, from standard input
+    /// to standard output, until the input ends
+    #[command(after_help = "Example: jp-confine --tool edit serve")]
+    Serve {
+        #[command(flatten)]
+        options: Further,
+        /// Another directory that paths to authorize may be in, with its own policy; repeatable
+        #[arg(long = "root", value_name = "DIR")]
+        roots: Vec<PathBuf>,
+    },
     /// Show which rule decides each capability of a path, and how the path was resolved; or which
     /// rule decides about a URL, a variable or a program
     #[command(after_help = "Example: jp-confine explain ~/.ssh/id_ed25519")]
@@ -407,6 +417,9 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
         Some(Sub::Authorize { options, json, roots, source, access, paths }) => {
             let request = Request { access, paths, roots, source, json };
             (line.options.then(options.0), Command::Authorize(request))
+        }
+        Some(Sub::Serve { options, roots }) => {
+            (line.options.then(options.0), Command::Serve { roots })
         }
         Some(Sub::Explain { options, json, words }) => {
             (line.options.then(options.0), explained(words, json)?)

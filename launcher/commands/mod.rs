@@ -17,6 +17,7 @@ pub(crate) mod run;
 pub(crate) mod run_end;
 #[cfg(test)]
 mod schemas;
+pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod status;
 pub(crate) mod vfs;

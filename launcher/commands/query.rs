@@ -16,6 +16,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use jp_confine_engine::Capability;
+use jp_confine_engine::batch::Judge;
 use jp_confine_engine::canonical::{self, Op};
 use jp_confine_engine::check::{self, CheckVerdict};
 use jp_confine_engine::explain::{self, Candidate, Explanation, Judgement, Matched};
@@ -27,6 +28,7 @@ use serde::Serialize;
 use crate::cli::Options;
 use crate::commands::query::common::{lines, plan, prepared, status, word};
 use crate::compile::image;
+use crate::compile::prepared::Prepared;
 use crate::error::Failure;
 use crate::host::context::Context;
 use crate::output;
@@ -50,16 +52,9 @@ pub(crate) fn check(
     json: bool,
 ) -> Result<u8, Failure> {
     let prepared = prepared(context, options, None)?;
-    let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
-    let policy = policy.naming(&prepared.tiers);
+    let judge = judge(&prepared, options);
     let result = |path: &OsString| {
-        // A tool's input is workspace-relative. A program may name any path.
-        let is_of_program = options.tool.is_none() && Path::new(path).is_absolute();
-        let result = if is_of_program {
-            policy.check_absolute(Path::new(path), capability)
-        } else {
-            policy.check(path.as_bytes(), capability)
-        };
+        let result = judge.check(path.as_bytes(), capability);
         if json { in_utf8(result, options) } else { result }
     };
     let results: Vec<check::CheckResult> = paths.iter().map(result).collect();
@@ -72,6 +67,13 @@ pub(crate) fn check(
     };
     output::result(json, &results, |results| paths.iter().zip(results).map(line).collect())?;
     Ok(status(&results.iter().map(|result| result.verdict).collect::<Vec<_>>()))
+}
+
+/// The evaluator for the paths of a tool, or without one those of programs.
+pub(crate) fn judge<'p>(prepared: &'p Prepared, options: &Options) -> Judge<'p> {
+    let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
+    // A tool's input is workspace-relative. A program may name any path.
+    Judge::new(policy.naming(&prepared.tiers), options.tool.is_none())
 }
 
 /// The part of the result that fits into JSON, which has no field for the reason why it is less.
@@ -91,22 +93,32 @@ pub(crate) fn explain(
     path: &OsStr,
     json: bool,
 ) -> Result<u8, Failure> {
+    let prepared = prepared(context, options, None)?;
+    let plan = plan(context, options, &prepared)?;
+    let explained = explained(&prepared, &context.cwd, path, &plan.holders)?;
+    output::result(json, &explained, words)?;
+    Ok(0)
+}
+
+/// The explanation of a path, which is absolute or relative to `base`.
+pub(crate) fn explained<'a>(
+    prepared: &Prepared,
+    base: &Path,
+    path: &OsStr,
+    held_by: &'a [Holder],
+) -> Result<Explained<'a>, Failure> {
     if path.is_empty() {
         let advice = "the directory you are in is written `.`";
         return Err(Failure::advised(LexicalError::Empty.to_string(), advice));
     }
-    let prepared = prepared(context, options, None)?;
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
-    let explanation = explain::explain(&policy, &prepared.tiers, &context.cwd, Path::new(path));
-    let plan = plan(context, options, &prepared)?;
+    let explanation = explain::explain(&policy, &prepared.tiers, base, Path::new(path));
     let image = image::parse_image(&prepared.image)?;
-    let file = canonical::resolve(&context.cwd, Path::new(path), Op::Content)
+    let file = canonical::resolve(base, Path::new(path), Op::Content)
         .and_then(|found| views::lead(&image, found, Op::Content));
     let command_refused_by =
-        file.ok().and_then(|file| resources::refused_alone(&prepared, path, &file.path));
-    let explained = Explained { explanation, command_refused_by, held_by: &plan.holders };
-    output::result(json, &explained, words)?;
-    Ok(0)
+        file.ok().and_then(|file| resources::refused_alone(prepared, path, &file.path));
+    Ok(Explained { explanation, command_refused_by, held_by })
 }
 
 /// An explanation, with remarks that are not about rules on files.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use jp_confine_engine::batch::Batch;
 use jp_confine_engine::check::CheckResult;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use super::query::Explained;
 use super::query::answer::{ExplainedVerdict, TargetVerdict};
 use super::query::dry_run::DryRun;
+use super::serve::questions::{AuthorizeParams, BatchParams, CheckParams, ExplainParams, Nothing};
 use super::{authorize, cache, doctor, mounts, profiles, status};
 use crate::compile::json::CompiledPolicy;
 use crate::config::schema::PolicyFile;
@@ -41,6 +43,81 @@ enum ExplainOutput {
     Path(Box<Explained<'static>>),
     /// Of `explain net`, `explain env` and `explain command`.
     Other(Vec<ExplainedVerdict>),
+}
+
+/// A request to `jp-confine serve`, in one line.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ServeRequest {
+    jsonrpc: JsonRpc,
+    /// Comes back with the reply.
+    id: ServeId,
+    #[serde(flatten)]
+    call: ServeCall,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum JsonRpc {
+    #[schemars(rename = "2.0")]
+    Two,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum ServeId {
+    Number(f64),
+    Text(String),
+}
+
+#[derive(JsonSchema)]
+#[schemars(tag = "method", content = "params", rename_all = "snake_case")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum ServeCall {
+    /// The verdict on each path, as `check --json`.
+    Check(CheckParams),
+    /// The rules about a path, as `explain --json`.
+    Explain(ExplainParams),
+    /// Whether a tool may use an absolute path, as an element of `authorize --json`.
+    Authorize(AuthorizeParams),
+    /// One verdict on many operations.
+    Batch(BatchParams),
+    /// Loads the policy again.
+    Reload(Nothing),
+}
+
+/// A reply of `jp-confine serve`, in one line. It has a result or an error.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ServeReply {
+    jsonrpc: JsonRpc,
+    /// Of the request. `null` if it could not be read.
+    id: Option<ServeId>,
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    result: Option<ServeResult>,
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    error: Option<ServeError>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum ServeResult {
+    Check(Vec<CheckResult>),
+    Explain(Box<Explained<'static>>),
+    Authorize(authorize::Answer),
+    Batch(Batch),
+    Reload(Nothing),
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ServeError {
+    /// -32600 for a line that is no request, -32601 for an unknown method, -32602 for wrong parameters, -32603 if there
+    /// is no usable policy.
+    code: i32,
+    message: String,
 }
 
 /// Makes the documentation of a type that of a schema: without references to the specification and to Rust items.
@@ -120,6 +197,9 @@ fn all() -> BTreeMap<String, Value> {
     add("events", VERSION, schema::<EventLine<'_>>, "A line of jp-confine --events");
     add("check", 1, schema::<Vec<Checked>>, "jp-confine check --json");
     add("authorize", 1, schema::<Vec<authorize::Answer>>, "jp-confine authorize --json");
+    let requests = |name: &str, title: &str, _| schema::<ServeRequest>(name, title, true);
+    add("serve-request", 1, requests, "A request to jp-confine serve");
+    add("serve-reply", 1, schema::<ServeReply>, "A reply of jp-confine serve");
     add("explain", 1, schema::<ExplainOutput>, "jp-confine explain --json");
     add("why", 1, schema::<Vec<ExplainedDenial>>, "jp-confine why --last --json");
     add("compile", 1, schema::<CompiledPolicy<'_>>, "jp-confine compile");

@@ -96,6 +96,16 @@ impl Style {
     }
 }
 
+/// Takes the replies of a server, unchanged.
+pub(crate) fn replies() -> io::StdoutLock<'static> {
+    io::stdout().lock()
+}
+
+/// A failure as it is printed, for programs.
+pub(crate) fn in_words(failure: &Failure) -> String {
+    explanation(failure, Style::PLAIN).trim_end().to_owned()
+}
+
 /// Prints why nothing was run.
 pub(crate) fn failure(failure: &Failure) {
     told(&explanation(failure, Style::of_stderr()));

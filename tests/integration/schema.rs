@@ -248,7 +248,8 @@ pub(crate) fn check_output(line: &[String], cwd: &Path, stdout: &str) {
     }
 }
 
-fn checked(name: &str, value: &Value) {
+/// Fails unless the schema of this name describes the whole value.
+pub(crate) fn checked(name: &str, value: &Value) {
     let wrong = Schema::named(name).check(value, true).err();
     assert!(wrong.is_none(), "{name}: {}\n{value:#}", wrong.unwrap_or_default());
 }

@@ -69,12 +69,29 @@ pub struct Malformed {
     pub fault: Fault,
 }
 
-/// Parses a line of a tool's output, without its line end.
+/// The longest line, in bytes, from a side whose files have at most `limit` bytes: a byte of a file can take six
+/// characters, and the rest of the line needs room too.
+#[must_use]
+pub fn longest_line(limit: u64) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX).saturating_mul(6).saturating_add(1 << 20)
+}
+
+/// A line of JSON-RPC, before its method is known. Without an `id` it is a notification.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// The id that the reply will carry.
+    pub id: Option<Id>,
+    /// The name of the method.
+    pub method: Cow<'a, str>,
+    /// The parameters, if there are any.
+    pub params: Option<&'a RawValue>,
+}
+
+/// Parses a line of JSON-RPC, without its line end.
 ///
 /// # Errors
-/// [`Malformed`]: the line is not JSON, or not a message of this protocol.
-pub fn parse(line: &[u8]) -> Result<Incoming, Malformed> {
-    let malformed = |id, why: String| Malformed { id, fault: Fault::new(Code::Malformed, why) };
+/// [`Malformed`]: the line is not JSON, or not one call.
+pub fn call(line: &[u8]) -> Result<Call<'_>, Malformed> {
     // serde would accept a list as an object whose field names are left out.
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err(malformed(None, "not a message: no object".to_owned()));
@@ -84,18 +101,25 @@ pub fn parse(line: &[u8]) -> Result<Incoming, Malformed> {
     if line.jsonrpc.as_deref() != Some(JSON_RPC) {
         return Err(malformed(line.id, format!("a message has `\"jsonrpc\": \"{JSON_RPC}\"`")));
     }
-    let Some(method) = line.method else {
-        return Err(malformed(line.id, "a message has a `method`".to_owned()));
-    };
-    let params = line.params.map_or("{}", RawValue::get);
-    if matches!(&*method, "result" | "error" | "state") && params.starts_with('[') {
-        return Err(malformed(line.id, format!("the parameters of `{method}` are no object")));
+    match line.method {
+        Some(method) => Ok(Call { id: line.id, method, params: line.params }),
+        None => Err(malformed(line.id, "a message has a `method`".to_owned())),
     }
-    let wrong = |error| Malformed {
-        id: None,
-        fault: Fault::new(Code::Malformed, format!("the parameters of `{method}`: {error}")),
-    };
-    Ok(match (&*method, line.id) {
+}
+
+/// Parses a line of a tool's output, without its line end.
+///
+/// # Errors
+/// [`Malformed`]: the line is not JSON, or not a message of this protocol.
+pub fn parse(line: &[u8]) -> Result<Incoming, Malformed> {
+    let call = call(line)?;
+    let method = call.method;
+    let params = call.params.map_or("{}", RawValue::get);
+    if matches!(&*method, "result" | "error" | "state") && params.starts_with('[') {
+        return Err(malformed(call.id, format!("the parameters of `{method}` are no object")));
+    }
+    let wrong = |error| malformed(None, format!("the parameters of `{method}`: {error}"));
+    Ok(match (&*method, call.id) {
         ("result", _) => {
             Incoming::Result(serde_json::from_str::<Final>(params).map_err(wrong)?.content)
         }
@@ -103,7 +127,7 @@ pub fn parse(line: &[u8]) -> Result<Incoming, Malformed> {
         ("state", _) => Incoming::State(serde_json::from_str(params).map_err(wrong)?),
         ("cancel", _) => Incoming::Cancel,
         (_, Some(id)) => {
-            let params = line.params.map(ToOwned::to_owned).unwrap_or_default();
+            let params = call.params.map(ToOwned::to_owned).unwrap_or_default();
             Incoming::Request(Request { id, method: method.into_owned(), params })
         }
         (name, None) if name.contains('.') => {
@@ -111,6 +135,10 @@ pub fn parse(line: &[u8]) -> Result<Incoming, Malformed> {
         }
         _ => Incoming::Other,
     })
+}
+
+fn malformed(id: Option<Id>, why: String) -> Malformed {
+    Malformed { id, fault: Fault::new(Code::Malformed, why) }
 }
 
 /// The id in a line that is otherwise not a message.

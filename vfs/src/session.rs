@@ -87,9 +87,7 @@ impl Session<'_, '_> {
     /// # Errors
     /// Where it cannot be started, or its pipes fail.
     pub fn run(mut self, command: &mut Command, init: &Init) -> io::Result<Ending> {
-        // A byte of a file can take six characters, and the path needs room too.
-        let longest = usize::try_from(self.service.limit()).unwrap_or(usize::MAX);
-        let longest = longest.saturating_mul(6).saturating_add(1 << 20);
+        let longest = incoming::longest_line(self.service.limit());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut tool = Group::start(command)?;
         let mut channel = Channel::new(tool.process(), longest)?;

@@ -150,16 +150,16 @@ impl Authorizer {
         if lexical::demands_directory(bytes(requested)) {
             resolve(&spelled.join(""))?;
         }
-        let resolved = self.led(resolve(&spelled)?)?;
+        let opened: Vec<_> = self.opened().collect();
+        let resolved = led(&opened, resolve(&spelled)?)?;
         let capability = access.capability(&resolved);
-        self.contain(&Asked { spelled: &spelled, resolved: &resolved, capability })?;
+        self.contain(&opened, &Asked { spelled: &spelled, resolved: &resolved, capability })?;
         Pin::hold(&resolved.path, capability).map_err(|error| No::Because(Reason::of(&error)))
     }
 
     /// Whether the path is inside some directory, granted by each that it is inside of, and withheld by none on the
     /// way. If symlinks may leave, it is enough that the path is spelled as if in some directory.
-    fn contain(&self, asked: &Asked<'_>) -> Result<(), No> {
-        let opened: Vec<_> = self.opened().collect();
+    fn contain(&self, opened: &[Opened<'_>], asked: &Asked<'_>) -> Result<(), No> {
         let is_held = opened.iter().any(|(_, context)| context.reaches(asked.real()));
         let is_in = |folder: &Folder| folder.below(asked.spelled).is_some();
         let is_spelled = self.folders.iter().any(is_in);
@@ -182,20 +182,23 @@ impl Authorizer {
         })
     }
 
-    /// Where a path leads through the views of the policies.
-    fn led(&self, resolved: Resolved) -> Result<Resolved, No> {
-        let led = self.opened().try_fold(resolved, |resolved, (_, context)| {
-            let Ok(image) = context.usable() else { return Ok(resolved) };
-            views::lead(image, resolved, Op::Content)
-        });
-        led.map_err(|error| No::Because(error.into()))
-    }
-
-    /// The folders that could be resolved, and their policies.
-    fn opened(&self) -> impl Iterator<Item = (&Folder, Context<'_>)> {
+    /// The folders that could be resolved, and their policies. Reads whole images.
+    fn opened(&self) -> impl Iterator<Item = Opened<'_>> {
         let open = |folder| Some((folder, Folder::context(folder)?));
         self.folders.iter().filter_map(open)
     }
+}
+
+/// A folder, and its policy.
+type Opened<'a> = (&'a Folder, Context<'a>);
+
+/// Where a path leads through the views of the policies.
+fn led(opened: &[Opened<'_>], resolved: Resolved) -> Result<Resolved, No> {
+    let led = opened.iter().try_fold(resolved, |resolved, (_, context)| {
+        let Ok(image) = context.usable() else { return Ok(resolved) };
+        views::lead(image, resolved, Op::Content)
+    });
+    led.map_err(|error| No::Because(error.into()))
 }
 
 /// A path to judge, and the capability to judge it for.

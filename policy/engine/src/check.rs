@@ -96,6 +96,16 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn check_absolute(&self, path: &Path, capability: Capability) -> CheckResult {
         let op = if capability == Capability::Delete { Op::Entry } else { Op::Content };
+        self.check_absolute_as(path, capability, op)
+    }
+
+    /// As [`Self::check_absolute`], with `op` saying whether a final symlink is followed.
+    pub(crate) fn check_absolute_as(
+        &self,
+        path: &Path,
+        capability: Capability,
+        op: Op,
+    ) -> CheckResult {
         let mut result = CheckResult::new(path.to_string_lossy().into_owned(), capability);
         let judgement = self.usable().and_then(|image| {
             let found = views::lead(image, canonical::resolve(Path::new("/"), path, op)?, op)?;

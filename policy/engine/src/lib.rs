@@ -55,6 +55,8 @@ pub mod approvals;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod authorize;
 #[cfg(feature = "std")]
+pub mod batch;
+#[cfg(feature = "std")]
 pub mod build;
 #[cfg(feature = "std")]
 mod build_error;

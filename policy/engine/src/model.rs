@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::vec::Vec;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::file_policy::FilePolicy;
 use crate::lexical::{self, LexicalError};
@@ -17,6 +18,14 @@ use crate::{Capabilities, Capability};
 impl Serialize for Capability {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Capability {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        Self::from_name(&name)
+            .ok_or_else(|| D::Error::custom("expected read, create, update, delete or execute"))
     }
 }
 

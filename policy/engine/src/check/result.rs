@@ -14,7 +14,7 @@ use crate::layout::RuleId;
 use crate::rule_name::RuleName;
 
 /// Whether a request may go ahead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckVerdict {
