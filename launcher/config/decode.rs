@@ -15,7 +15,6 @@ use jp_confine_engine::tier::Tier;
 use serde::Deserialize;
 use toml::de::DeValue;
 
-use super::decode_received;
 use super::decode_resources::{self, Resources};
 pub(crate) use super::decode_tools::Tool;
 use super::document::{self, Node, Notation, TableEntry};
@@ -124,6 +123,9 @@ const JP: [&str; 11] = [
     "template",
 ];
 
+/// The first keys of a compiled policy. Policies that people write have `access` around the rules.
+const RECEIVED: [&str; 4] = ["root", "fs", "net", "env"];
+
 /// Who wrote a file, and whether its name was typed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
@@ -140,7 +142,7 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, origin: Origin) -> D
     let entries = decoder.table(&root)?;
     let has = |keys: &[&str]| entries.iter().any(|entry| keys.contains(&entry.name()));
     let is_jp = has(&["conversation"]) || (origin.is_named && has(&JP));
-    let is_received = !is_jp && has(&decode_received::MARKS);
+    let is_received = !is_jp && has(&RECEIVED);
     let mut parts = Parts::default();
     if is_received {
         decoder.received(entries, trust, &mut parts)?;

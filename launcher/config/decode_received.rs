@@ -11,9 +11,6 @@ use super::decode::{Decoded, Decoder, File, Parts, Trust};
 use super::decode_resources;
 use super::document::{self, TableEntry};
 
-/// The first keys by which such a file is known. Policies that people write have `access` around the rules.
-pub(super) const MARKS: [&str; 4] = ["root", "fs", "net", "env"];
-
 /// What `compile` prints besides. It comes from the rules, and will again.
 const DERIVED: [&str; 4] = ["workspace", "profiles", "grants", "views"];
 

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::decode::File;
 use super::document::Notation;
 use crate::error::Failure;
 use crate::text::quote;
@@ -35,28 +34,22 @@ pub(crate) enum Strategy {
 /// The files that JP reads with a file that does not say which.
 const DEFAULT: &str = "config.d/**/*";
 
-/// The files that `file`, of the directory `dir`, extends: those before it and those after it, with warnings about
-/// names that lead nowhere.
+/// The files that a file of JP in the directory `dir` extends: those before it and those after it, and names that lead
+/// nowhere. `listed` is what the file says about that.
 ///
 /// # Errors
 /// A pattern is not valid, or a directory cannot be read.
-pub(super) fn files_of(file: &File, dir: &Path) -> Result<Extended, Failure> {
+pub(super) fn files_of(listed: Option<&[Extension]>, dir: &Path) -> Result<Extended, Failure> {
     let by_default = [Extension::Path(DEFAULT.to_owned())];
-    let listed = match &file.extends {
-        Some(listed) => listed.as_slice(),
-        None if file.is_jp => &by_default,
-        None => &[],
-    };
     let mut extended = Extended::default();
-    for extension in listed {
+    for extension in listed.unwrap_or(&by_default) {
         let (path, strategy) = match extension {
             Extension::Path(path) => (path, Strategy::Before),
             Extension::Placed { path, strategy } => (path, *strategy),
         };
         let found = matching(&dir.join(path.trim_start_matches('/')))?;
         if found.is_empty() && !path.contains(['*', '?', '[']) {
-            let name = quote::path(path);
-            extended.missing.push(format!("{} extends {name}, which is no file", file.source.name));
+            extended.missing.push(path.clone());
         }
         match strategy {
             Strategy::Before => extended.before.extend(found),

@@ -88,12 +88,14 @@ impl Reader<'_> {
         // No program can change the symlinks of descriptors.
         let way = place.iter().flat_map(|_| control::way(&path));
         self.found.places.extend(way.filter(|path| !path.starts_with("/proc")));
-        let (Some(place), Some(dir)) = (place, path.parent()) else {
+        let (Some(place), Some(dir), true) = (place, path.parent(), file.is_jp) else {
             self.found.files.push(file);
             return Ok(());
         };
-        let extended = extends::files_of(&file, dir)?;
-        self.found.warnings.extend(extended.missing);
+        let extended = extends::files_of(file.extends.as_deref(), dir)?;
+        let source = &file.source.name;
+        let warning = |name| format!("{source} extends {}, which is no file", quote::path(name));
+        self.found.warnings.extend(extended.missing.iter().map(|name| warning(name)));
         self.around.push(place);
         self.add_all(&extended.before, trust)?;
         self.found.files.push(file);

@@ -38,6 +38,7 @@ const ROWS: &[Row] = &[
     ("rm ask/a ask/b && ls ask", &["y"], &["and with that to delete"], &["\na\n"]),
 ];
 
+// conformance: tiers-49
 #[test]
 fn a_command_asks_once() {
     for (script, answers, seen, unseen) in ROWS {

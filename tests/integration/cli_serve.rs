@@ -181,6 +181,7 @@ fn batch(server: &mut Server, operations: &[&str]) -> (Value, Vec<Value>, String
     (judged["verdict"].clone(), verdicts, judged["message"].as_str().unwrap_or("").to_owned())
 }
 
+// conformance: tiers-54
 #[test]
 fn a_batch_is_decided_as_one_command() {
     let scratch = workspace();

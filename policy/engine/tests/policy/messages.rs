@@ -382,6 +382,7 @@ fn message_of_a_rule_that_leads_nowhere() {
     }
 }
 
+// conformance: tiers-62
 /// Somebody denied the name, whatever the system says about it.
 #[test]
 fn a_denied_name_is_denied_before_it_is_resolved() {
