@@ -161,6 +161,9 @@ mod tests {
             (r"fork=C:\x:ro", r"|fork|C:\x|ro"),
             (r"t:fork=C:\code\x:rw", r"t|fork|C:\code\x|rw"),
             ("fork=~/x", "|fork|~/x|ro"),
+            ("fork=~/code/forks/x:ro", "|fork|~/code/forks/x|ro"),
+            ("fs_modify_file:fork=~/code/forks/x:rw", "fs_modify_file|fork|~/code/forks/x|rw"),
+            (r"fs_read_file:fork=C:\code\forks\x:ro", r"fs_read_file|fork|C:\code\forks\x|ro"),
             ("a/b=../x", "|a/b|../x|ro"),
             // The first `:` ends the tool.
             ("t:a:b=/p", "t|a:b|/p|ro"),

@@ -291,6 +291,9 @@ fn a_mount_is_added_for_good_and_removed() {
         say(&scratch, &format!("{tool}-- cat fork/inner")).assert_ok().assert_stdout(SECRET);
         let run = say(&scratch, &format!("{tool}-- touch fork/new"));
         run.assert_code(i32::from(mode.is_empty()));
+        if !tool.is_empty() {
+            say(&scratch, "-- cat fork/inner").assert_code(1).assert_no_secret();
+        }
         let again = say(&scratch, &format!("mounts add {name}=../out/dir{mode} --yes"));
         again.assert_ok().assert_stderr("nothing is left to do");
 
@@ -299,6 +302,27 @@ fn a_mount_is_added_for_good_and_removed() {
         assert_eq!((link(&scratch, "fork"), approved(&scratch).as_str()), (None, ""), "{add}");
         say(&scratch, "mounts remove fork --yes").assert_code(125).assert_stderr("no such mount");
     }
+}
+
+/// A mount adds the rule that keeps the workspace only if no layer has rules.
+#[test]
+fn rules_of_the_user_are_rules_for_a_mount() {
+    let scratch = Scratch::new();
+    let rule = "[[access.fs]]\npath = '.'\nread = true\n";
+    scratch.write("home/.config/jp-confine/config.toml", rule);
+    let run = |line: &str| say(&scratch, &format!("--mount fork=../out/dir -- {line}"));
+    run("cat fork/inner").assert_ok().assert_stdout(SECRET);
+    run("touch new").assert_code(1).assert_stderr("denied create, update new");
+}
+
+/// Only `--mount` makes symlinks.
+#[test]
+fn a_rule_makes_no_link() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", RULE);
+    say(&scratch, "-- true").assert_ok().assert_stderr("`fork`");
+    assert_eq!(link(&scratch, "fork"), None);
+    assert_eq!(approved(&scratch), "");
 }
 
 /// A person sees the change before it is made.

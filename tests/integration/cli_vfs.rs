@@ -71,6 +71,28 @@ fn without_rules_the_workspace_may_be_read_and_nothing_else() {
     why.assert_stdout("no denials in the last run: ");
 }
 
+/// The example of RFD D11, with hosts and programs beside it.
+#[test]
+fn the_older_form_is_held_to() {
+    let scratch = Scratch::new();
+    let policy = "[tools.smart_editor]\nsource = 'local'\nruntime = 'vfs'\n
+        command = '.config/jp/tools/target/release/jp-tools fs modify_file'\n
+        [tools.smart_editor.sandbox]\nfilesystem.allow = ['.']\nfilesystem.writable = true\n";
+    let script = r#"ask fs.write '{"path":"new","content":"made"}'
+        ask fs.read '{"path":"../out/secret"}'; show; ask process.run '{"program":"true"}'; show
+        tell result '{"content":""}'"#;
+    scratch.write("ws/jp-confine.toml", policy);
+    let run = confined(&scratch, &["--tool", "smart_editor"], script).run();
+    assert_eq!(run.assert_ok().stderr.matches(r#""code":-32001"#).count(), 2, "{run}");
+    assert_eq!(scratch.read("ws/new"), "made");
+    let more = "commands.true.args = [[]]\n";
+    scratch.write("ws/jp-confine.toml", &format!("{}{more}", policy.replace("true\n", "false\n")));
+    scratch.write("ws/new", "old");
+    let run = confined(&scratch, &["--tool", "smart_editor"], script).run();
+    run.assert_ok().assert_stderr(r#""exit_code":0"#);
+    assert_eq!(scratch.read("ws/new"), "old");
+}
+
 /// No path behind a symlink that leads out has a rule of its own. So the rule on the symlink must grant more.
 #[test]
 fn behind_a_link_more_of_its_rule_is_advised_and_works() {
@@ -274,11 +296,13 @@ fn a_question_can_be_called_off() {
     let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let script = r#"
         printf '{"jsonrpc":"2.0","id":1,"method":"fs.write","params":{"path":"new","content":"x"}}\n'
-        read -r line; sleep 0.3; tell cancel '{}'; read -r line; printf '%s\n' "$line" >&2
+        read -r line; echo "$line" >&2; sleep 0.3; tell cancel '{}'; read -r line; printf '%s\n' "$line" >&2
         tell state '{"type":"waiting","content":"Well","question":"really?"}'; read -r line; echo "$line" >&2
         ask fs.write '{"path":"new","content":"x"}'"#;
     let mut terminal = Terminal::start(&confined(&scratch, &[], script));
     terminal.see("wants to create");
+    terminal
+        .see(r#""method":"pending","params":{"request_id":1,"reason":"awaiting user approval"}"#);
     terminal.see("-32005");
     terminal.see("really?");
     terminal.keys("so\n");

@@ -142,6 +142,10 @@ mod tests {
             ("", "to/sub/fork", "sub/fork"),
             ("ws", "~", "~"),
             ("ws", "a:b", "a:b"),
+            ("ws", "foo/bar/baz", "foo/bar/baz"),
+            ("ws/foo", "baz", "foo/baz"),
+            ("ws/foo", "../qux/baz", "qux/baz"),
+            ("ws/foo", "../baz", "baz"),
         ] {
             assert_eq!(tree.name(cwd, typed).as_deref(), Ok(name), "{cwd}: {typed}");
         }

@@ -135,6 +135,31 @@ fn lines_are_found_wherever_they_are() {
 }
 
 #[test]
+fn a_file_may_have_ten_mebibytes() {
+    let place = Place::on_disk(POLICY);
+    let mut nobody = Nobody;
+    let mut service = place.service(&mut nobody);
+    let mut read = |size: usize| {
+        std::fs::write(place.root().join("rw/large"), "x".repeat(size)).expect("a file");
+        answer(&mut service, "fs.read", &json!({"path": "rw/large"}))
+    };
+    assert_eq!(read(10 << 20)["size"], 10 << 20);
+    assert_eq!(read((10 << 20) + 1), json!(-32006));
+}
+
+#[test]
+fn a_large_directory_is_listed_at_once() {
+    let place = Place::on_disk(POLICY);
+    for number in 0..3000 {
+        std::fs::write(place.root().join(format!("rw/sub/{number}")), "").expect("a file");
+    }
+    let mut nobody = Nobody;
+    let mut service = place.service(&mut nobody);
+    let listing = answer(&mut service, "fs.list_dir", &json!({"path": "rw/sub"}));
+    assert_eq!(listing["entries"].as_array().map(Vec::len), Some(3001));
+}
+
+#[test]
 fn unknown_parameters_are_named() {
     let place = Place::on_disk(POLICY);
     let mut nobody = Nobody;

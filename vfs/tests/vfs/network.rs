@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use jp_confine_engine::resources::Written;
+use jp_confine_vfs::content::{Content, Encoding};
 use jp_confine_vfs::person::Nobody;
 use serde_json::{Value, json};
 
@@ -38,19 +39,23 @@ impl Server {
                 let mut body = vec![0; length];
                 stream.read_exact(&mut body).expect("a body");
                 let path = lines.split(' ').nth(1).expect("a path");
-                let said = format!("{lines}{}", String::from_utf8_lossy(&body));
-                told.lock().expect("whole").push(said.clone());
+                let said = [lines.as_bytes(), &body].concat();
+                told.lock().expect("whole").push(String::from_utf8_lossy(&said).into_owned());
                 let reply = match path.strip_prefix("/to/").and_then(|to| to.split_once('/')) {
                     Some((port, path)) => format!(
                         "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:{port}/{path}\r\n\
                          connection: close\r\ncontent-length: 0\r\n\r\n"
-                    ),
-                    None => format!(
-                        "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{said}",
-                        said.len()
-                    ),
+                    )
+                    .into_bytes(),
+                    None => {
+                        let length = said.len();
+                        let head = format!(
+                            "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+                        );
+                        [head.as_bytes(), &said].concat()
+                    }
                 };
-                stream.get_mut().write_all(reply.as_bytes()).expect("written");
+                stream.get_mut().write_all(&reply).expect("written");
             }
         });
         Self { port, heard }
@@ -113,6 +118,17 @@ fn what_is_allowed_is_fetched_whatever_it_says() {
     assert!(reply.contains("content-type: text/plain") && reply.ends_with("spring\""), "{reply}");
     let long = json!({"url": server.url("/x"), "body": "x".repeat(3000)});
     assert_eq!(ask(&[server.port], "http.post", &long), json!(-32006));
+}
+
+#[test]
+fn a_body_that_is_no_text_is_base64() {
+    let server = Server::start();
+    let post = json!({"url": server.url("/x"), "body": "//4=", "encoding": "base64"});
+    let reply = ask(&[server.port], "http.post", &post);
+    assert_eq!(reply["encoding"], "base64", "{reply}");
+    let text = reply["body"].as_str().expect("text").to_owned();
+    let bytes = Content { text, encoding: Some(Encoding::Base64) }.into_bytes().expect("base64");
+    assert!(bytes.ends_with(b"\r\n\r\n\xff\xfe"), "{bytes:?}");
 }
 
 #[test]

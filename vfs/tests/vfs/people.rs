@@ -89,3 +89,18 @@ fn what_is_listed_or_searched_is_never_asked_about() {
     assert!(questions.is_empty(), "{questions:?}");
     assert!(!answers[0].to_string().contains("c.txt"), "{}", answers[0]);
 }
+
+/// The list of sensitive paths is part of a policy that declares rules.
+#[test]
+fn a_sensitive_path_is_asked_about() {
+    let policy = r#"{"access": {"fs": [{"path": ".", "read": true, "write": true}],
+        "sensitive_paths": ["**/seasons"]}}"#;
+    for (answered, is_read) in [(Answer::Once, true), (Answer::No, false)] {
+        let place = Place::on_disk(policy);
+        let mut somebody = Somebody(answered, Vec::new());
+        let mut service = place.service(&mut somebody);
+        let read = answer(&mut service, "fs.read", &json!({"path": "rw/seasons"}));
+        assert_eq!(read != json!(-32001), is_read, "{read}");
+        assert_eq!(somebody.1, [["read seasons"]]);
+    }
+}

@@ -88,6 +88,15 @@ fn only_programs_and_arguments_that_are_listed() {
 }
 
 #[test]
+fn a_program_has_no_variable_that_nobody_asked_for() {
+    let rules = json!({"commands": {"env": {"envs": ["*"]}}});
+    let path = std::env::var("PATH").expect("a path");
+    let env = |envs: Value| run(&rules, &json!({"program": "env", "envs": envs}))["stdout"].clone();
+    assert_eq!(env(json!([])), format!("PATH={path}\n"));
+    assert_eq!(env(json!(["AAA"])), format!("AAA=value of AAA\nPATH={path}\n"));
+}
+
+#[test]
 fn variables_are_those_that_are_asked_for_and_allowed() {
     let of = |rules: Value| {
         let params = json!({"program": "sh", "args": ["-c", "env | sort"], "envs": ["AAA", "BBB", "CCC", "LONG"]});

@@ -101,6 +101,22 @@ fn every_method_has_its_function() {
     assert_eq!(told.tree.get("rw/new"), None);
 }
 
+/// A newer host has fields and messages that this client does not know.
+#[test]
+fn a_client_reads_what_a_newer_host_says() {
+    let lines = [
+        json!({"jsonrpc": "2.0", "method": "init", "params": {
+            "tool": {"name": "t", "arguments": {}, "answers": {}, "options": {}, "more": 1},
+            "protocol_version": "0.2.0", "more": 1}}),
+        json!({"jsonrpc": "2.0", "method": "progress", "params": {"more": 1}}),
+        json!({"jsonrpc": "2.0", "id": 1, "more": 1, "result": {"exists": true, "more": 1}}),
+    ];
+    let lines = lines.map(|line| format!("{line}\n")).concat();
+    let mut host = Client::new(lines.as_bytes(), std::io::sink()).expect("a host");
+    assert_eq!((host.tool().name.as_str(), host.protocol_version()), ("t", "0.2.0"));
+    assert!(host.exists("a").expect("an answer"));
+}
+
 /// The kind of the error of a request that fails.
 #[track_caller]
 fn kind_of<T: Debug>(answer: Result<T, Error>) -> ErrorKind {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use jp_confine_vfs::message::{Init, ToolCall};
 use jp_confine_vfs::person::Nobody;
 use jp_confine_vfs::session::{Ending, Limits, OneShot, Session};
+use serde_json::{Value, json};
 
 use crate::both::{POLICY, Place};
 
@@ -144,4 +145,72 @@ fn a_question_that_nobody_answers_ends_the_tool() {
     let stopped = r#"printf '{"jsonrpc":"2.0","method":"state","params":{"type":"running","content":"x"}}\n'
         printf '{"jsonrpc":"2.0","method":"state","params":{"type":"stopped","result":"done"}}\n'"#;
     assert_eq!(ends(stopped), "done");
+}
+
+/// Runs `script` as a tool that writes what it gets to standard error. Returns those lines.
+fn heard(script: &str) -> Vec<Value> {
+    let (ending, lines) = tool(script, LONG, &|| false);
+    assert!(matches!(ending, Ending::Result(_)), "{ending:?}");
+    lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn the_first_message_is_init() {
+    let tool = json!({"name": "tool", "arguments": null, "answers": null, "options": null});
+    let params = json!({"tool": tool, "protocol_version": "0.1.0"});
+    let init = json!({"jsonrpc": "2.0", "method": "init", "params": params});
+    assert_eq!(heard(r#"printf '%s\n' "$init" >&2; result done"#), [init]);
+}
+
+#[test]
+fn answers_are_as_documented() {
+    let lines = heard(
+        r#"for path in rw/kept/file gone; do
+            ask fs.read "{\"path\":\"$path\"}"; printf '%s\n' "$answer" >&2
+        done; result done"#,
+    );
+    let result = json!({"content": "kept", "size": 4});
+    assert_eq!(lines[0], json!({"jsonrpc": "2.0", "id": 1, "result": result}));
+    let error = json!({"code": -32002, "message": "gone does not exist"});
+    assert_eq!(lines[1], json!({"jsonrpc": "2.0", "id": 1, "error": error}));
+}
+
+/// A tool that writes several requests at once gets one answer after the other.
+#[test]
+fn requests_are_answered_in_order() {
+    let lines = heard(
+        r#"for id in 1 2 3; do
+            printf '{"jsonrpc":"2.0","id":%s,"method":"fs.read","params":{"path":"a.txt"}}\n' $id
+        done
+        for id in 1 2 3; do read -r answer; printf '%s\n' "$answer" >&2; done; result done"#,
+    );
+    assert_eq!(lines.iter().map(|line| line["id"].clone()).collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+#[test]
+fn there_is_no_method_beyond_those() {
+    let lines = heard(
+        r#"for method in fs.watch fs.register fs.stream; do
+            ask $method '{"path":"."}'; printf '%s\n' "$answer" >&2
+        done; result done"#,
+    );
+    assert!(lines.iter().all(|line| line["error"]["code"] == -32601), "{lines:?}");
+}
+
+#[test]
+fn a_tool_that_goes_on_is_terminated_then_killed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ready = folder.path().join("ready");
+    // The tool tells which signal it got, and goes on.
+    let script =
+        format!("trap 'echo term >&2' TERM; : > {}; while :; do sleep 0.01; done", ready.display());
+    let (ending, told) = tool(&script, LONG, &|| ready.exists());
+    assert!(matches!(ending, Ending::Cancelled), "{ending:?}");
+    assert!(told.contains("term"), "{told}");
+}
+
+#[test]
+fn limits_are_as_documented() {
+    let Limits { idle, grace } = Limits::default();
+    assert_eq!([idle, grace].map(|it| it.as_secs()), [60, 5]);
 }

@@ -105,6 +105,20 @@ fn one_entry_for_each_path() {
     assert_eq!(place.kept(), "other=/o");
 }
 
+/// A reader that has the old file open still reads all of it.
+#[test]
+fn a_reader_has_the_old_file_or_the_new_one() {
+    let place = Place::new();
+    place.approve("fork", "/a");
+    let before = fs::read_to_string(place.file()).expect("text");
+    let mut open = File::open(place.file()).expect("there");
+    place.approve("other", "/b");
+    let mut read = String::new();
+    std::io::Read::read_to_string(&mut open, &mut read).expect("text");
+    assert_eq!(read, before);
+    assert_eq!(place.kept(), "fork=/a other=/b");
+}
+
 #[test]
 fn the_file_is_as_documented() {
     let place = Place::new();

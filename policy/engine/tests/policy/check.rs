@@ -112,6 +112,8 @@ rows! {
     external_capability: "o/a w/fork=../o", "fork!r" approved "fork=o", "u fork/a" => "denied";
     external_new: "o/ w/fork=../o", "fork!rw" approved "fork=o", "c fork/new" => "allow o/new";
     external_file: "o/f o/g w/fork=../o/f", "fork!r" approved "fork=o/f", "r fork" => "allow o/f";
+    external_alone_is_no_capability: "o/a w/fork=../o", "fork!" approved "fork=o", "r fork/a" => "denied";
+    external_opens_no_other_link: "o/a p/a w/fork=../o w/l=../p", ".:r fork!r" approved "fork=o", "r l/a" => "escape";
     external_does_not_cover_its_own_link: "o/ w/fork=../o", "fork!rw" approved "fork=o", "d fork" => "denied";
     external_opens_nothing_inside: "w/a o/ w/fork=../o", "fork!r" approved "fork=o", "r a" => "denied";
     external_around_the_workspace: "w/a o/a w/up=..", "up!r" approved "up=", "r up/w/a" => "denied";
@@ -157,6 +159,17 @@ fn a_mount_link_retargeted_during_the_run_is_denied() {
     place.add("w/fork=../p");
     let result = policy.context().check(b"fork/a", capability('r'));
     assert_eq!(result.reason, Some(Reason::NestedEscape));
+}
+
+/// Who needs the target gives it a symlink and a rule of its own.
+#[test]
+fn nobody_is_asked_about_a_nested_escape() {
+    let place = Place::new("o/s=../p p/a w/fork=../o");
+    let grants = place.compile("fork!r", "fork=o").unwrap().for_service().grants;
+    let policy = place.policy_of(grants);
+    let result = policy.context().check(b"fork/s/a", capability('r'));
+    assert_eq!(result.reason, Some(Reason::NestedEscape));
+    assert!(!result.is_open_to_consent());
 }
 
 #[test]

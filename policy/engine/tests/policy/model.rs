@@ -56,6 +56,7 @@ refused! {
     path_is_required: r#"{"read":true}"# names "path";
     wrong_type: r#"{"path":"p","read":"yes"}"# names "yes";
     net_key_in_fs: r#"{"path":"p","allow":true}"# names "allow";
+    no_targets_in_rules: r#"{"path":"p","external":true,"follow_to":["/x"]}"# names "follow_to";
     compiled_form_is_no_config: r#"{"lexical_path":"p"}"# names "lexical_path";
 }
 
