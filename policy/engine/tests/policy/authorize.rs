@@ -65,32 +65,42 @@ macro_rules! rows {
 }
 
 rows! {
+    // conformance: zoo-23
     inside: "w/a", "", "r w/a" => "ok w/a", links "ok w/a";
     the_folder_itself: "", "", "r w" => "ok w", links "ok w";
+    // conformance: zoo-10, zoo-24
     new_file: "", "", "w w/new" => "ok w/new", links "ok w/new";
     new_file_in_a_new_folder: "", "", "w w/d/new" => "ok w/d/new";
+    // conformance: zoo-17
     outside: "o/a", "", "r o/a" => "outside_workspace", links "outside_workspace";
     separator_aware: "w2/a", "", "r w2/a" => "outside_workspace";
     parent_by_the_letter: "o/a", "", "r w/../o/a" => "outside_workspace";
     parent_by_the_letter_before_links: "w/a o/d/ w/l=../o/d", "", "r w/l/../a" => "ok w/a";
     above_the_top: "", "", "r =/../x" => "outside_workspace";
+    // conformance: zoo-8
     relative: "w/a", "", "r =w/a" => "realpath_failed";
     empty: "", "", "r =" => "realpath_failed";
     nul: "", "", "r w/\0" => "realpath_failed";
+    // conformance: zoo-13
     loop_of_links: "w/l=l", "", "r w/l" => "realpath_failed", links "realpath_failed";
     below_a_file: "w/a", "", "r w/a/b" => "realpath_failed";
     slash_behind_a_file: "w/a", "", "w w/a/" => "realpath_failed";
     dot_behind_a_file: "w/a", "", "r w/a/." => "realpath_failed";
     slash_behind_a_directory: "w/d/", "", "r w/d/" => "ok w/d";
 
+    // conformance: zoo-11
     link_inside: "w/d/a w/l=d", "", "r w/l/a" => "ok w/d/a", links "ok w/d/a";
+    // conformance: zoo-6, zoo-18, zoo-20, zoo-21
     link_out: "o/a w/l=../o", "", "r w/l/a" => "symlink_escapes_workspace", links "ok o/a";
     new_through_a_link_out: "o/ w/l=../o", "", "w w/l/new" => "symlink_escapes_workspace", links "ok o/new";
     dangling_out: "o/ w/l=../o/new", "", "w w/l" => "symlink_escapes_workspace", links "ok o/new";
     dangling_in: "w/d/ w/l=d/new", "", "w w/l" => "ok w/d/new";
+    // conformance: zoo-18
     link_from_outside_in: "w/a alias=w", "", "r alias/a" => "ok w/a", links "outside_workspace";
+    // conformance: zoo-23
     case_is_kept: "w/README w/l=README", "", "r w/l" => "ok w/README";
 
+    // conformance: zoo-14
     second_folder: "w/ v/a", "", "r v/a" => "ok v/a";
     second_folder_through_a_link: "w/l=../v v/a", "", "r w/l/a" => "ok v/a";
     second_folder_has_its_own_rules: "w/a v/a", ".:r", "w v/a" => "ok v/a";
@@ -204,6 +214,7 @@ fn without_a_folder_nothing_is_authorised() {
     assert_eq!(asked(&place, &Authorizer::new(), "r w/a"), "outside_workspace");
 }
 
+// conformance: zoo-16
 #[test]
 fn a_folder_that_cannot_be_resolved_proves_nothing() {
     let place = Place::new("");
@@ -234,6 +245,7 @@ fn words_about_the_name_itself() {
     assert!(told.starts_with("tool: cannot use @/w/l: it, or what it leads to, is not"), "{told}");
 }
 
+// conformance: zoo-15
 #[test]
 fn a_folder_reached_through_a_link_behaves_the_same() {
     let place = Place::new("w/a w/l=../o o/a alias=w");
@@ -250,6 +262,7 @@ fn a_folder_reached_through_a_link_behaves_the_same() {
     }
 }
 
+// conformance: zoo-7, zoo-19, zoo-25
 #[test]
 fn a_setting_that_could_not_be_read_is_off() {
     let place = Place::new("o/a w/l=../o");
@@ -272,6 +285,7 @@ fn as_ordinary_user<T: Send>(ask: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| scope.spawn(unprivileged).join().unwrap())
 }
 
+// conformance: zoo-12, zoo-22
 #[test]
 fn what_the_system_refuses_has_a_reason_of_its_own() {
     let place = Place::new("w/closed/a w/l=closed/a");
@@ -290,6 +304,7 @@ fn what_the_system_refuses_has_a_reason_of_its_own() {
     mode("w/closed", 0o755);
 }
 
+// conformance: zoo-1, zoo-5, zoo-9
 #[test]
 fn results_as_json() {
     let place = Place::new("w/a w/l=../o/a o/a");
@@ -347,6 +362,7 @@ fn replace_link(link: &Path, text: &str) {
     fs::rename(new, link).unwrap();
 }
 
+// conformance: zoo-2
 #[test]
 fn no_swap_of_links_makes_it_read_outside() {
     let place = Place::new("w/d/a o/a");
@@ -368,6 +384,7 @@ fn no_swap_of_links_makes_it_read_outside() {
     assert!(read + refused == 3000 && read > 0, "{read} read, {refused} refused");
 }
 
+// conformance: zoo-2
 /// Exchanges the directory itself for a symlink, which only the kernel can notice in time.
 #[test]
 fn no_exchange_of_a_directory_makes_it_read_or_write_outside() {
