@@ -137,6 +137,8 @@ mod tests {
         }
     }
 
+    // conformance: d43-120, d43-121, d43-122, d43-123, d43-125, d43-126, d43-127, d43-128, d43-129, d43-130, d43-131
+    // conformance: d43-133, d43-253
     #[test]
     fn the_whole_grammar() {
         for (word, meaning) in [

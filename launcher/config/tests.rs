@@ -137,6 +137,7 @@ fn what_runs_are_not_held_to() {
     assert_eq!(unheld("access.net = []\n[tools.x]\nruntime = \"vfs\"\n", Some("x")), None);
 }
 
+// conformance: d11-136, d11-167
 #[test]
 fn the_older_form_of_access() {
     let text = "[tools.x.sandbox]\nfilesystem.allow = [\"src\"]\nfilesystem.writable = true\n\
@@ -168,6 +169,7 @@ fn the_older_form_of_access() {
     }
 }
 
+// conformance: d11-166
 #[test]
 fn rules_about_other_things_than_files_that_cannot_stand() {
     for (text, complaint) in [
@@ -436,17 +438,20 @@ fn a_tool_adds_its_rules_only_when_named() {
     assert_eq!(advice.as_deref(), Some("there are: build, edit"));
 }
 
+// conformance: d43-239
 #[test]
 fn access_of_a_tool_that_runs_elsewhere_is_refused() {
     let place = Place::new();
     place.write("config/jp-confine/config.toml", "[tools.edit]\naccess.fs = [{path = \".\"}]\n");
-    place.write("work/jp-confine.toml", "[tools.edit]\nsource = \"mcp.server\"\n");
-    let Err(Failure::Configuration(diagnostic)) = place.load(&[]) else {
-        panic!("the tool runs elsewhere, whoever runs now");
-    };
-    let rendered = diagnostic.render(false);
-    assert!(rendered.contains("`access` on the mcp.server tool `edit`"), "{rendered}");
-    assert!(rendered.contains("config.toml:2:1"), "{rendered}");
+    for origin in ["mcp.server", "mcp", "builtin"] {
+        place.write("work/jp-confine.toml", &format!("[tools.edit]\nsource = \"{origin}\"\n"));
+        let Err(Failure::Configuration(diagnostic)) = place.load(&[]) else {
+            panic!("the tool runs elsewhere, whoever runs now");
+        };
+        let rendered = diagnostic.render(false);
+        assert!(rendered.contains(&format!("`access` on the {origin} tool `edit`")), "{rendered}");
+        assert!(rendered.contains("config.toml:2:1"), "{rendered}");
+    }
 }
 
 #[test]

@@ -28,6 +28,7 @@ fn confined<'a>(scratch: &'a Scratch, flags: &[&str], script: &str) -> Run<'a> {
     tool(scratch, flags, script).mode(Mode::Confined)
 }
 
+// conformance: d11-18, d11-35, d11-38, d11-107, d11-116, d11-132, d11-212
 #[test]
 fn a_result_is_printed_and_a_failure_is_a_status() {
     let scratch = Scratch::new();
@@ -44,6 +45,7 @@ fn a_result_is_printed_and_a_failure_is_a_status() {
     nowhere.run().assert_code(127);
 }
 
+// conformance: d11-1, d11-9, d11-170, d11-171, d11-172, d11-173, d11-187
 #[test]
 fn without_rules_the_workspace_may_be_read_and_nothing_else() {
     let scratch = Scratch::new();
@@ -71,6 +73,7 @@ fn without_rules_the_workspace_may_be_read_and_nothing_else() {
     why.assert_stdout("no denials in the last run: ");
 }
 
+// conformance: d11-166, d11-168
 /// The example of RFD D11, with hosts and programs beside it.
 #[test]
 fn the_older_form_is_held_to() {
@@ -93,6 +96,7 @@ fn the_older_form_is_held_to() {
     assert_eq!(scratch.read("ws/new"), "old");
 }
 
+// conformance: d43-15, d43-73, d43-229
 /// No path behind a symlink that leads out has a rule of its own. So the rule on the symlink must grant more.
 #[test]
 fn behind_a_link_more_of_its_rule_is_advised_and_works() {
@@ -164,6 +168,7 @@ fn what_a_program_writes_is_its_own() {
     confined(&scratch, &[], script).run().assert_ok().assert_stderr(r#""stderr":"""#);
 }
 
+// conformance: d11-83
 /// A variable that is set to nothing is set.
 #[test]
 fn an_empty_variable_is_one_for_headers() {
@@ -178,6 +183,7 @@ fn an_empty_variable_is_one_for_headers() {
     assert!(!run.stderr.contains("${EMPTY}"), "{run}");
 }
 
+// conformance: d11-88
 #[test]
 fn a_run_is_not_held_to_what_only_tools_are() {
     let scratch = Scratch::new();
@@ -192,6 +198,7 @@ fn a_run_is_not_held_to_what_only_tools_are() {
     run.assert_ok().assert_stderr(r#""stdout":"hello\n""#);
 }
 
+// conformance: d11-7, d11-17, d11-24, d11-99, d11-144, d11-173, d11-180, d11-214
 #[test]
 fn the_client_for_python_speaks_the_protocol() {
     let Some(scratch) = given(&["python3"], Scratch::new) else { return };
@@ -206,6 +213,7 @@ fn the_client_for_python_speaks_the_protocol() {
     count("../out/secret").assert_code(1).assert_stderr("the tool failed: cannot read");
 }
 
+// conformance: d11-145, d11-146, d11-147, d11-148, d11-186, d11-208
 #[test]
 fn a_person_is_asked_about_what_no_rule_is_about() {
     let Some(scratch) = given(&["script"], Scratch::new) else { return };
@@ -238,6 +246,7 @@ fn what_a_tool_leaves_of_a_no_is_no_yes() {
     assert!(!scratch.ws().join("new").exists());
 }
 
+// conformance: d11-109, d11-111
 #[test]
 fn a_key_calls_it_off() {
     let Some(scratch) = given(&["script"], Scratch::new) else { return };
@@ -249,6 +258,7 @@ fn a_key_calls_it_off() {
     assert_eq!(terminal.end(), Some(130));
 }
 
+// conformance: d43-12, d43-136
 #[test]
 fn a_mount_is_for_the_tool_and_its_programs() {
     let scratch = Scratch::new();
@@ -290,6 +300,7 @@ fn what_would_be_held_is_shown() {
     run.mode(Mode::Confined).run().assert_ok().assert_stdout("the workspace, which may be read");
 }
 
+// conformance: d11-156, d11-164, d11-207
 /// A prompt ends when the tool no longer wants the answer, and when a key cancels everything.
 #[test]
 fn a_question_can_be_called_off() {
@@ -314,6 +325,7 @@ fn a_question_can_be_called_off() {
     assert!(!scratch.path("ws/new").exists());
 }
 
+// conformance: d11-118, d11-154, d11-216
 /// A running tool gets lines of standard input, one each time that it says that it runs.
 #[test]
 fn a_tool_that_lives_on_is_given_lines() {
@@ -446,6 +458,7 @@ fn nothing_outlives_a_host_that_is_killed() {
     }
 }
 
+// conformance: d11-133
 /// The host stays reachable during a search.
 #[test]
 fn a_key_calls_off_a_search() {

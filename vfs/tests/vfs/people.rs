@@ -39,6 +39,7 @@ fn asked(answered: Answer, requests: &[(&str, Value)]) -> (Vec<Value>, Vec<Vec<S
     (answers, somebody.1)
 }
 
+// conformance: d11-42, d11-43
 #[test]
 fn a_rule_that_says_no_is_not_asked_about() {
     let refused = [
@@ -53,6 +54,7 @@ fn a_rule_that_says_no_is_not_asked_about() {
     assert!(questions.is_empty(), "{questions:?}");
 }
 
+// conformance: d11-145, d11-147, d11-148
 #[test]
 fn what_no_rule_is_about_is_asked_about() {
     let requests = [
@@ -90,6 +92,7 @@ fn what_is_listed_or_searched_is_never_asked_about() {
     assert!(!answers[0].to_string().contains("c.txt"), "{}", answers[0]);
 }
 
+// conformance: d11-141
 /// The list of sensitive paths is part of a policy that declares rules.
 #[test]
 fn a_sensitive_path_is_asked_about() {

@@ -26,6 +26,7 @@ effective! {
     no_field_denies_everything: "" => "-";
     read_alone: r#","read":true"# => "r";
     execute_alone: r#","execute":true"# => "x";
+    // conformance: d43-19
     write_is_three: r#","write":true"# => "cud";
     write_without_delete: r#","write":true,"delete":false"# => "cu";
     write_without_create: r#","write":true,"create":false"# => "ud";
@@ -33,6 +34,7 @@ effective! {
     create_against_write: r#","write":false,"create":true"# => "c";
     explicit_false_is_nothing: r#","read":false,"write":false,"execute":false"# => "-";
     null_is_unset: r#","write":true,"create":null"# => "cud";
+    // conformance: d43-19
     everything: r#","read":true,"write":true,"execute":true"# => "rcudx";
 }
 
@@ -56,6 +58,7 @@ refused! {
     path_is_required: r#"{"read":true}"# names "path";
     wrong_type: r#"{"path":"p","read":"yes"}"# names "yes";
     net_key_in_fs: r#"{"path":"p","allow":true}"# names "allow";
+    // conformance: d43-215
     no_targets_in_rules: r#"{"path":"p","external":true,"follow_to":["/x"]}"# names "follow_to";
     compiled_form_is_no_config: r#"{"lexical_path":"p"}"# names "lexical_path";
 }
@@ -66,6 +69,7 @@ fn unknown_keys_above_the_rules_are_refused() {
     assert!(serde_json::from_str::<Policy>(r#"{"access":{"fs":[],"sf":[]}}"#).is_err());
 }
 
+// conformance: d43-47
 #[test]
 fn unset_and_set_survive_the_round_trip() {
     for json in [
@@ -111,6 +115,7 @@ fn wire_form() {
     assert_eq!(serde_json::to_string(&access).unwrap(), json);
 }
 
+// conformance: d43-33, d43-47
 #[test]
 fn wire_form_has_defaults_and_refuses_unknown_keys() {
     let rule: CompiledRule = serde_json::from_str(r#"{"lexical_path":""}"#).unwrap();
