@@ -137,7 +137,7 @@ fn what_runs_are_not_held_to() {
     assert_eq!(unheld("access.net = []\n[tools.x]\nruntime = \"vfs\"\n", Some("x")), None);
 }
 
-// conformance: d11-136, d11-167
+// conformance: d11-137, d11-168
 #[test]
 fn the_older_form_of_access() {
     let text = "[tools.x.sandbox]\nfilesystem.allow = [\"src\"]\nfilesystem.writable = true\n\
@@ -169,7 +169,7 @@ fn the_older_form_of_access() {
     }
 }
 
-// conformance: d11-166
+// conformance: d11-167
 #[test]
 fn rules_about_other_things_than_files_that_cannot_stand() {
     for (text, complaint) in [

@@ -28,7 +28,7 @@ fn confined<'a>(scratch: &'a Scratch, flags: &[&str], script: &str) -> Run<'a> {
     tool(scratch, flags, script).mode(Mode::Confined)
 }
 
-// conformance: d11-18, d11-35, d11-38, d11-107, d11-116, d11-132, d11-212
+// conformance: d11-18, d11-35, d11-38, d11-107, d11-117, d11-133, d11-213
 #[test]
 fn a_result_is_printed_and_a_failure_is_a_status() {
     let scratch = Scratch::new();
@@ -45,7 +45,7 @@ fn a_result_is_printed_and_a_failure_is_a_status() {
     nowhere.run().assert_code(127);
 }
 
-// conformance: d11-1, d11-9, d11-170, d11-171, d11-172, d11-173, d11-187
+// conformance: d11-1, d11-9, d11-171, d11-172, d11-173, d11-174, d11-188
 #[test]
 fn without_rules_the_workspace_may_be_read_and_nothing_else() {
     let scratch = Scratch::new();
@@ -73,7 +73,7 @@ fn without_rules_the_workspace_may_be_read_and_nothing_else() {
     why.assert_stdout("no denials in the last run: ");
 }
 
-// conformance: d11-166, d11-168
+// conformance: d11-167, d11-169
 /// The example of RFD D11, with hosts and programs beside it.
 #[test]
 fn the_older_form_is_held_to() {
@@ -198,7 +198,7 @@ fn a_run_is_not_held_to_what_only_tools_are() {
     run.assert_ok().assert_stderr(r#""stdout":"hello\n""#);
 }
 
-// conformance: d11-7, d11-17, d11-24, d11-99, d11-144, d11-173, d11-180, d11-214
+// conformance: d11-7, d11-17, d11-24, d11-99, d11-145, d11-174, d11-181, d11-215
 #[test]
 fn the_client_for_python_speaks_the_protocol() {
     let Some(scratch) = given(&["python3"], Scratch::new) else { return };
@@ -213,7 +213,7 @@ fn the_client_for_python_speaks_the_protocol() {
     count("../out/secret").assert_code(1).assert_stderr("the tool failed: cannot read");
 }
 
-// conformance: d11-145, d11-146, d11-147, d11-148, d11-186, d11-208
+// conformance: d11-146, d11-147, d11-148, d11-149, d11-187, d11-209
 #[test]
 fn a_person_is_asked_about_what_no_rule_is_about() {
     let Some(scratch) = given(&["script"], Scratch::new) else { return };
@@ -300,7 +300,7 @@ fn what_would_be_held_is_shown() {
     run.mode(Mode::Confined).run().assert_ok().assert_stdout("the workspace, which may be read");
 }
 
-// conformance: d11-156, d11-164, d11-207
+// conformance: d11-157, d11-165, d11-208
 /// A prompt ends when the tool no longer wants the answer, and when a key cancels everything.
 #[test]
 fn a_question_can_be_called_off() {
@@ -325,7 +325,7 @@ fn a_question_can_be_called_off() {
     assert!(!scratch.path("ws/new").exists());
 }
 
-// conformance: d11-118, d11-154, d11-216
+// conformance: d11-119, d11-155, d11-217
 /// A running tool gets lines of standard input, one each time that it says that it runs.
 #[test]
 fn a_tool_that_lives_on_is_given_lines() {
@@ -458,7 +458,7 @@ fn nothing_outlives_a_host_that_is_killed() {
     }
 }
 
-// conformance: d11-133
+// conformance: d11-134
 /// The host stays reachable during a search.
 #[test]
 fn a_key_calls_off_a_search() {

@@ -36,7 +36,7 @@ fn assert_answers(scratch: &Scratch, flags: &str, rows: &[(&str, &str)]) {
     }
 }
 
-// conformance: d43-1, d43-96, d43-110, d43-115, d43-116, d11-192
+// conformance: d43-1, d43-96, d43-110, d43-115, d43-116, d11-193
 #[apply(row!)]
 fn the_approved_target_is_the_boundary() {
     for &linking in linkings() {

@@ -163,7 +163,7 @@ mod tests {
         assert_eq!((error.id, error.fault.code), (id, Code::Malformed), "{line}");
     }
 
-    // conformance: d11-23, d11-27, d11-28, d11-29, d11-157, d11-188, d11-210
+    // conformance: d11-23, d11-27, d11-28, d11-29, d11-158, d11-189, d11-211
     #[test]
     fn what_is_no_message_is_answered_with_the_id_it_has() {
         let seven: Option<Id> = serde_json::from_str("7").expect("an id");

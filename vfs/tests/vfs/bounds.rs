@@ -70,7 +70,7 @@ fn patterns_and_lists_have_limits() {
     assert_eq!(found["matches"][0]["path"], "rw/b.rs");
 }
 
-// conformance: d11-163
+// conformance: d11-164
 #[test]
 fn a_search_that_takes_too_long_is_given_up() {
     let place = large();
@@ -100,7 +100,7 @@ impl Caller for Impatient {
     fn told_to_wait(&mut self, _: &str) {}
 }
 
-// conformance: d11-156, d11-164
+// conformance: d11-157, d11-165
 #[test]
 fn a_search_that_nobody_waits_for_ends() {
     let place = large();
@@ -137,7 +137,7 @@ fn lines_are_found_wherever_they_are() {
     assert_eq!(numbers("no such line"), [0; 0]);
 }
 
-// conformance: d11-150, d11-151
+// conformance: d11-151, d11-152
 #[test]
 fn a_file_may_have_ten_mebibytes() {
     let place = Place::on_disk(POLICY);
@@ -151,7 +151,7 @@ fn a_file_may_have_ten_mebibytes() {
     assert_eq!(read((10 << 20) + 1), json!(-32006));
 }
 
-// conformance: d11-202
+// conformance: d11-203
 #[test]
 fn a_large_directory_is_listed_at_once() {
     let place = Place::on_disk(POLICY);
@@ -164,7 +164,7 @@ fn a_large_directory_is_listed_at_once() {
     assert_eq!(listing["entries"].as_array().map(Vec::len), Some(3001));
 }
 
-// conformance: d11-159
+// conformance: d11-160
 #[test]
 fn unknown_parameters_are_named() {
     let place = Place::on_disk(POLICY);

@@ -28,7 +28,7 @@ fn linked() -> Place {
     place
 }
 
-// conformance: d11-41, d11-165
+// conformance: d11-41, d11-166
 /// A directory that replaces the workspace is not the workspace that the tool was started in.
 #[test]
 fn another_folder_in_the_place_of_the_workspace_is_left_alone() {
@@ -69,6 +69,7 @@ fn links_are_what_they_lead_to() {
     assert!(place.root().join("rw/gone").exists());
 }
 
+// conformance: d11-203
 #[test]
 fn listings_leave_out_what_leads_where_nothing_may_be_read() {
     let place = linked();

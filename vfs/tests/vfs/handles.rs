@@ -47,7 +47,7 @@ fn running(text: &str) -> Status {
     Status::Active(State::Running { content: Contents::text(text) })
 }
 
-// conformance: d11-115, d11-117, d11-118, d11-119, d11-120, d11-121, d11-122, d11-123, d11-195, d11-216
+// conformance: d11-115, d11-118, d11-119, d11-120, d11-121, d11-122, d11-123, d11-124, d11-196, d11-217
 #[test]
 fn several_tools_go_on_at_once() {
     std::thread::scope(|scope| {

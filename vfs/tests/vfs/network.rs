@@ -131,7 +131,7 @@ fn a_body_that_is_no_text_is_base64() {
     assert!(bytes.ends_with(b"\r\n\r\n\xff\xfe"), "{bytes:?}");
 }
 
-// conformance: d11-15, d11-77, d11-135, d11-139, d11-213
+// conformance: d11-15, d11-77, d11-136, d11-140, d11-214
 #[test]
 fn what_is_not_allowed_is_not_asked_for() {
     let server = Server::start();

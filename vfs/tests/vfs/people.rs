@@ -54,7 +54,7 @@ fn a_rule_that_says_no_is_not_asked_about() {
     assert!(questions.is_empty(), "{questions:?}");
 }
 
-// conformance: d11-145, d11-147, d11-148
+// conformance: d11-146, d11-148, d11-149
 #[test]
 fn what_no_rule_is_about_is_asked_about() {
     let requests = [
@@ -92,7 +92,7 @@ fn what_is_listed_or_searched_is_never_asked_about() {
     assert!(!answers[0].to_string().contains("c.txt"), "{}", answers[0]);
 }
 
-// conformance: d11-141
+// conformance: d11-142
 /// The list of sensitive paths is part of a policy that declares rules.
 #[test]
 fn a_sensitive_path_is_asked_about() {

@@ -75,7 +75,7 @@ fn a_program_runs_to_its_end_in_the_workspace() {
     assert_eq!(sh("head -c 2000 /dev/zero"), json!(-32006));
 }
 
-// conformance: d11-15, d11-88, d11-135, d11-140
+// conformance: d11-15, d11-88, d11-136, d11-141
 #[test]
 fn only_programs_and_arguments_that_are_listed() {
     let rules = json!({"commands": {"echo": {"args": [["a", "**"]]}}});
@@ -115,7 +115,7 @@ fn variables_are_those_that_are_asked_for_and_allowed() {
     assert_eq!(of(json!({"commands": commands, "env": env})), ["AAA"]);
 }
 
-// conformance: d11-94, d11-95, d11-213
+// conformance: d11-94, d11-95, d11-214
 /// A forwarded value that is not secret comes back unchanged. Each occurrence of a secret one is removed.
 #[test]
 fn only_secrets_do_not_come_back() {
@@ -201,7 +201,7 @@ impl Caller for Impatient {
     fn told_to_wait(&mut self, _: &str) {}
 }
 
-// conformance: d11-156
+// conformance: d11-157
 #[test]
 fn a_program_that_nobody_waits_for_is_ended() {
     let line = br#"{"jsonrpc":"2.0","id":1,"method":"process.run","params":{"program":"sleep","args":["100"]}}"#;

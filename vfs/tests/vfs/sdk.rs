@@ -89,7 +89,7 @@ fn call(call: &ToolCall, answer: Option<&'static str>, tool: impl Fn(Host)) -> T
     on_disk
 }
 
-// conformance: d11-2, d11-10, d11-174, d11-175, d11-176, d11-178, d11-179, d11-207, d11-214
+// conformance: d11-2, d11-10, d11-175, d11-176, d11-177, d11-179, d11-180, d11-208, d11-215
 #[test]
 fn every_method_has_its_function() {
     let mut with_arguments = ToolCall::new("t");
@@ -102,7 +102,7 @@ fn every_method_has_its_function() {
     assert_eq!(told.tree.get("rw/new"), None);
 }
 
-// conformance: d11-101, d11-175, d11-200
+// conformance: d11-101, d11-176, d11-201
 /// A newer host has fields and messages that this client does not know.
 #[test]
 fn a_client_reads_what_a_newer_host_says() {
@@ -165,7 +165,7 @@ fn edited(path: &str, answers: Value, answer: Option<&'static str>) -> (String, 
     (said, told.tree.remove(path).unwrap_or_default()["content"].take())
 }
 
-// conformance: d11-119, d11-144
+// conformance: d11-120, d11-145
 #[test]
 fn the_example_asks_before_it_overwrites() {
     let (before, after) = (json!("spring\nsummer\n"), json!("SPRING\nsummer\n"));

@@ -21,7 +21,7 @@ fn message(tree: &str, rules: &str, approved: &str, call: (&str, char)) -> Strin
     place.anonymous(&result.message())
 }
 
-// conformance: d11-142
+// conformance: d11-143
 #[test]
 fn message_of_a_denial() {
     assert_eq!(
@@ -194,7 +194,7 @@ fn no_rule_is_advised_where_none_would_count() {
     assert!(own.context().check(b"a", capability('x')).message().contains("and `execute = true`"));
 }
 
-// conformance: d11-143
+// conformance: d11-144
 #[test]
 fn message_about_sensitive_paths() {
     let place = Place::new("w/.env w/fork=../o o/.env");
