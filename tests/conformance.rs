@@ -1,8 +1,9 @@
 //! Generates `docs/conformance.md`: each statement of the documents that jp-confine follows, with the tests that show it.
 //!
 //! `tests/conformance/` has the statements. A comment like `// conformance: 076-31, 076-32` names those that a test shows.
-//! It stands above the test, or above a row in it. A statement may have a decision that differs (`decision = "0060"`),
-//! a row of decision 0084 that differs (`spec = "R20"`), or a reason why no test can show it (`beyond`).
+//! It stands above the test, or above a row in it. Where the product differs, the statement names the decision
+//! (`decision = "0060"`), the row of decision 0084 (`spec = "R20"`), or the difference itself (`differs`). If no test can
+//! show a statement, `beyond` says why.
 //! `UPDATE_DOCS=1` writes the page.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +47,7 @@ struct Statement {
     says: String,
     decision: Option<String>,
     spec: Option<String>,
+    differs: Option<String>,
     beyond: Option<String>,
 }
 
@@ -136,7 +138,8 @@ fn contradiction(row: &str) -> Result<String, String> {
 fn cell(statement: &Statement, tests: &[String]) -> Result<(String, usize), String> {
     let spec = statement.spec.as_deref().map(contradiction).transpose()?;
     let decision = statement.decision.as_deref().map(decision).transpose()?;
-    let differences: Vec<String> = spec.into_iter().chain(decision).collect();
+    let differences = [spec, decision, statement.differs.clone()];
+    let differences: Vec<String> = differences.into_iter().flatten().collect();
     match (&differences[..], &statement.beyond, tests) {
         ([], None, []) => Err(format!("no test shows it: {}", statement.says)),
         ([], None, tests) => Ok((tests.join(", "), 0)),

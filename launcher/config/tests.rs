@@ -27,6 +27,7 @@ fn refused(text: &str, expected: &str) {
     assert_eq!(rendered.trim_end(), expected.trim(), "\n{rendered}");
 }
 
+// conformance: 076-162
 #[test]
 fn misspelled_capability() {
     refused(
@@ -100,6 +101,7 @@ fn tools_come_from_somewhere() {
     }
 }
 
+// conformance: 076-9
 #[test]
 fn what_runs_are_not_held_to() {
     let unheld = |text: &str, tool: Option<&str>| {
@@ -176,12 +178,14 @@ fn rules_about_other_things_than_files_that_cannot_stand() {
         ("[[access.net]]\nhost = \"*\"\n", "is no host"),
         ("[[access.net]]\nhost = \"a.b\"\nport = 65536\n", "expected a number up to 65535"),
         ("[[access.net]]\nhost = \"a.b\"\nports = 1\n", "did you mean `port`?"),
+        // conformance: 076-94
         ("[[access.net]]\nport = 1\n", "`host` is missing"),
         ("[[access.net]]\nhost = 1\n", "put it in double quotes"),
         ("access.net = 1\n", "expected a list, or an object"),
         ("access.net = {strategy = \"apend\", value = []}\n", "did you mean `append`?"),
         ("access.net = {strategy = \"append\"}\n", "`value` is missing"),
         ("[access.net]\nhost = \"a.b\"\n", "`access.net` is a list of rules"),
+        // conformance: 076-126
         ("[[access.env]]\nname = \"A*B\"\n", "`*` stands at the end"),
         ("access.net_env = [\"A=B\"]\n", "`=` nowhere"),
         ("[access.commands.git]\narg = []\n", "did you mean `args`?"),
@@ -400,6 +404,7 @@ fn paths(declared: &Declared) -> Vec<&str> {
     declared.rules.iter().flatten().map(|rule| rule.path().as_str()).collect()
 }
 
+// conformance: 076-24, 076-32
 #[test]
 fn layers_append_from_the_lowest_to_the_highest() {
     let place = Place::new();
@@ -414,6 +419,7 @@ fn layers_append_from_the_lowest_to_the_highest() {
     assert_eq!((rule.capabilities(), rule.source().line), (Capabilities::READ, Some(2)));
 }
 
+// conformance: 076-163
 #[test]
 fn a_tool_adds_its_rules_only_when_named() {
     let place = Place::new();
@@ -438,22 +444,32 @@ fn a_tool_adds_its_rules_only_when_named() {
     assert_eq!(advice.as_deref(), Some("there are: build, edit"));
 }
 
+// conformance: 076-17, 076-18, 076-19, 076-21
 // conformance: d43-239
 #[test]
 fn access_of_a_tool_that_runs_elsewhere_is_refused() {
     let place = Place::new();
-    place.write("config/jp-confine/config.toml", "[tools.edit]\naccess.fs = [{path = \".\"}]\n");
-    for origin in ["mcp.server", "mcp", "builtin"] {
-        place.write("work/jp-confine.toml", &format!("[tools.edit]\nsource = \"{origin}\"\n"));
-        let Err(Failure::Configuration(diagnostic)) = place.load(&[]) else {
+    let loaded = |below: &str, above: &str| {
+        place.write("config/jp-confine/config.toml", &format!("[tools.edit]\n{below}\n"));
+        place.write("work/jp-confine.toml", &format!("[tools.edit]\n{above}\n"));
+        place.load(&[]).map(drop)
+    };
+    let access = "access.fs = [{path = \".\"}]";
+    for source in ["mcp.server", "builtin"] {
+        let elsewhere = format!("source = \"{source}\"");
+        let Err(Failure::Configuration(diagnostic)) = loaded(access, &elsewhere) else {
             panic!("the tool runs elsewhere, whoever runs now");
         };
         let rendered = diagnostic.render(false);
-        assert!(rendered.contains(&format!("`access` on the {origin} tool `edit`")), "{rendered}");
-        assert!(rendered.contains("config.toml:2:1"), "{rendered}");
+        let told = format!("`access` on the {source} tool `edit`");
+        assert!(rendered.contains(&told) && rendered.contains("config.toml:2:1"), "{rendered}");
+        assert!(loaded(&elsewhere, access).is_err(), "a layer that only adds access");
+        loaded(&format!("{elsewhere}\n{access}"), "source = \"local\"").expect("the last counts");
     }
+    loaded("source = \"local\"", access).expect("a local tool");
 }
 
+// conformance: 076-16
 #[test]
 fn lifting_every_restriction_is_warned_about() {
     let place = Place::new();
@@ -462,6 +478,28 @@ fn lifting_every_restriction_is_warned_about() {
     let declared = place.rules(&[], None);
     assert!(declared.rules.is_none());
     assert_eq!(declared.warnings.len(), 1);
+}
+
+// conformance: 076-23
+#[test]
+fn lists_of_each_kind_merge_by_themselves() {
+    let place = Place::new();
+    let host = |name: &str| format!("{{host = \"{name}\", allow = true}}");
+    let lists = |path: &str, name: &str, strategy: &str| {
+        let hosts = host(name);
+        format!(
+            "{}[access]\nnet = {{strategy = \"{strategy}\", value = [{hosts}]}}\n\
+             env = [{{name = \"{path}\"}}]\n",
+            rule(path)
+        )
+    };
+    place.write("config/jp-confine/config.toml", &lists("user", "a.org", "append"));
+    place.write("work/jp-confine.toml", &lists("work", "b.org", "replace"));
+    let (written, _) = place.load(&[]).expect("good layers").resources(None);
+    let hosts: Vec<&str> = written.net.iter().map(|rule| &*rule.host).collect();
+    let names: Vec<&str> = written.env.iter().map(|rule| &*rule.name).collect();
+    assert_eq!((hosts, names), (vec!["b.org"], vec!["user", "work"]));
+    assert_eq!(paths(&place.rules(&[], None)), ["user", "work"]);
 }
 
 #[test]

@@ -507,11 +507,28 @@ fn a_tree_that_traps_does_not_widen_the_ones_around_it() {
     assert_eq!(scene.rights(&plan, "home"), None);
 }
 
+// conformance: 076-153
 #[test]
 fn creating_without_changing_is_trapped() {
     let create = READ.union(Capabilities::CREATE);
     let scene = Scene::new(&["a/b/file"]).grant("a/b", create, &[]);
     assert!(traps(&scene.plan()).writes);
+}
+
+// conformance: 076-153
+/// A new file is opened for writing. So the supervisor keeps create apart from update.
+#[test]
+fn each_change_has_rights_of_its_own() {
+    let rights = [AccessFs::MakeReg, AccessFs::WriteFile, AccessFs::RemoveFile];
+    for (change, expected) in [
+        (Capabilities::CREATE, [true, true, false]),
+        (Capabilities::UPDATE, [false, true, false]),
+        (Capabilities::DELETE, [false, false, true]),
+    ] {
+        let scene = Scene::new(&["a/b/file"]).grant("a/b", READ.union(change), &[]);
+        let held = scene.rights(&scene.plan(), "a/b").expect("a rule");
+        assert_eq!(rights.map(|right| held.contains(right)), expected, "{change}");
+    }
 }
 
 #[test]

@@ -24,6 +24,7 @@ macro_rules! rows {
 }
 
 rows! {
+    // conformance: 076-89, 076-90, 076-156
     open: "", "i_open $OUT/secret" => "EACCES";
     open_by_link: "ln -s $OUT/secret l", "i_open l" => "EACCES";
     open_through_a_directory: "ln -s $OUT d", "i_open d/secret" => "EACCES";

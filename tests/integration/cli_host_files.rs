@@ -146,6 +146,7 @@ fn a_policy_is_not_one_that_a_run_chose() {
     product(&scratch, &["-p", "inside.toml", "--", "cat", "file"]).run().assert_code(1);
 }
 
+// conformance: tiers-31
 /// People keep their configuration elsewhere, and set a symlink to it.
 #[test]
 fn a_configuration_may_be_a_symlink() {

@@ -47,6 +47,7 @@ fn the_root_cannot_be_deleted_and_that_is_said() {
     product(&scratch, &["explain", "."]).run().assert_ok().assert_stdout("must stay in it");
 }
 
+// conformance: 076-92
 // conformance: d43-25, d43-244
 #[test]
 fn check_as_json() {
@@ -133,6 +134,7 @@ fn explain_names_every_capability() {
     assert!(json(&run).is_object(), "{run}");
 }
 
+// conformance: 076-131, 076-148
 #[test]
 fn compile_prints_the_compiled_policy() {
     let scratch = workspace();
@@ -422,6 +424,7 @@ fn assert_refused(name: &str, text: &str, line: usize, key: &str, advice: &str) 
     assert!(!scratch.path("ws/ran").exists(), "{run}");
 }
 
+// conformance: 076-73
 // conformance: d43-240
 #[test]
 fn a_wrong_file_is_refused_and_shown() {
@@ -463,6 +466,24 @@ fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
     product(&scratch, &["check", "read", "a"]).run().assert_code(125).assert_stderr("it is a pipe");
 }
 
+// conformance: tiers-39
+#[test]
+fn a_run_keeps_the_policy_that_it_started_with() {
+    let scratch = Scratch::new();
+    let script = "touch ready; while [ ! -e go ]; do sleep 0.01; done; cat file";
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| product(&scratch, &["--", "sh", "-c", script]).run());
+        while !scratch.path("ws/ready").exists() && !run.is_finished() {
+            std::thread::yield_now();
+        }
+        scratch.write("ws/jp-confine.toml", "[file_policy]\ndeny_paths = ['<workspace>/file']\n");
+        scratch.write("ws/go", "");
+        run.join().expect("a run")
+    });
+    run.assert_ok().assert_stdout("inside");
+    product(&scratch, &["--", "cat", "file"]).run().assert_code(1);
+}
+
 /// `-p` may name a pipe, which is read once.
 #[test]
 fn a_policy_may_come_from_a_pipe() {
@@ -486,6 +507,7 @@ fn a_policy_may_come_from_a_pipe() {
     }
 }
 
+// conformance: 076-72, 076-73
 // conformance: d43-54, d43-56, d43-240
 #[test]
 fn a_rule_that_leads_out_is_refused() {
@@ -497,6 +519,7 @@ fn a_rule_that_leads_out_is_refused() {
     product(&scratch, &["--", "true"]).run().assert_code(125).assert_stderr("dir");
 }
 
+// conformance: 076-26, 076-27, 076-160
 #[test]
 fn layers_append_and_replace() {
     let scratch = Scratch::new();
@@ -520,6 +543,7 @@ fn layers_append_and_replace() {
     assert!(!run.stderr.is_empty(), "lifting a restriction must be said: {run}");
 }
 
+// conformance: 076-1, 076-10
 #[test]
 fn a_tool_has_rules_of_its_own() {
     let scratch = Scratch::new();

@@ -38,6 +38,7 @@ pub(crate) fn reply(terminal: &mut Terminal, answer: &str) {
     terminal.keys(&format!("{answer}\n"));
 }
 
+// conformance: tiers-4, tiers-57, tiers-58
 #[test]
 fn yes_is_for_once() {
     let Some(scratch) = place_with(&[]) else { return };
@@ -573,6 +574,7 @@ fn a_sensitive_path_is_warned_of_once() {
     assert_eq!(events.matches("\"sensitive_refused\"").count(), 1, "{events}");
 }
 
+// conformance: tiers-59
 /// The answer for one name of the file counts for the other.
 #[test]
 fn a_sensitive_name_of_a_link_is_warned_of_once() {
@@ -583,7 +585,8 @@ fn a_sensitive_name_of_a_link_is_warned_of_once() {
         std::os::unix::fs::symlink("cfg/prod", scratch.ws().join(name)).expect("linked");
     }
     let script = "cat cfg/prod; cat .env; cat .env .env.local; echo the end";
-    let mut terminal = Terminal::start(&Run::sh(&scratch, script).mode(Mode::Confined));
+    let run = Run::sh(&scratch, script).mode(Mode::Confined);
+    let mut terminal = Terminal::start(&run.flags(&["--events", "events"]));
     terminal.see("KEY=1");
     terminal.see("via .env");
     terminal.see("sensitive: `**/.env`");
@@ -593,6 +596,10 @@ fn a_sensitive_name_of_a_link_is_warned_of_once() {
     terminal.see("KEY=1");
     terminal.see("the end");
     terminal.end();
+    let events = scratch.read("ws/events");
+    let consent = events.lines().find(|line| line.contains("\"consent\":\"run\""));
+    let consent = consent.expect("a consent");
+    assert!(consent.contains("/cfg/prod\"") && consent.contains("/.env\""), "{consent}");
 }
 
 /// A warning is for the whole run, so `r` is not offered with it.

@@ -14,6 +14,7 @@ const U: u8 = 4;
 const D: u8 = 8;
 const X: u8 = 16;
 
+// conformance: 076-44
 /// Operations that cannot be in the truth table ([`crate::truth_rows`]), and the capabilities that they need below
 /// `area` (spec §5.2). Running a program ends the process, and not every filesystem has attributes.
 const OPERATIONS: &[(&str, u8)] = &[("exec area/program", X), ("setxattr area/file user.k", U)];

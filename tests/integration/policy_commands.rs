@@ -95,6 +95,7 @@ fn assert_rows(linking: Linking, flags: &[&str]) {
     outcome.assert_stderr("denied command /usr/bin/echo EXECUTED less");
 }
 
+// conformance: 076-151
 #[apply(row!)]
 fn only_what_is_listed_starts() {
     assert_rows(Linking::Dynamic, &[]);

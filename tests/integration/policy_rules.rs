@@ -146,18 +146,21 @@ fn the_last_of_equals_wins() {
     assert_answers("", &["file w", "file r"], "", rows);
 }
 
+// conformance: 076-37
 #[apply(row!)]
 fn components_not_prefixes() {
     let rows = &[("open src/f", "ok"), ("open src_generated/f", "EACCES")];
     assert_answers("mkdir src src_generated; touch src/f src_generated/f", &["src r"], "", rows);
 }
 
+// conformance: 076-35
 #[apply(row!)]
 fn characters_are_literal() {
     let rows = &[("open */f", "ok"), ("open dir/f", "EACCES")];
     assert_answers("mkdir '*'; touch '*/f' dir/f", &["* r"], "", rows);
 }
 
+// conformance: 076-75, 076-76
 #[apply(row!)]
 fn an_alias_does_not_dodge_a_deeper_rule() {
     assert_answers(
@@ -168,6 +171,7 @@ fn an_alias_does_not_dodge_a_deeper_rule() {
     );
 }
 
+// conformance: 076-75, 076-91
 #[apply(row!)]
 fn a_rule_on_an_alias_is_on_its_target() {
     let rows = &[("open a/f", "ok"), ("open alias/f", "ok"), ("write a/f", "EACCES")];
@@ -435,6 +439,7 @@ fn what_is_missing_beyond_a_link_to_a_grant_is_no_secret() {
     assert_answers("ln -s $OUT/dir far", &["file r"], "-r $OUT/dir", rows);
 }
 
+// conformance: tiers-67
 /// Creating takes the right to create, even if the directory is missing.
 #[apply(row!)]
 fn what_would_be_created_in_a_missing_directory_is_denied() {

@@ -29,6 +29,7 @@ fn assert_answers(setup: &str, policy: &str, flags: &str, rows: &[(&str, &str)])
     assert_eq!(differs, instead.is_some(), "no longer different");
 }
 
+// conformance: tiers-7, tiers-40, tiers-41, tiers-43, tiers-45, tiers-70
 #[apply(row!)]
 fn deny_takes_from_the_workspace() {
     assert_answers(
@@ -209,6 +210,7 @@ fn a_way_from_elsewhere_takes_nothing() {
     );
 }
 
+// conformance: tiers-42, tiers-44, tiers-51, tiers-52, tiers-53
 #[apply(row!)]
 fn read_takes_writing() {
     assert_answers(
@@ -297,6 +299,7 @@ fn what_is_missing_where_all_is_denied_is_denied() {
     );
 }
 
+// conformance: tiers-3, tiers-16, tiers-17
 #[apply(row!)]
 fn a_tier_opens_what_no_rule_reaches() {
     assert_answers(
@@ -518,6 +521,7 @@ fn what_a_workspace_file_opens_outside_is_approved_first() {
     assert_eq!(seen("open $OUT/target"), "EACCES");
 }
 
+// conformance: tiers-32, tiers-33, tiers-69
 /// A tool's own tiers replace the general ones.
 #[apply(row!)]
 fn tools_have_tiers_of_their_own() {

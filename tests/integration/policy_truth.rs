@@ -117,16 +117,19 @@ fn every_pair() -> Vec<(u8, u8)> {
     SETS.flat_map(|first| SETS.map(move |second| (first, second))).collect()
 }
 
+// conformance: 076-39, 076-40, 076-41, 076-43, 076-152
 #[apply(row!)]
 fn opening_below_one_rule() {
     assert_one_rule(&opening());
 }
 
+// conformance: 076-39, 076-40, 076-41, 076-43, 076-152, 076-155
 #[apply(row!)]
 fn changing_entries_below_one_rule() {
     assert_one_rule(&one_rule());
 }
 
+// conformance: 076-42, 076-57, 076-58
 #[apply(row!)]
 fn between_two_rules() {
     let mut rules = bin();

@@ -80,6 +80,7 @@ fn a_tool_is_denied_what_everybody_is() {
     }
 }
 
+// conformance: 076-167
 // conformance: d11-9
 #[apply(row!)]
 fn programs_of_a_tool_are_held_to_the_same_policy() {

@@ -124,6 +124,7 @@ pub(crate) fn run(scratch: &Scratch, server: &Server, flags: &[&str], line: &[&s
     Run::new(scratch, line[0], &line[1..]).flags(&flags).limit(Duration::from_secs(60)).run()
 }
 
+// conformance: 076-114
 #[test]
 fn unmodified_programs_reach_what_rules_allow() {
     let scratch = Scratch::for_ordinary_user();

@@ -142,6 +142,7 @@ mod tests {
         Env::new(&rules.iter().map(rule).collect::<Vec<_>>()).unwrap()
     }
 
+    // conformance: 076-115, 076-116, 076-117, 076-118, 076-119, 076-120, 076-121, 076-122, 076-123
     #[test]
     fn the_longest_literal_wins() {
         let rules = env(&[
@@ -166,14 +167,33 @@ mod tests {
         }
     }
 
+    // conformance: 076-123, 076-125, 076-164
+    /// Both have two parts.
+    #[test]
+    fn bytes_count_and_not_parts() {
+        let rules = env(&[("AWS_SECRET*", true), ("AWS_SEC*", false)]);
+        assert_eq!(rules.judge("AWS_SECRET_KEY"), Allowed);
+        assert_eq!(rules.judge("AWS_SECURITY"), Denied);
+    }
+
+    // conformance: 076-135
+    #[test]
+    fn what_a_rule_leaves_out() {
+        let rule: EnvRule = serde_json::from_str(r#"{"name": "A"}"#).unwrap();
+        assert_eq!(Env::new(&[rule]).unwrap().judge("A"), Denied);
+    }
+
+    // conformance: 076-124
     #[test]
     fn on_ties_an_exact_rule_wins_and_then_the_last() {
+        assert_eq!(env(&[("AWS_TOKEN", true), ("AWS_TOKEN*", false)]).judge("AWS_TOKEN"), Allowed);
         assert_eq!(env(&[("A", false), ("A*", true)]).judge("A"), Denied);
         assert_eq!(env(&[("A*", true), ("A*", false)]).judge("AB"), Denied);
         assert_eq!(env(&[("A", false), ("A", true)]).judge("A"), Allowed);
         assert_eq!(env(&[("*", true)]).judge("anything"), Allowed);
     }
 
+    // conformance: 076-126
     #[test]
     fn names_that_cannot_stand() {
         for name in ["", "A*B", "*A", "**", "A=B", &"A".repeat(LONGEST + 1)] {

@@ -22,6 +22,7 @@ fn rename(from: &str, to: &str) -> Value {
     json!({"from": from, "to": to})
 }
 
+// conformance: 076-51
 // conformance: d11-3, d11-10, d11-14, d11-26, d11-32, d11-40, d11-41, d11-42, d11-43, d11-44, d11-45, d11-46, d11-47
 // conformance: d11-48, d11-49, d11-138, d11-159, d11-160, d11-161, d11-162, d11-200, d11-212
 #[test]
@@ -57,6 +58,7 @@ fn read() {
     );
 }
 
+// conformance: 076-54, 076-55
 // conformance: d11-15, d11-25, d11-50, d11-51, d11-52, d11-53, d11-136, d11-139, d11-151, d11-161, d11-194, d11-212
 #[test]
 fn write_files() {
@@ -100,6 +102,7 @@ fn write_files() {
     );
 }
 
+// conformance: 076-52
 // conformance: d11-54, d11-55, d11-57, d11-58, d11-59, d11-60, d11-61, d11-138, d11-162, d11-212
 #[test]
 fn look() {
@@ -181,6 +184,7 @@ fn many_directories_are_made_at_once() {
     );
 }
 
+// conformance: 076-56
 // conformance: d11-62, d11-63, d11-136, d11-212
 #[test]
 fn delete() {
@@ -200,6 +204,7 @@ fn delete() {
     );
 }
 
+// conformance: 076-57, 076-58
 // conformance: d11-64, d11-65, d11-136, d11-163, d11-212
 #[test]
 fn rename_files() {
@@ -311,6 +316,7 @@ fn grep() {
     rows(none, &[("fs.grep", everything, json!({"matches": []}))]);
 }
 
+// conformance: 076-53
 // conformance: d11-14
 /// Readable files are found even if the directories above them are denied.
 #[test]
@@ -369,6 +375,7 @@ fn a_reply_has_an_end_however_little_is_in_its_lines() {
     assert_eq!(found(10, u64::from(u32::MAX)), json!(10));
 }
 
+// conformance: tiers-56
 // conformance: d11-3, d11-188
 /// Different words would reveal whether the file exists.
 #[test]

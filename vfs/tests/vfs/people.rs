@@ -39,6 +39,7 @@ fn asked(answered: Answer, requests: &[(&str, Value)]) -> (Vec<Value>, Vec<Vec<S
     (answers, somebody.1)
 }
 
+// conformance: tiers-50
 // conformance: d11-42, d11-43
 #[test]
 fn a_rule_that_says_no_is_not_asked_about() {

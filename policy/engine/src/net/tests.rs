@@ -28,6 +28,7 @@ fn row(rules: &str, url: &str, expected: Coverage) {
     assert_eq!(net.judge(&Url::parse(url).unwrap()), expected, "{url}");
 }
 
+// conformance: 076-93, 076-96, 076-97, 076-99, 076-100, 076-101, 076-112
 #[test]
 fn hosts_are_equal_or_not() {
     for (host, url, expected) in [
@@ -52,6 +53,7 @@ fn hosts_are_equal_or_not() {
         ("*.github.com", "https://evilgithub.com/", Uncovered),
         ("*.github.com", "https://api.github.com.evil.com/", Uncovered),
         ("*.münchen.de", "https://x.xn--mnchen-3ya.de/", Allowed),
+        // conformance: 076-110
         // One host counts more than all below a name, and a longer name more than a shorter one.
         ("!api.github.com *.github.com", "https://api.github.com/", Denied),
         ("api.github.com !*.github.com:443/x", "https://api.github.com/x", Allowed),
@@ -63,6 +65,31 @@ fn hosts_are_equal_or_not() {
     }
 }
 
+// conformance: 076-105, 076-106, 076-107, 076-108
+/// The examples of RFD 076.
+#[test]
+fn examples_of_hosts_and_paths() {
+    for (url, expected) in [
+        ("https://api.github.com/repos", Allowed),
+        ("https://api.github.com/admin/users", Denied),
+        ("https://api.github.com.evil.com/", Uncovered),
+        ("https://example.com", Uncovered),
+    ] {
+        row("api.github.com !api.github.com/admin", url, expected);
+    }
+}
+
+// conformance: 076-95, 076-134
+#[test]
+fn what_a_rule_leaves_out() {
+    let rule: NetRule = serde_json::from_str(r#"{"host": "a.b"}"#).unwrap();
+    assert_eq!(rule, NetRule { host: "a.b".to_string(), ..NetRule::default() });
+    let net = Net::new(&[rule]).unwrap();
+    assert_eq!(net.judge(&Url::parse("http://a.b/x").unwrap()), Denied);
+    assert!(serde_json::from_str::<NetRule>(r#"{"allow": true}"#).is_err());
+}
+
+// conformance: 076-99, 076-102, 076-109, 076-111, 076-113
 #[test]
 fn ports_and_schemes() {
     for (rules, url, expected) in [
@@ -80,11 +107,14 @@ fn ports_and_schemes() {
         ("a.b !a.b", "https://a.b/", Denied),
         ("!a.b a.b", "https://a.b/", Allowed),
         ("!https://a.b a.b:443", "https://a.b/", Allowed),
+        ("!https://a.b:443 a.b/x", "https://a.b/x", Denied),
+        ("!https://a.b:443 a.b/x/y", "https://a.b/x/y", Allowed),
     ] {
         row(rules, url, expected);
     }
 }
 
+// conformance: 076-103, 076-104, 076-109
 #[test]
 fn paths_begin_with_whole_segments() {
     for (url, expected) in [
@@ -114,6 +144,7 @@ fn paths_begin_with_whole_segments() {
     row("a.b", "https://a.b/x%2fy", Allowed);
 }
 
+// conformance: 076-98
 #[test]
 fn rules_that_cannot_stand() {
     for host in [

@@ -208,6 +208,7 @@ fn a_folder_that_a_way_passes_is_asked() {
     assert_eq!(asked(&place, &opted_in, "r v/far"), "permission_denied");
 }
 
+// conformance: tiers-63
 #[test]
 fn without_a_folder_nothing_is_authorised() {
     let place = Place::new("w/a");

@@ -48,6 +48,7 @@ rows! {
     parent_of_file: "w/a", Content "a/.." => "not a directory";
 
     missing: "", Content "a" => "w/a?";
+    // conformance: 076-84
     missing_suffix: "w/d/", Content "d/a/b/c" => "w/d/a/b/c?";
     missing_with_dot: "", Content "a/./b/" => "w/a/b?";
     parent_of_missing: "", Content "a/../b" => "parent of missing";
@@ -56,8 +57,10 @@ rows! {
     link_entry: "w/a w/l=a", Entry "l" => "w/l";
     link_entry_with_slash: "w/d/ w/l=d", Entry "l/" => "w/l";
     link_content_with_slash: "w/d/ w/l=d", Content "l/" => "w/d";
+    // conformance: 076-82
     link_in_the_middle: "w/d/a w/l=d", Content "l/a" => "w/d/a";
     link_in_the_middle_entry: "w/d/a w/d/k=a w/l=d", Entry "l/k" => "w/d/k";
+    // conformance: 076-82
     link_to_link: "w/a w/l=k w/k=a", Content "l" => "w/a";
     absolute_link: "w/a w/l=@/w/a", Content "l" => "w/a";
     link_out: "o/a w/l=../o", Content "l/a" => "o/a";

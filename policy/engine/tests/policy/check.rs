@@ -54,23 +54,31 @@ macro_rules! rows {
 rows! {
     undeclared_inside: "w/a", "", "r a" => "allow w/a";
     undeclared_root: "", "", "r ." => "allow w";
+    // conformance: 076-77
     undeclared_missing: "", "", "c new/a" => "allow w/new/a";
+    // conformance: 076-11
     undeclared_everything: "w/a", "", "x a" => "allow w/a";
+    // conformance: 076-83, 076-137, 076-144
     // conformance: d43-31, d43-43, d43-244
     undeclared_escape: "o/a w/l=../o", "", "r l/a" => "escape";
 
+    // conformance: 076-78, 076-79
     // conformance: d43-2, d43-13, d43-21, d43-28, d43-243, d43-245
     absolute_input: "w/a", "", "r @w/a" => "absolute_input";
+    // conformance: 076-137
     // conformance: d43-24
     absolute_before_input_escape: "", "", "r /../x" => "absolute_input";
+    // conformance: 076-81, 076-137
     // conformance: d43-13, d43-22, d43-244
     input_escape: "o/", "", "r ../o" => "input_escape";
     // conformance: d43-22
     input_escape_and_back: "w/a", "", "r ../w/a" => "input_escape";
     // conformance: d43-2, d43-24, d43-26, d43-243
     input_escape_before_resolution: "w/l=l", "", "r l/../../x" => "input_escape";
+    // conformance: 076-80
     // conformance: d43-23, d43-26
     input_parent_is_lexical: "o/d/ w/a w/l=../o/d", "", "r l/../a" => "allow w/a";
+    // conformance: 076-142, tiers-61
     resolution_before_denied: "w/l=l", "a:r", "r l" => "resolution_failed";
     below_file: "w/a", "", "r a/b" => "resolution_failed";
     slash_behind_a_file: "w/a", ".:rw", "u a/" => "resolution_failed";
@@ -80,29 +88,45 @@ rows! {
     slash_behind_nothing: "", ".:rw", "c new/" => "allow w/new";
     escape_before_denied: "o/a w/l=../o/a", "a:r", "x l" => "escape";
 
+    // conformance: 076-3
     granted: "w/a", ".:r", "r a" => "allow w/a";
+    // conformance: 076-137
     not_granted: "w/a", ".:r", "u a" => "denied";
+    // conformance: 076-64
     no_rule: "w/a w/b", "a:r", "r b" => "denied";
     same_for_missing_as_for_present: "", "a:r", "r b" => "denied";
     write_is_not_read: "w/a", ".:w", "r a" => "denied";
     write_is_not_execute: "w/a", ".:rw", "x a" => "denied";
     write_is_update: "w/a", ".:w", "u a" => "allow w/a";
+    // conformance: 076-48
     create_alone: "", ".:c", "u a" => "denied";
+    // conformance: 076-37
     component_aware: "w/src_generated/a", "src:r", "r src_generated/a" => "denied";
+    // conformance: 076-33
     rule_path_itself: "w/src/", "src:r", "r src" => "allow w/src";
+    // conformance: 076-25, 076-29, 076-59
     longest_wins: "w/src/a", ".:rw src:r", "u src/a" => "denied";
+    // conformance: 076-59
     longest_wins_whatever_the_order: "w/src/a", "src:r .:rw", "u src/a" => "denied";
+    // conformance: 076-30, 076-65, 076-158
     nothing_is_inherited: "w/src/a", ".:r src:w", "r src/a" => "denied";
+    // conformance: 076-86
     deeper_reopens: "w/src/g/a", ".:rw src:r src/g:rw", "u src/g/a" => "allow w/src/g/a";
+    // conformance: 076-31, 076-32
     last_of_equals_denies: "w/a", "a:r a:", "r a" => "denied";
+    // conformance: 076-31, 076-32
     last_of_equals_grants: "w/a", "a: a:r", "r a" => "allow w/a";
     equals_by_alias: "w/d/a w/l=d", "d:r l:", "r d/a" => "denied";
     route_breaks_no_ordinary_tie: "w/d/a w/l=d", "l:r d:", "r l/a" => "denied";
+    // conformance: 076-38
     deny_all_rule: "w/.env", ".:rw .env:", "r .env" => "denied";
+    // conformance: 076-35
     glob_is_literal: "w/a", "*:r", "r a" => "denied";
 
+    // conformance: 076-76
     // conformance: d43-233, d43-242
     inside_alias_does_not_dodge: "w/secret/a w/l=secret", ".:r secret:", "r l/a" => "denied";
+    // conformance: 076-74
     // conformance: d43-233
     rule_on_alias_holds_for_target: "w/secret/a w/l=secret", ".:r l:", "r secret/a" => "denied";
     alias_of_granted: "w/d/a w/l=d", "d:r", "r l/a" => "allow w/d/a";
@@ -175,6 +199,28 @@ rows! {
     tombstone_between_mounts: "o/a w/one=../o w/two=../o w/three=../o", "one!r two!r three!u" approved "one=o three=o", "r one/a" => "allow o/a";
     tombstone_last_wins_without_a_route: "o/a w/one=../o w/two=../o w/l=../o", "one!r two!r" approved "one=o", "r l/a" => "denied";
     tombstone_below_an_alias: "w/real/fork=../../o o/ w/l=real", ".:rw l/fork!r", "d real/fork" => "denied";
+}
+
+// conformance: 076-6, 076-60, 076-61, 076-62, 076-63
+/// The examples of RFD 076: `r` and `u` are what the rules allow at each path.
+#[test]
+fn examples_of_the_longest_match() {
+    for (rules, path, expected) in [
+        (".:rw src:r src/generated:rw", "README.md", "ru"),
+        (".:rw src:r src/generated:rw", "src/lib.rs", "r"),
+        (".:rw src:r src/generated:rw", "src/generated/schema.rs", "ru"),
+        (".:rw src:r src/generated:rw", "tests/main.rs", "ru"),
+        (".:r .config/jp/tools:rw", "src/lib.rs", "r"),
+        (".:r .config/jp/tools:rw", ".config/jp/tools/x", "ru"),
+        (".:r .config/jp/tools:rw .env:", ".env", ""),
+    ] {
+        let place = Place::new("");
+        let allowed = |letter: &char| {
+            verdict(&place, rules, "", &format!("{letter} {path}")).starts_with("allow")
+        };
+        let seen: String = ['r', 'u'].iter().filter(|letter| allowed(letter)).collect();
+        assert_eq!(seen, expected, "{rules} {path}");
+    }
 }
 
 // conformance: d43-217
@@ -266,6 +312,7 @@ fn granting(tree: &str, rules: &str, approved: &str, letter: char) -> Vec<String
     place.policy(rules, approved).context().check(b"nothing", capability(letter)).granting
 }
 
+// conformance: 076-138, 076-145
 // conformance: d43-95
 #[test]
 fn granting_names_what_effectively_grants() {
@@ -297,6 +344,7 @@ fn granting_names_rules_on_what_is_kept() {
     assert_eq!(granting('u'), [""; 0]);
 }
 
+// conformance: 076-138
 #[test]
 fn results_as_json() {
     let place = Place::new("w/a");
@@ -315,6 +363,7 @@ fn results_as_json() {
     );
 }
 
+// conformance: 076-143
 // conformance: d43-27
 #[test]
 fn typed_checks_return_the_path_to_use() {

@@ -90,10 +90,12 @@ macro_rules! rows {
 }
 
 rows! {
+    // conformance: 076-70
     // conformance: d43-220
     absolute: "", "/etc:r" => "error: absolute";
     // conformance: d43-220
     absolute_external: "", "/etc!r" => "error: absolute";
+    // conformance: 076-69
     escape: "o/", "../o:r" => "error: escape";
     escape_and_back_in: "", "../w/src:r" => "error: escape";
     escape_external: "o/", "../o!r" => "error: escape";
@@ -101,12 +103,15 @@ rows! {
 
     // conformance: d43-18
     ordinary: "w/src/", "src:r" => "w/src:r";
+    // conformance: 076-38
     ordinary_file: "w/.env", ".env:" => "w/.env:-";
+    // conformance: 076-34
     ordinary_root: "", ".:rw" => "w:rcud";
     ordinary_missing: "", "new/dir:rc" => "w/new/dir:rc";
     ordinary_spelled_oddly: "w/src/", "./a/../src//:r" => "w/src:r";
     ordinary_glob_is_literal: "w/a", "*:r" => "w/*:r (a pattern)";
     ordinary_glob_that_is_there: "w/[id].tsx", "[id].tsx:" => "w/[id].tsx:-";
+    // conformance: 076-36
     ordinary_glob_that_denies: "w/a.key", "*.key:" => "error: a pattern";
     ordinary_glob_in_the_middle: "w/src/a", "src/{a,b}/c:rc" => "w/src/{a,b}/c:rc (a pattern)";
     ordinary_bracket_alone: "", "a[b:rc" => "w/a[b:rc";
@@ -115,12 +120,16 @@ rows! {
     ordinary_name_with_a_tilde: "", "~notes:rc" => "w/~notes:rc";
     ordinary_denied_and_missing: "", "secert:" => "w/secert:- (no such name)";
     ordinary_missing_to_read: "w/src/", "src/mian.rs:r" => "w/src/mian.rs:r (no such name)";
+    // conformance: 076-66, 076-67
     // conformance: d43-46
     ordinary_through_inside_link: "w/real/ w/l=real", "l:r" => "w/real:r";
+    // conformance: 076-67
     // conformance: d43-53
     ordinary_below_inside_link: "w/real/d/ w/l=real", "l/d:r" => "w/real/d:r";
+    // conformance: 076-67
     ordinary_missing_below_inside_link: "w/real/ w/l=real", "l/new:r" => "w/real/new:r (no such name)";
     ordinary_out_and_back: "o/back=@/w/src w/src/ w/l=../o/back", "l:r" => "w/src:r";
+    // conformance: 076-71
     // conformance: d43-33, d43-36, d43-46, d43-48, d43-56
     ordinary_outside: "o/ w/l=../o", "l:r" => "error: outside o";
     ordinary_below_outside_link: "o/d/ w/l=../o", "l/d:r" => "error: outside o/d";
@@ -168,6 +177,7 @@ rows! {
     one_bad_rule_refuses_all: "o/ w/l=../o", ".:r l:r" => "error: outside o";
 }
 
+// conformance: 076-11
 // conformance: d43-166
 #[test]
 fn undeclared_is_the_whole_workspace() {
@@ -180,6 +190,7 @@ fn undeclared_is_the_whole_workspace() {
     assert!(compiled.rules.is_empty());
 }
 
+// conformance: 076-64
 // conformance: d43-167
 #[test]
 fn declared_is_denied_where_no_rule_is() {
@@ -216,6 +227,7 @@ fn wire_of(tree: &str, rules: &str, approved: &str) -> Vec<String> {
     rules.iter().map(|rule| place.anonymous(rule)).collect()
 }
 
+// conformance: 076-68, 076-147
 // conformance: d43-52, d43-55
 #[test]
 fn tools_get_canonical_paths_and_an_empty_root() {
@@ -257,6 +269,7 @@ fn error_of(tree: &str, rule: FsRule) -> (CompileError, Place) {
     (error, place)
 }
 
+// conformance: 076-72
 #[test]
 fn an_error_names_the_rule_the_field_the_value_and_what_would_be_right() {
     let (error, _) = error_of("", FsRule::new("/etc"));

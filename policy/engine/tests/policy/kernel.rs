@@ -74,6 +74,7 @@ fn names() -> impl Strategy<Value = Vec<(String, Entry)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
+    // conformance: 076-165
     #[test]
     fn agrees_with_realpath(entries in names(), asked in path()) {
         let place = Place::new("");
@@ -102,6 +103,7 @@ proptest! {
         }
     }
 
+    // conformance: 076-166
     /// Earlier lookups must not change the answer of a resolution.
     #[test]
     fn remembered_look_ups_change_no_answer(

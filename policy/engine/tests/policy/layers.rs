@@ -24,10 +24,14 @@ macro_rules! rows {
 
 rows! {
     no_layer: [] => [], 0;
+    // conformance: 076-160
     plain_appends: ["[1]", "[2]"] => [1, 2], 0;
     append: ["[1]", r#"{"strategy":"append","value":[2]}"#] => [1, 2], 0;
+    // conformance: 076-24
     append_is_the_default: ["[1]", r#"{"value":[2]}"#] => [1, 2], 0;
+    // conformance: 076-159
     prepend: ["[1, 2]", r#"{"strategy":"prepend","value":[3, 4]}"#] => [3, 4, 1, 2], 0;
+    // conformance: 076-27
     replace: ["[1]", r#"{"strategy":"replace","value":[2]}"#, "[3]"] => [2, 3], 0;
     replace_with_nothing_warns: ["[1]", r#"{"strategy":"replace","value":[]}"#] => [], 1;
     replace_with_nothing_alone_warns: [r#"{"strategy":"replace","value":[]}"#] => [], 1;

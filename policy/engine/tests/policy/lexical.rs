@@ -27,12 +27,15 @@ rows! {
     absolute_before_escape: b"/../x" => Err(LexicalError::Absolute);
     trailing_slash: b"src/" => Ok(b"src");
     leading_dot: b"./src" => Ok(b"src");
+    // conformance: 076-80
     double_slash: b"src//a" => Ok(b"src/a");
     inner_dot: b"src/./a" => Ok(b"src/a");
+    // conformance: 076-80
     parent: b"a/../b" => Ok(b"b");
     parent_at_end: b"a/b/.." => Ok(b"a");
     escape: b".." => Err(LexicalError::Escape);
     escape_and_back: b"../w/x" => Err(LexicalError::Escape);
+    // conformance: 076-81
     escape_late: b"a/../../b" => Err(LexicalError::Escape);
     escape_after_empty: b"a//../.." => Err(LexicalError::Escape);
     three_dots_are_a_name: b".../a" => Ok(b".../a");

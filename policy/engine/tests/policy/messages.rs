@@ -21,6 +21,7 @@ fn message(tree: &str, rules: &str, approved: &str, call: (&str, char)) -> Strin
     place.anonymous(&result.message())
 }
 
+// conformance: 076-8, 076-85, 076-139, 076-150
 // conformance: d11-143
 #[test]
 fn message_of_a_denial() {
@@ -214,6 +215,7 @@ fn message_about_sensitive_paths() {
     );
 }
 
+// conformance: 076-140
 /// Running a sensitive file gets no prompt where no rule reaches: consent does not widen what the kernel enforces.
 #[test]
 fn nobody_is_asked_to_run_what_is_sensitive_outside_of_all_rules() {

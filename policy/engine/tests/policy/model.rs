@@ -23,21 +23,29 @@ macro_rules! effective {
 }
 
 effective! {
+    // conformance: 076-49
     no_field_denies_everything: "" => "-";
     read_alone: r#","read":true"# => "r";
     execute_alone: r#","execute":true"# => "x";
+    // conformance: 076-45
     // conformance: d43-19
     write_is_three: r#","write":true"# => "cud";
+    // conformance: 076-46, 076-47
     write_without_delete: r#","write":true,"delete":false"# => "cu";
     write_without_create: r#","write":true,"create":false"# => "ud";
     write_without_update: r#","write":true,"update":false"# => "cd";
+    // conformance: 076-46
     create_against_write: r#","write":false,"create":true"# => "c";
+    // conformance: 076-48
+    create_alone: r#","create":true"# => "c";
+    // conformance: 076-136, 076-161
     explicit_false_is_nothing: r#","read":false,"write":false,"execute":false"# => "-";
     null_is_unset: r#","write":true,"create":null"# => "cud";
     // conformance: d43-19
     everything: r#","read":true,"write":true,"execute":true"# => "rcudx";
 }
 
+// conformance: 076-50
 #[test]
 fn write_is_no_capability() {
     assert_eq!(Capability::from_name("write"), None);
@@ -54,6 +62,7 @@ macro_rules! refused {
 }
 
 refused! {
+    // conformance: 076-162
     unknown_key: r#"{"path":"p","raed":true}"# names "raed";
     path_is_required: r#"{"read":true}"# names "path";
     wrong_type: r#"{"path":"p","read":"yes"}"# names "yes";
@@ -69,6 +78,7 @@ fn unknown_keys_above_the_rules_are_refused() {
     assert!(serde_json::from_str::<Policy>(r#"{"access":{"fs":[],"sf":[]}}"#).is_err());
 }
 
+// conformance: 076-133
 // conformance: d43-47
 #[test]
 fn unset_and_set_survive_the_round_trip() {
@@ -92,6 +102,7 @@ fn where_a_rule_was_written_is_not_what_it_says() {
     assert_eq!(rule.source().to_string(), "access.fs rule 2 of a.toml (line 7)");
 }
 
+// conformance: 076-16
 #[test]
 fn declared_means_at_least_one_rule() {
     let policy = |json| serde_json::from_str::<Policy>(json).unwrap();
@@ -104,6 +115,7 @@ fn declared_means_at_least_one_rule() {
     );
 }
 
+// conformance: 076-132
 /// The JSON of spec §2.5, byte for byte.
 #[test]
 fn wire_form() {
@@ -115,6 +127,7 @@ fn wire_form() {
     assert_eq!(serde_json::to_string(&access).unwrap(), json);
 }
 
+// conformance: 076-130, 076-133
 // conformance: d43-33, d43-47
 #[test]
 fn wire_form_has_defaults_and_refuses_unknown_keys() {

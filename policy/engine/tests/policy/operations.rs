@@ -75,7 +75,9 @@ rows! {
     open_write_needs_update: ".:rcd", "w a" => "u";
     open_both_needs_both: ".:c", "rw a" => "ru";
     open_create: ".:cu", "wc a" => "ok";
+    // conformance: 076-54
     open_create_only_new: ".:c", "wc a" => "new, else u";
+    // conformance: 076-55
     open_create_only_existing: ".:u", "wc a" => "existing, else c";
     open_create_neither: ".:r", "wc a" => "c";
     open_read_of_fresh_file_needs_no_read: ".:c", "rwce a" => "ok";
@@ -89,8 +91,11 @@ rows! {
     remove_beside_a_denial: ".:rw d/secret:", "remove d/other" => "ok";
 
     rename: ".:cd", "rename a b" => "ok";
+    // conformance: 076-42, 076-57
     rename_needs_delete: ".:cu", "rename a b" => "d";
+    // conformance: 076-42, 076-58
     rename_needs_create: "a:rwx b:rud", "rename a b" => "2:c";
+    // conformance: 076-58
     replace_needs_update: "a:rwx b:rcd", "replace a b" => "2:u";
     replace: ".:du", "replace a b" => "ok";
     rename_to_less: ".:rw b:c", "rename a b/a" => "ok";

@@ -148,6 +148,7 @@ fn stars_across_names() {
     }
 }
 
+// conformance: tiers-20
 #[test]
 fn wrong_patterns_are_refused() {
     let check = |text: &str| Pattern::new(text, places(), true).expect_err(text);
@@ -274,6 +275,7 @@ fn pattern() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
+    // conformance: tiers-6
     /// The table matches what the patterns match one by one.
     #[test]
     fn the_table_is_the_patterns(

@@ -104,39 +104,58 @@ macro_rules! rows {
 }
 
 rows! {
+    // conformance: tiers-38
     without_patterns_grants_stand: "", "write" "/w/f" => "allow";
+    // conformance: tiers-13
     deny_outweighs_a_grant: "deny=/w/s/**", "read" "/w/s/f" => "deny deny";
     deny_covers_the_folder_itself: "deny=/w/s/**", "read" "/w/s" => "deny deny";
     deny_stops_at_the_component: "deny=/w/s/**", "read" "/w/st" => "allow";
+    // conformance: tiers-5, tiers-15
     prompt_asks_to_read: "prompt=/w/s/**", "read" "/w/s/f" => "ask prompt";
+    // conformance: tiers-15
     prompt_asks_to_write: "prompt=/w/s/**", "write" "/w/s/f" => "ask prompt";
     prompt_does_not_ask_for_what_is_not_granted: "prompt=/w/ro/**", "write" "/w/ro/f" => "deny";
+    // conformance: tiers-16
     read_lets_read: "read=/w/s/**", "read" "/w/s/f" => "allow";
     read_lets_execute: "read=/w/s/**", "run" "/w/s/f" => "allow";
+    // conformance: tiers-73
     read_denies_writing: "read=/w/s/**", "write" "/w/s/f" => "deny read";
     read_does_not_cover_the_folder_itself: "read=/w/s/**", "write" "/w/s" => "allow";
     write_gives_nothing_inside: "write=/w/ro/**", "write" "/w/ro/f" => "deny";
+    // conformance: tiers-14, tiers-21
     deny_before_prompt: "deny=/w/s/* prompt=/w/**", "read" "/w/s/f" => "deny deny";
+    // conformance: tiers-21, tiers-23
     prompt_before_read: "prompt=/w/s/* read=/w/**", "read" "/w/s/f" => "ask prompt";
+    // conformance: tiers-21, tiers-23
     read_before_write: "read=/w/s/* write=/w/**", "write" "/w/s/f" => "deny read";
     a_name_denies_what_is_below: "deny=/w/s", "read" "/w/s/a/f" => "deny deny";
     a_name_asks_about_what_is_below: "prompt=/w/s", "read" "/w/s/a/f" => "ask prompt";
     a_name_is_no_beginning: "deny=/w/s", "read" "/w/st" => "allow";
     a_name_opens_itself_alone: "read=/o/s", "read" "/o/s/f" => "deny";
     a_name_after_a_star_means_itself: "deny=/w/*/s", "read" "/w/a/s/f" => "allow";
+    // conformance: tiers-18
     a_star_stays_in_its_component: "deny=/w/*.key", "read" "/w/a/b.key" => "allow";
+    // conformance: tiers-18
     a_star_matches_in_its_component: "deny=/w/*.key", "read" "/w/b.key" => "deny deny";
     a_question_mark_is_no_separator: "deny=/w?f", "read" "/w/f" => "allow";
     a_class_is_no_separator: "deny=/w[!a]f", "read" "/w/f" => "allow";
     a_class_matches: "deny=/w/[!b]f", "read" "/w/af" => "deny deny";
     alternatives: "deny=/w/{a,b}/*", "read" "/w/b/f" => "deny deny";
+    // conformance: tiers-19
     two_stars_anywhere: "deny=**/.netrc", "read" "/w/a/b/.netrc" => "deny deny";
+    // conformance: tiers-19
     two_stars_in_between: "deny=/w/**/x", "read" "/w/a/b/x" => "deny deny";
     two_stars_are_none_too: "deny=/w/**/x", "read" "/w/x" => "deny deny";
+    // conformance: tiers-8, tiers-9, tiers-63
     default_denies_what_no_pattern_matches: "default=deny", "read" "/w/f" => "deny default";
+    // conformance: tiers-8
     default_yields_to_patterns: "default=deny write=/w/**", "write" "/w/f" => "allow";
+    // conformance: tiers-11
     default_read: "default=read", "write" "/w/f" => "deny default";
+    // conformance: tiers-10
     default_prompt: "default=prompt", "read" "/w/f" => "ask default";
+    // conformance: tiers-12
+    default_write: "default=write", "write" "/o/f" => "allow";
     default_spares_the_baseline: "default=deny", "run" "/usr/bin/cat" => "allow";
     patterns_do_not_spare_the_baseline: "deny=/usr/**", "run" "/usr/bin/cat" => "deny deny";
     nothing_takes_the_private_folder: "default=deny deny=/tmp/**", "write" "/tmp/run/f" => "allow";
@@ -144,16 +163,21 @@ rows! {
     nobody_asks_for_what_decides: "prompt=/h/**", "write" "/h/own" => "deny";
     what_decides_may_be_read: "write=/h/**", "read" "/h/own/f" => "allow";
     what_decides_inside_stays: "write=/w/**", "write" "/w/own" => "deny";
+    // conformance: tiers-16
     outside_read_opens: "read=/o/**", "read" "/o/f" => "allow";
     outside_read_opens_no_writing: "read=/o/**", "write" "/o/f" => "deny read";
+    // conformance: tiers-17
     outside_write_opens: "write=/o/**", "write" "/o/f" => "allow";
     outside_prompt_asks: "prompt=/o/**", "write" "/o/f" => "ask prompt";
     outside_nobody_is_asked_to_execute: "prompt=/o/**", "run" "/o/f" => "deny";
+    // conformance: tiers-11
     outside_default_opens: "default=read", "read" "/o/f" => "allow";
     outside_without_default_is_denied: "read=/o/**", "read" "/p/f" => "deny";
     what_is_opened_at_home_is_not_hidden: "read=/h/n/**", "read" "/h/n/f" => "allow";
     what_is_not_stays_hidden: "read=/h/n/**", "read" "/h/m/f" => "deny hidden";
+    // conformance: tiers-30
     tilde_is_the_home: "deny=~/all/k", "read" "/h/all/k" => "deny deny";
+    // conformance: tiers-29
     workspace_is_a_place: "deny=<workspace>/k", "read" "/w/k" => "deny deny";
     sensitive_asks: "", "read" "/w/.env" => "ask sensitive";
     sensitive_asks_by_suffix: "", "read" "/w/a/.env.local" => "ask sensitive";
@@ -170,6 +194,31 @@ rows! {
     sensitive_opened_for_reading_is_not_for_writing:
         "read=/h/**", "write" "/h/.gnupg/k" => "deny read";
     sensitive_with_read: "read=/w/**", "write" "/w/.env" => "deny read";
+}
+
+// conformance: tiers-2, tiers-3, tiers-4, tiers-24, tiers-25, tiers-26, tiers-27, tiers-28
+/// The schema that the issue about `file_policy` shows.
+#[test]
+fn examples_of_the_schema() {
+    let judge = Judge::of(
+        "default=deny deny=/etc/** deny=**/.ssh/** prompt=<workspace>/secrets/** \
+         read=~/Documents/notes/** write=<workspace>/**",
+    );
+    for (need, path, expected) in [
+        ("read", "/etc/hosts", "deny deny"),
+        ("read", "/h/.ssh/config", "deny deny"),
+        ("read", "/w/a/.ssh/k", "deny deny"),
+        ("read", "/w/secrets/k", "ask prompt"),
+        ("write", "/w/secrets/k", "ask prompt"),
+        ("read", "/h/Documents/notes/a", "allow"),
+        ("write", "/h/Documents/notes/a", "deny read"),
+        ("read", "/h/Documents/a", "deny default hidden"),
+        ("read", "/w/src/a", "allow"),
+        ("write", "/w/src/a", "allow"),
+        ("read", "/o/a", "deny default"),
+    ] {
+        assert_eq!(judge.says(need, path), expected, "{need} {path}");
+    }
 }
 
 /// A file that anybody can commit restricts, and grants nothing, not even after a prompt.
@@ -435,6 +484,7 @@ fn opening_asks_for_both_cases_or_none() {
     assert!(!denial.ask);
 }
 
+// conformance: tiers-50
 #[test]
 fn what_is_asked_for_stays_so_wherever_it_goes() {
     let judge = Judge::of("prompt=/w/p/** deny=/w/k");
@@ -781,14 +831,19 @@ fn what_a_workspace_file_has_in_an_unknown_home_is_left_out() {
     );
 }
 
+// conformance: tiers-33, tiers-34, tiers-35, tiers-36, tiers-37, tiers-38
 #[test]
 fn overlays_replace_what_they_say_and_add_denials() {
     let below = file_policy("deny=/a prompt=/b read=/c default=deny");
     let merged = below.overlaid(&file_policy("deny=/d prompt=/e default=read"));
     assert_eq!(merged, file_policy("deny=/a deny=/d prompt=/e read=/c default=read"));
     assert!(FilePolicy::default().is_empty() && !merged.is_empty());
+    let denying = file_policy("default=deny");
+    assert_eq!(file_policy("default=write read=/c").overlaid(&denying).default, Some(Tier::Deny));
+    assert_eq!(denying.clone().overlaid(&FilePolicy::default()), denying);
 }
 
+// conformance: tiers-22
 #[test]
 fn the_narrowest_pattern_is_reported() {
     let tiers =

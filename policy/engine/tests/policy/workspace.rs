@@ -129,6 +129,37 @@ fn received(place: &Place, rule: &str) -> Result<Workspace, OpenError> {
     serde_json::from_value::<Received>(json).unwrap().open()
 }
 
+// conformance: 076-2, 076-87, 076-127, 076-128, 076-129, 076-144
+/// The context of a tool, as RFD 076 has it. The action does not matter.
+#[test]
+fn a_context_without_rules_leaves_the_workspace_open() {
+    let place = Place::new("w/a w/out=../o o/a");
+    for (access, update) in [
+        (r#""action": "run""#, None),
+        (r#""action": "run", "access": null"#, None),
+        (r#""action": "format_arguments", "access": {}"#, None),
+        (r#""action": "run", "access": {"fs": [], "net": [], "env": []}"#, None),
+        (
+            r#""action": "run", "access": {"fs": [{"lexical_path": "", "read": true}]}"#,
+            Some(Reason::Denied),
+        ),
+        (
+            r#""action": "format_arguments", "access": {"fs": [{"lexical_path": "", "read": true}]}"#,
+            Some(Reason::Denied),
+        ),
+    ] {
+        let root = place.path("w").display().to_string();
+        let context = format!(r#"{{"root": "{root}", {access}, "other": 1}}"#);
+        let workspace = serde_json::from_str::<Received>(&context).unwrap().open().unwrap();
+        let reason = |path: &str, letter| {
+            workspace.context().check(path.as_bytes(), capability(letter)).reason
+        };
+        assert_eq!(reason("a", 'r'), None, "{access}");
+        assert_eq!(reason("a", 'u'), update, "{access}");
+        assert_eq!(reason("out/a", 'r'), Some(Reason::Escape), "{access}");
+    }
+}
+
 #[test]
 fn rules_of_another_form_than_hosts_send_are_refused() {
     let place = Place::new("w/fork=../o o/a");
