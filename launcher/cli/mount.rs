@@ -137,6 +137,8 @@ mod tests {
         }
     }
 
+    // conformance: d43-120, d43-121, d43-122, d43-123, d43-125, d43-126, d43-127, d43-128, d43-129, d43-130, d43-131
+    // conformance: d43-133, d43-253
     #[test]
     fn the_whole_grammar() {
         for (word, meaning) in [
@@ -161,6 +163,9 @@ mod tests {
             (r"fork=C:\x:ro", r"|fork|C:\x|ro"),
             (r"t:fork=C:\code\x:rw", r"t|fork|C:\code\x|rw"),
             ("fork=~/x", "|fork|~/x|ro"),
+            ("fork=~/code/forks/x:ro", "|fork|~/code/forks/x|ro"),
+            ("fs_modify_file:fork=~/code/forks/x:rw", "fs_modify_file|fork|~/code/forks/x|rw"),
+            (r"fs_read_file:fork=C:\code\forks\x:ro", r"fs_read_file|fork|C:\code\forks\x|ro"),
             ("a/b=../x", "|a/b|../x|ro"),
             // The first `:` ends the tool.
             ("t:a:b=/p", "t|a:b|/p|ro"),

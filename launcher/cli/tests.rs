@@ -145,6 +145,7 @@ fn wrong_lines_are_refused() {
     }
 }
 
+// conformance: d43-124, d43-183
 #[test]
 fn mounts_are_read_where_they_stand() {
     let (options, _) =

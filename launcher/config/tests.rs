@@ -141,6 +141,7 @@ fn what_runs_are_not_held_to() {
     assert_eq!(unheld("access.net = []\n[tools.x]\nruntime = \"vfs\"\n", Some("x")), None);
 }
 
+// conformance: d11-137, d11-168
 #[test]
 fn the_older_form_of_access() {
     let text = "[tools.x.sandbox]\nfilesystem.allow = [\"src\"]\nfilesystem.writable = true\n\
@@ -172,6 +173,7 @@ fn the_older_form_of_access() {
     }
 }
 
+// conformance: d11-167
 #[test]
 fn rules_about_other_things_than_files_that_cannot_stand() {
     for (text, complaint) in [
@@ -444,6 +446,7 @@ fn a_tool_adds_its_rules_only_when_named() {
 }
 
 // conformance: 076-17, 076-18, 076-19, 076-21
+// conformance: d43-239
 #[test]
 fn access_of_a_tool_that_runs_elsewhere_is_refused() {
     let place = Place::new();

@@ -5,9 +5,10 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cli_status::product;
+use crate::policy_externals::store;
 use crate::run::{Mode, Outcome, Run, given, have};
 use crate::scratch::{SECRET, Scratch};
 use crate::terminal::Terminal;
@@ -49,6 +50,7 @@ pub(crate) fn in_terminal(scratch: &Scratch, line: &[&str]) -> Terminal {
     Terminal::start(&product(scratch, line))
 }
 
+// conformance: d43-6, d43-68, d43-69, d43-78, d43-79, d43-83, d43-84, d43-85, d43-208, d43-209
 #[test]
 fn the_first_use_is_asked_about() {
     let Some(scratch) = given(&["script"], forked) else { return };
@@ -87,6 +89,7 @@ fn the_first_use_is_asked_about() {
     assert!(!again.screen().contains("[y/N]"), "{}", again.screen());
 }
 
+// conformance: d43-86, d43-87, d43-88, d43-228
 #[test]
 fn another_target_is_asked_about() {
     let Some(scratch) = given(&["script"], forked) else { return };
@@ -132,6 +135,7 @@ fn another_target_of_a_pattern_is_asked_about() {
     }
 }
 
+// conformance: d43-92, d43-132, d43-178
 #[test]
 fn a_bare_mount_is_confirmed_where_somebody_can_be_asked() {
     let Some(scratch) = given(&["script"], Scratch::new) else { return };
@@ -158,6 +162,7 @@ fn a_bare_mount_is_confirmed_where_somebody_can_be_asked() {
     assert_eq!(terminal.end(), Some(125));
 }
 
+// conformance: d43-132
 /// The approval applies to every rule on the name, in whichever file.
 #[test]
 fn a_mount_shows_what_files_grant_on_its_name() {
@@ -174,6 +179,7 @@ fn a_mount_shows_what_files_grant_on_its_name() {
     assert_eq!((terminal.end(), approved(&scratch)), (Some(125), String::new()));
 }
 
+// conformance: d43-135
 /// A mount that is typed for a tool does not consent to what a file grants that tool beyond it. There is a prompt for
 /// that. If nobody can be prompted, it is not approved.
 #[test]
@@ -198,6 +204,7 @@ fn a_typed_mount_approves_no_more_than_was_typed() {
     }
 }
 
+// conformance: d43-59, d43-89, d43-250
 #[test]
 fn nobody_is_asked_who_cannot_answer() {
     let scratch = forked();
@@ -213,6 +220,7 @@ fn nobody_is_asked_who_cannot_answer() {
     assert_eq!(approved(&scratch), "");
 }
 
+// conformance: d43-77, d43-223, d43-248
 #[test]
 fn approvals_are_given_and_taken_back() {
     let scratch = forked();
@@ -232,6 +240,8 @@ fn approvals_are_given_and_taken_back() {
     assert_eq!(approved(&scratch), "");
 }
 
+// conformance: d43-7, d43-91, d43-92, d43-124, d43-149, d43-159, d43-160, d43-161, d43-162, d43-174, d43-175, d43-177
+// conformance: d43-178, d43-181, d43-182, d43-205, d43-206, d43-210, d43-222, d43-250
 #[test]
 fn a_mount_is_a_link_and_an_approval_that_stay() {
     let scratch = Scratch::new();
@@ -248,6 +258,8 @@ fn a_mount_is_a_link_and_an_approval_that_stay() {
     say(&scratch, "-- cat a/fork/inner").assert_ok().assert_stdout(SECRET);
 }
 
+// conformance: d43-14, d43-35, d43-134, d43-151, d43-153, d43-154, d43-161, d43-170, d43-171, d43-179, d43-180, d43-181
+// conformance: d43-187, d43-188, d43-191, d43-212, d43-214
 /// What is typed once holds for all runs, until it is taken back.
 #[test]
 fn a_mount_is_added_for_good_and_removed() {
@@ -291,6 +303,9 @@ fn a_mount_is_added_for_good_and_removed() {
         say(&scratch, &format!("{tool}-- cat fork/inner")).assert_ok().assert_stdout(SECRET);
         let run = say(&scratch, &format!("{tool}-- touch fork/new"));
         run.assert_code(i32::from(mode.is_empty()));
+        if !tool.is_empty() {
+            say(&scratch, "-- cat fork/inner").assert_code(1).assert_no_secret();
+        }
         let again = say(&scratch, &format!("mounts add {name}=../out/dir{mode} --yes"));
         again.assert_ok().assert_stderr("nothing is left to do");
 
@@ -299,6 +314,29 @@ fn a_mount_is_added_for_good_and_removed() {
         assert_eq!((link(&scratch, "fork"), approved(&scratch).as_str()), (None, ""), "{add}");
         say(&scratch, "mounts remove fork --yes").assert_code(125).assert_stderr("no such mount");
     }
+}
+
+// conformance: d43-169
+/// A mount adds the rule that keeps the workspace only if no layer has rules.
+#[test]
+fn rules_of_the_user_are_rules_for_a_mount() {
+    let scratch = Scratch::new();
+    let rule = "[[access.fs]]\npath = '.'\nread = true\n";
+    scratch.write("home/.config/jp-confine/config.toml", rule);
+    let run = |line: &str| say(&scratch, &format!("--mount fork=../out/dir -- {line}"));
+    run("cat fork/inner").assert_ok().assert_stdout(SECRET);
+    run("touch new").assert_code(1).assert_stderr("denied create, update new");
+}
+
+// conformance: d43-164
+/// Only `--mount` makes symlinks.
+#[test]
+fn a_rule_makes_no_link() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", RULE);
+    say(&scratch, "-- true").assert_ok().assert_stderr("`fork`");
+    assert_eq!(link(&scratch, "fork"), None);
+    assert_eq!(approved(&scratch), "");
 }
 
 /// A person sees the change before it is made.
@@ -419,6 +457,7 @@ fn a_pattern_is_shown_with_its_effect() {
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
 }
 
+// conformance: d43-40
 #[test]
 fn an_external_rule_that_stays_inside_is_named() {
     let scratch = Scratch::new();
@@ -458,6 +497,7 @@ fn the_list_has_patterns_that_no_mount_takes_back() {
     say(&scratch, "mounts").assert_ok().assert_stderr("leads outside");
 }
 
+// conformance: d43-71, d43-97, d43-98, d43-108
 #[test]
 fn what_cannot_be_read_is_said_and_kept() {
     let scratch = forked();
@@ -479,6 +519,22 @@ fn what_cannot_be_read_is_said_and_kept() {
     fs::remove_file(&approvals).expect("removed");
     Run::new(&scratch, "mkfifo", &[approvals.to_str().expect("UTF-8")]).mode(Mode::Bare).run();
     say(&scratch, "-- cat fork/inner").assert_code(1).assert_stderr("it is a pipe");
+}
+
+// conformance: d43-90
+/// The file may be edited, and has the form of RFD D43.
+#[test]
+fn a_file_that_a_person_wrote_approves() {
+    let scratch = forked();
+    say(&scratch, "-- cat fork/inner").assert_code(1);
+    let entry = |name: &str, target: &str| {
+        let time = "2026-05-26T13:00:00Z";
+        json!({"rule_path": name, "canonical_target": scratch.out().join(target), "approved_at": time})
+    };
+    let mounts = json!({"mounts": [entry("fork", "dir"), entry("vendor/openssl", "target")]});
+    fs::write(store(&scratch), mounts.to_string()).expect("written");
+    say(&scratch, "-- cat fork/inner").assert_ok().assert_stdout(SECRET);
+    assert_eq!(approved(&scratch), "fork=dir vendor/openssl=target");
 }
 
 #[test]
@@ -534,6 +590,7 @@ fn what_was_mounted_once_is_offered_as_a_mount() {
     assert!(!refused(&scratch).stderr.contains("--mount"));
 }
 
+// conformance: d43-206
 /// `check` suggests the approval, and not one more rule.
 #[test]
 fn a_check_says_that_an_approval_is_missing() {

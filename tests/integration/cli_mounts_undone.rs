@@ -29,6 +29,7 @@ fn assert_leaves_nothing(scratch: &Scratch, line: &str, why: &str) {
     assert_eq!(list(), before, "{run}");
 }
 
+// conformance: d43-253
 /// A run that fails later leaves nothing either.
 #[test]
 fn no_mount_without_a_run() {
@@ -53,6 +54,7 @@ fn no_approval_without_a_run() {
     assert_eq!(approved(&scratch), "");
 }
 
+// conformance: d43-140, d43-141, d43-148, d43-152, d43-176
 #[test]
 fn all_mounts_or_none() {
     let scratch = Scratch::new();
@@ -84,6 +86,7 @@ fn all_mounts_or_none() {
     assert_leaves_nothing(&scratch, &format!("--tool far {good}"), "does not run here");
 }
 
+// conformance: d43-183, d43-184, d43-186, d43-254
 #[test]
 fn no_mount_removes_link_and_approval() {
     let scratch = Scratch::new();
@@ -140,6 +143,7 @@ fn no_mount_removes_the_directories_that_were_made_for_the_link() {
     say(&scratch, "--no-mount x/y --mount x/y=../out/target -- cat x/y").assert_ok();
 }
 
+// conformance: d43-185, d43-190, d43-211, d43-231
 /// Every mount in the list can be removed, even if its rules are a tool's.
 #[test]
 fn no_mount_removes_what_is_of_a_tool_alone() {

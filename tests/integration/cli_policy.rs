@@ -48,6 +48,7 @@ fn the_root_cannot_be_deleted_and_that_is_said() {
 }
 
 // conformance: 076-92
+// conformance: d43-25, d43-244
 #[test]
 fn check_as_json() {
     let scratch = workspace();
@@ -84,6 +85,7 @@ fn check_as_json() {
     assert_eq!(row(1)["granting"], serde_json::json!(["dir"]), "{run}");
 }
 
+// conformance: d43-25, d43-29
 /// What a program could do with an absolute path. A tool's input has none.
 #[test]
 fn check_takes_absolute_paths_as_programs_do() {
@@ -186,6 +188,7 @@ fn planned(options: &[&str], without: &str) -> String {
     plan.to_owned()
 }
 
+// conformance: d43-204
 #[test]
 fn a_dry_run_says_who_holds_what() {
     let plan = planned(&[], "");
@@ -219,6 +222,7 @@ fn a_dry_run_plans_what_a_run_does() {
     }
 }
 
+// conformance: d43-197
 #[test]
 fn a_plan_degrades_and_says_so() {
     for without in ["landlock", "listener", "openat2", "proc", "ptrace", "landlock,listener"] {
@@ -421,6 +425,7 @@ fn assert_refused(name: &str, text: &str, line: usize, key: &str, advice: &str) 
 }
 
 // conformance: 076-73
+// conformance: d43-240
 #[test]
 fn a_wrong_file_is_refused_and_shown() {
     let toml = "policy.toml";
@@ -503,6 +508,7 @@ fn a_policy_may_come_from_a_pipe() {
 }
 
 // conformance: 076-72, 076-73
+// conformance: d43-54, d43-56, d43-240
 #[test]
 fn a_rule_that_leads_out_is_refused() {
     let scratch = Scratch::new();

@@ -28,6 +28,7 @@ fn confined<'a>(scratch: &'a Scratch, flags: &[&str], script: &str) -> Run<'a> {
     tool(scratch, flags, script).mode(Mode::Confined)
 }
 
+// conformance: d11-18, d11-35, d11-38, d11-107, d11-117, d11-133, d11-213
 #[test]
 fn a_result_is_printed_and_a_failure_is_a_status() {
     let scratch = Scratch::new();
@@ -80,6 +81,7 @@ fn paths_below_files_do_not_exist() {
     }
 }
 
+// conformance: d11-1, d11-9, d11-171, d11-172, d11-173, d11-174, d11-188
 #[test]
 fn without_rules_the_workspace_may_be_read_and_nothing_else() {
     let scratch = Scratch::new();
@@ -107,6 +109,30 @@ fn without_rules_the_workspace_may_be_read_and_nothing_else() {
     why.assert_stdout("no denials in the last run: ");
 }
 
+// conformance: d11-167, d11-169
+/// The example of RFD D11, with hosts and programs beside it.
+#[test]
+fn the_older_form_is_held_to() {
+    let scratch = Scratch::new();
+    let policy = "[tools.smart_editor]\nsource = 'local'\nruntime = 'vfs'\n
+        command = '.config/jp/tools/target/release/jp-tools fs modify_file'\n
+        [tools.smart_editor.sandbox]\nfilesystem.allow = ['.']\nfilesystem.writable = true\n";
+    let script = r#"ask fs.write '{"path":"new","content":"made"}'
+        ask fs.read '{"path":"../out/secret"}'; show; ask process.run '{"program":"true"}'; show
+        tell result '{"content":""}'"#;
+    scratch.write("ws/jp-confine.toml", policy);
+    let run = confined(&scratch, &["--tool", "smart_editor"], script).run();
+    assert_eq!(run.assert_ok().stderr.matches(r#""code":-32001"#).count(), 2, "{run}");
+    assert_eq!(scratch.read("ws/new"), "made");
+    let more = "commands.true.args = [[]]\n";
+    scratch.write("ws/jp-confine.toml", &format!("{}{more}", policy.replace("true\n", "false\n")));
+    scratch.write("ws/new", "old");
+    let run = confined(&scratch, &["--tool", "smart_editor"], script).run();
+    run.assert_ok().assert_stderr(r#""exit_code":0"#);
+    assert_eq!(scratch.read("ws/new"), "old");
+}
+
+// conformance: d43-15, d43-73, d43-229
 /// No path behind a symlink that leads out has a rule of its own. So the rule on the symlink must grant more.
 #[test]
 fn behind_a_link_more_of_its_rule_is_advised_and_works() {
@@ -178,6 +204,7 @@ fn what_a_program_writes_is_its_own() {
     confined(&scratch, &[], script).run().assert_ok().assert_stderr(r#""stderr":"""#);
 }
 
+// conformance: d11-83
 /// A variable that is set to nothing is set.
 #[test]
 fn an_empty_variable_is_one_for_headers() {
@@ -192,6 +219,7 @@ fn an_empty_variable_is_one_for_headers() {
     assert!(!run.stderr.contains("${EMPTY}"), "{run}");
 }
 
+// conformance: d11-88
 #[test]
 fn a_run_is_not_held_to_what_only_tools_are() {
     let scratch = Scratch::new();
@@ -206,6 +234,7 @@ fn a_run_is_not_held_to_what_only_tools_are() {
     run.assert_ok().assert_stderr(r#""stdout":"hello\n""#);
 }
 
+// conformance: d11-7, d11-17, d11-24, d11-99, d11-145, d11-174, d11-181, d11-215
 #[test]
 fn the_client_for_python_speaks_the_protocol() {
     let Some(scratch) = given(&["python3"], Scratch::new) else { return };
@@ -220,6 +249,7 @@ fn the_client_for_python_speaks_the_protocol() {
     count("../out/secret").assert_code(1).assert_stderr("the tool failed: cannot read");
 }
 
+// conformance: d11-146, d11-147, d11-148, d11-149, d11-187, d11-209
 #[test]
 fn a_person_is_asked_about_what_no_rule_is_about() {
     let Some(scratch) = given(&["script"], Scratch::new) else { return };
@@ -252,6 +282,7 @@ fn what_a_tool_leaves_of_a_no_is_no_yes() {
     assert!(!scratch.ws().join("new").exists());
 }
 
+// conformance: d11-109, d11-111
 #[test]
 fn a_key_calls_it_off() {
     let Some(scratch) = given(&["script"], Scratch::new) else { return };
@@ -263,6 +294,7 @@ fn a_key_calls_it_off() {
     assert_eq!(terminal.end(), Some(130));
 }
 
+// conformance: d43-12, d43-136
 #[test]
 fn a_mount_is_for_the_tool_and_its_programs() {
     let scratch = Scratch::new();
@@ -304,17 +336,20 @@ fn what_would_be_held_is_shown() {
     run.mode(Mode::Confined).run().assert_ok().assert_stdout("the workspace, which may be read");
 }
 
+// conformance: d11-157, d11-165, d11-208
 /// A prompt ends when the tool no longer wants the answer, and when a key cancels everything.
 #[test]
 fn a_question_can_be_called_off() {
     let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let script = r#"
         printf '{"jsonrpc":"2.0","id":1,"method":"fs.write","params":{"path":"new","content":"x"}}\n'
-        read -r line; sleep 0.3; tell cancel '{}'; read -r line; printf '%s\n' "$line" >&2
+        read -r line; echo "$line" >&2; sleep 0.3; tell cancel '{}'; read -r line; printf '%s\n' "$line" >&2
         tell state '{"type":"waiting","content":"Well","question":"really?"}'; read -r line; echo "$line" >&2
         ask fs.write '{"path":"new","content":"x"}'"#;
     let mut terminal = Terminal::start(&confined(&scratch, &[], script));
     terminal.see("wants to create");
+    terminal
+        .see(r#""method":"pending","params":{"request_id":1,"reason":"awaiting user approval"}"#);
     terminal.see("-32005");
     terminal.see("really?");
     terminal.keys("so\n");
@@ -326,6 +361,7 @@ fn a_question_can_be_called_off() {
     assert!(!scratch.path("ws/new").exists());
 }
 
+// conformance: d11-119, d11-155, d11-217
 /// A running tool gets lines of standard input, one each time that it says that it runs.
 #[test]
 fn a_tool_that_lives_on_is_given_lines() {
@@ -458,6 +494,7 @@ fn nothing_outlives_a_host_that_is_killed() {
     }
 }
 
+// conformance: d11-134
 /// The host stays reachable during a search.
 #[test]
 fn a_key_calls_off_a_search() {

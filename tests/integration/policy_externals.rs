@@ -36,6 +36,7 @@ fn assert_answers(scratch: &Scratch, flags: &str, rows: &[(&str, &str)]) {
     }
 }
 
+// conformance: d43-1, d43-96, d43-110, d43-115, d43-116, d11-193
 #[apply(row!)]
 fn the_approved_target_is_the_boundary() {
     for &linking in linkings() {
@@ -157,6 +158,7 @@ fn links_to_one_place_have_rules_of_their_own_around_what_is_denied() {
     }
 }
 
+// conformance: d43-89, d43-96, d43-228
 /// The target changes, as between a run and the next `git pull`.
 #[apply(row!)]
 fn another_target_before_the_run_is_not_approved() {
@@ -177,6 +179,7 @@ fn another_target_before_the_run_is_not_approved() {
     }
 }
 
+// conformance: d43-116
 #[apply(row!)]
 fn another_target_during_the_run_gains_nothing() {
     for &linking in linkings() {
@@ -190,6 +193,7 @@ fn another_target_during_the_run_gains_nothing() {
     }
 }
 
+// conformance: d43-131, d43-168, d43-172
 #[apply(row!)]
 fn a_mount_reads_and_the_workspace_stays_as_it_was() {
     for &linking in linkings() {
@@ -211,6 +215,7 @@ fn a_mount_reads_and_the_workspace_stays_as_it_was() {
     }
 }
 
+// conformance: d43-14, d43-136
 #[apply(row!)]
 fn a_mount_to_write_is_for_the_tool_that_is_named() {
     let scratch = arena(Scratch::new());
@@ -228,6 +233,7 @@ pub(crate) fn store(scratch: &Scratch) -> PathBuf {
     dir.join("approvals.json")
 }
 
+// conformance: d43-106
 #[apply(row!)]
 fn a_program_that_may_write_below_home_changes_no_approval() {
     for &linking in linkings() {
@@ -275,6 +281,7 @@ fn nothing_takes_the_place_of_a_folder_of_our_own() {
     }
 }
 
+// conformance: d43-65, d43-106
 /// Runs the product itself inside a run.
 #[apply(row!)]
 fn nobody_approves_from_inside() {

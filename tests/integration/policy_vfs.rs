@@ -10,6 +10,7 @@ use crate::layers::row;
 use crate::run::{Run, have, skip};
 use crate::scratch::Scratch;
 
+// conformance: d11-1, d11-4, d11-8, d11-11, d11-16, d11-102, d11-170, d11-213
 #[apply(row!)]
 fn a_tool_itself_reaches_neither_workspace_nor_home() {
     let scratch = Scratch::for_ordinary_user();
@@ -26,6 +27,7 @@ fn a_tool_itself_reaches_neither_workspace_nor_home() {
     assert!(!scratch.path("ws/new").exists(), "{run}");
 }
 
+// conformance: d11-8
 /// The home looks missing, as to the programs of ordinary runs. The directory that the tool has for a home is not the
 /// reason.
 #[apply(row!)]
@@ -44,6 +46,7 @@ fn the_home_looks_absent_to_a_tool() {
     shown.assert_stderr("key is seen").assert_stderr("link is seen");
 }
 
+// conformance: d11-16
 #[apply(row!)]
 fn a_tool_of_the_workspace_gains_nothing_by_a_policy_for_what_it_reads() {
     let scratch = Scratch::for_ordinary_user();
@@ -54,6 +57,7 @@ fn a_tool_of_the_workspace_gains_nothing_by_a_policy_for_what_it_reads() {
     tool(&scratch, &[], &script).run().assert_no_secret().assert_ok();
 }
 
+// conformance: d11-129
 /// A path that is denied to everybody is denied to a tool, even in what it may execute and in what every program reads.
 #[apply(row!)]
 fn a_tool_is_denied_what_everybody_is() {
@@ -77,6 +81,7 @@ fn a_tool_is_denied_what_everybody_is() {
 }
 
 // conformance: 076-167
+// conformance: d11-9
 #[apply(row!)]
 fn programs_of_a_tool_are_held_to_the_same_policy() {
     let scratch = Scratch::for_ordinary_user();
@@ -95,6 +100,7 @@ fn programs_of_a_tool_are_held_to_the_same_policy() {
     assert!(scratch.path("ws/dir/new").exists() && !scratch.path("ws/new").exists(), "{run}");
 }
 
+// conformance: d11-93, d11-128
 /// If another directory gets the workspace's name meanwhile, programs do not start in it.
 #[apply(row!)]
 fn programs_of_a_tool_start_in_the_workspace_that_was_found() {
@@ -131,6 +137,7 @@ fn connects(scratch: &Scratch, flags: &[&str], wrap: &str) {
     run.assert_no_secret().assert_ok().assert_stderr("Permission denied");
 }
 
+// conformance: d11-4, d11-8, d11-76, d11-172
 #[apply(row!)]
 fn neither_a_tool_nor_its_programs_have_the_network() {
     let scratch = Scratch::for_ordinary_user();

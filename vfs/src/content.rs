@@ -71,6 +71,7 @@ impl Content {
 mod tests {
     use super::*;
 
+    // conformance: d11-25, d11-26, d11-48, d11-211
     #[test]
     fn bytes_come_back_as_they_went() {
         for (bytes, encoding) in [

@@ -115,6 +115,7 @@ impl Fault {
 mod tests {
     use super::*;
 
+    // conformance: d11-166
     #[test]
     fn codes_and_numbers_stand_for_each_other() {
         for (code, number) in NUMBERS {

@@ -192,6 +192,7 @@ mod tests {
         assert_eq!((error.id, error.fault.code), (id, Code::Malformed), "{line}");
     }
 
+    // conformance: d11-23, d11-27, d11-28, d11-29, d11-158, d11-189, d11-211
     #[test]
     fn what_is_no_message_is_answered_with_the_id_it_has() {
         let seven: Option<Id> = serde_json::from_str("7").expect("an id");
@@ -215,6 +216,7 @@ mod tests {
         }
     }
 
+    // conformance: d11-22, d11-29, d11-31
     #[test]
     fn ids_are_numbers_or_strings_and_come_back_as_they_are() {
         let exact = ["1", "-1", "1.50", "1e400", "-0", "123456789012345678901234567890"];
@@ -230,6 +232,7 @@ mod tests {
         }
     }
 
+    // conformance: d11-34, d11-35, d11-37
     #[test]
     fn a_result_is_blocks_or_one_string() {
         let parsed = |content: &str| {

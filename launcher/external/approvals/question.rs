@@ -209,6 +209,7 @@ mod tests {
         text.replace(place.to_str().expect("UTF-8"), "@")
     }
 
+    // conformance: d43-80, d43-81, d43-82, d43-249
     #[test]
     fn the_first_use_shows_the_whole_effect() {
         assert_eq!(
@@ -222,6 +223,7 @@ mod tests {
         );
     }
 
+    // conformance: d43-76, d43-86
     #[test]
     fn another_target_is_shown_with_the_approved_one() {
         let text = question("fork", Some("code/fork"), "etc");

@@ -132,6 +132,7 @@ mod tests {
         mounted.exceeded(&[scope])
     }
 
+    // conformance: d43-135, d43-237
     #[test]
     fn typing_a_mount_consents_to_what_is_typed() {
         let rule = |path: &str| FsRule::new(path).with(Capability::Read, true);

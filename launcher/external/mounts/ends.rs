@@ -129,6 +129,7 @@ mod tests {
         }
     }
 
+    // conformance: d43-138, d43-142, d43-143, d43-144, d43-145
     #[test]
     fn names_are_relative_to_the_working_directory() {
         let tree = Tree::new();
@@ -143,11 +144,16 @@ mod tests {
             ("", "to/sub/fork", "sub/fork"),
             ("ws", "~", "~"),
             ("ws", "a:b", "a:b"),
+            ("ws", "foo/bar/baz", "foo/bar/baz"),
+            ("ws/foo", "baz", "foo/baz"),
+            ("ws/foo", "../qux/baz", "qux/baz"),
+            ("ws/foo", "../baz", "baz"),
         ] {
             assert_eq!(tree.name(cwd, typed).as_deref(), Ok(name), "{cwd}: {typed}");
         }
     }
 
+    // conformance: d43-139, d43-140, d43-141, d43-146, d43-147, d43-173
     #[test]
     fn names_that_cannot_be() {
         let tree = Tree::new();
@@ -180,6 +186,7 @@ mod tests {
         }
     }
 
+    // conformance: d43-177
     #[test]
     fn targets_are_canonical() {
         let tree = Tree::new();

@@ -229,6 +229,7 @@ mod tests {
         }
     }
 
+    // conformance: d43-149, d43-159
     #[test]
     fn links_are_made_with_what_is_above_them() {
         let tree = Tree::new();
@@ -288,6 +289,7 @@ mod tests {
         assert_eq!((outside, tree.text("fork")), (0, None));
     }
 
+    // conformance: d43-186
     #[test]
     fn only_links_are_removed() {
         let tree = Tree::new();

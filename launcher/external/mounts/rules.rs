@@ -124,6 +124,8 @@ mod tests {
         outcome.iter().map(shown).collect::<Vec<_>>().join(" ")
     }
 
+    // conformance: d43-154, d43-156, d43-157, d43-158, d43-168, d43-170, d43-171, d43-179, d43-180, d43-185, d43-187
+    // conformance: d43-190, d43-218, d43-254
     #[test]
     fn rules_with_mounts() {
         for (rules, gone, mounts, outcome) in [

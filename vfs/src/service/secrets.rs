@@ -94,6 +94,7 @@ mod tests {
         assert_eq!(secrets.scrub_text(text.to_owned()), expected);
     }
 
+    // conformance: d11-94
     #[test]
     fn values_are_replaced_the_longest_first() {
         row(&[], "abc", "abc");

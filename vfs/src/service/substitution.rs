@@ -25,6 +25,7 @@ pub(super) fn substitute(
 mod tests {
     use super::*;
 
+    // conformance: d11-80
     #[test]
     fn names_are_replaced_once() {
         let value = |name: &str| match name {

@@ -309,6 +309,7 @@ mod tests {
         channel
     }
 
+    // conformance: d11-21, d11-211
     /// This took minutes when each line was removed from the buffer separately.
     #[test]
     fn there_may_be_as_many_lines_as_bytes() {

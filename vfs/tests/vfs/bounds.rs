@@ -70,6 +70,7 @@ fn patterns_and_lists_have_limits() {
     assert_eq!(found["matches"][0]["path"], "rw/b.rs");
 }
 
+// conformance: d11-164
 #[test]
 fn a_search_that_takes_too_long_is_given_up() {
     let place = large();
@@ -99,6 +100,7 @@ impl Caller for Impatient {
     fn told_to_wait(&mut self, _: &str) {}
 }
 
+// conformance: d11-157, d11-165
 #[test]
 fn a_search_that_nobody_waits_for_ends() {
     let place = large();
@@ -109,6 +111,7 @@ fn a_search_that_nobody_waits_for_ends() {
     assert_eq!(answer.map_err(|fault| fault.code), Err(Code::Cancelled));
 }
 
+// conformance: d11-70
 /// Large files are searched in parts, with the same result.
 #[test]
 fn lines_are_found_wherever_they_are() {
@@ -134,6 +137,34 @@ fn lines_are_found_wherever_they_are() {
     assert_eq!(numbers("no such line"), [0; 0]);
 }
 
+// conformance: d11-151, d11-152
+#[test]
+fn a_file_may_have_ten_mebibytes() {
+    let place = Place::on_disk(POLICY);
+    let mut nobody = Nobody;
+    let mut service = place.service(&mut nobody);
+    let mut read = |size: usize| {
+        std::fs::write(place.root().join("rw/large"), "x".repeat(size)).expect("a file");
+        answer(&mut service, "fs.read", &json!({"path": "rw/large"}))
+    };
+    assert_eq!(read(10 << 20)["size"], 10 << 20);
+    assert_eq!(read((10 << 20) + 1), json!(-32006));
+}
+
+// conformance: d11-203
+#[test]
+fn a_large_directory_is_listed_at_once() {
+    let place = Place::on_disk(POLICY);
+    for number in 0..3000 {
+        std::fs::write(place.root().join(format!("rw/sub/{number}")), "").expect("a file");
+    }
+    let mut nobody = Nobody;
+    let mut service = place.service(&mut nobody);
+    let listing = answer(&mut service, "fs.list_dir", &json!({"path": "rw/sub"}));
+    assert_eq!(listing["entries"].as_array().map(Vec::len), Some(3001));
+}
+
+// conformance: d11-160
 #[test]
 fn unknown_parameters_are_named() {
     let place = Place::on_disk(POLICY);

@@ -28,6 +28,7 @@ fn linked() -> Place {
     place
 }
 
+// conformance: d11-41, d11-166
 /// A directory that replaces the workspace is not the workspace that the tool was started in.
 #[test]
 fn another_folder_in_the_place_of_the_workspace_is_left_alone() {
@@ -46,6 +47,7 @@ fn another_folder_in_the_place_of_the_workspace_is_left_alone() {
     assert_eq!(std::fs::read(root.join("rw/kept/file")).expect("a file"), b"other");
 }
 
+// conformance: d43-242, d11-61
 #[test]
 fn links_are_what_they_lead_to() {
     let place = linked();
@@ -67,6 +69,7 @@ fn links_are_what_they_lead_to() {
     assert!(place.root().join("rw/gone").exists());
 }
 
+// conformance: d11-203
 #[test]
 fn listings_leave_out_what_leads_where_nothing_may_be_read() {
     let place = linked();
@@ -79,6 +82,7 @@ fn listings_leave_out_what_leads_where_nothing_may_be_read() {
     assert_eq!(found, json!({"matches": []}));
 }
 
+// conformance: d11-62
 #[test]
 fn entries_are_removed_and_renamed_not_what_they_lead_to() {
     let place = linked();
@@ -91,6 +95,7 @@ fn entries_are_removed_and_renamed_not_what_they_lead_to() {
     assert!(place.root().join("a.txt").exists() && place.root().join("empty").is_dir());
 }
 
+// conformance: d11-59
 #[test]
 fn what_is_no_file_is_not_read() {
     let place = Place::on_disk(POLICY);

@@ -47,6 +47,7 @@ fn running(text: &str) -> Status {
     Status::Active(State::Running { content: Contents::text(text) })
 }
 
+// conformance: d11-115, d11-118, d11-119, d11-120, d11-121, d11-122, d11-123, d11-124, d11-196, d11-217
 #[test]
 fn several_tools_go_on_at_once() {
     std::thread::scope(|scope| {
@@ -77,6 +78,7 @@ fn several_tools_go_on_at_once() {
     });
 }
 
+// conformance: d11-114, d11-115
 #[test]
 fn a_tool_that_runs_takes_data_at_any_time() {
     std::thread::scope(|scope| {

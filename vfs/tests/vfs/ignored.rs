@@ -27,6 +27,7 @@ fn found(said: &[(&str, &str)], paths: &[&str], expected: &[&str]) {
     rows(POLICY, &requests);
 }
 
+// conformance: d11-73
 #[test]
 fn files_say_what_is_passed_over() {
     found(&[(".gitignore", "*.rs\n/a.txt\n# rw\n")], &["."], &["rw/a.txt", "rw/seasons"]);

@@ -23,6 +23,8 @@ fn rename(from: &str, to: &str) -> Value {
 }
 
 // conformance: 076-51
+// conformance: d11-3, d11-10, d11-14, d11-26, d11-32, d11-40, d11-41, d11-42, d11-43, d11-44, d11-45, d11-46, d11-47
+// conformance: d11-48, d11-49, d11-138, d11-159, d11-160, d11-161, d11-162, d11-200, d11-212
 #[test]
 fn read() {
     let text = json!({"content": "kept", "size": 4});
@@ -57,6 +59,7 @@ fn read() {
 }
 
 // conformance: 076-54, 076-55
+// conformance: d11-15, d11-25, d11-50, d11-51, d11-52, d11-53, d11-136, d11-139, d11-151, d11-161, d11-194, d11-212
 #[test]
 fn write_files() {
     let long = "x".repeat(201);
@@ -100,6 +103,7 @@ fn write_files() {
 }
 
 // conformance: 076-52
+// conformance: d11-54, d11-55, d11-57, d11-58, d11-59, d11-60, d11-61, d11-138, d11-162, d11-212
 #[test]
 fn look() {
     let entry = |path: &str, kind: &str| json!({"path": path, "kind": kind});
@@ -165,6 +169,7 @@ fn what_is_too_long_for_a_name_is_none() {
     }
 }
 
+// conformance: d11-51
 /// The host looks only once for the directories above, however many are missing.
 #[test]
 fn many_directories_are_made_at_once() {
@@ -180,6 +185,7 @@ fn many_directories_are_made_at_once() {
 }
 
 // conformance: 076-56
+// conformance: d11-62, d11-63, d11-136, d11-212
 #[test]
 fn delete() {
     rows(
@@ -199,6 +205,7 @@ fn delete() {
 }
 
 // conformance: 076-57, 076-58
+// conformance: d11-64, d11-65, d11-136, d11-163, d11-212
 #[test]
 fn rename_files() {
     rows(
@@ -230,6 +237,7 @@ fn nothing_moves_to_where_more_is_allowed() {
     rows(policy, &[("fs.rename", rename("rw/a.txt", "a.txt"), json!(DENIED))]);
 }
 
+// conformance: d11-163
 #[test]
 fn files_go_where_no_directory_may() {
     rows(
@@ -247,6 +255,7 @@ fn files_go_where_no_directory_may() {
     );
 }
 
+// conformance: d11-66, d11-67, d11-68, d11-69, d11-70, d11-71, d11-72, d11-73, d11-74, d11-75, d11-183, d11-212
 #[test]
 fn grep() {
     let line = |number: u64, content: &str, is_match: bool| json!({"line_number": number, "content": content, "is_match": is_match});
@@ -308,6 +317,7 @@ fn grep() {
 }
 
 // conformance: 076-53
+// conformance: d11-14
 /// Readable files are found even if the directories above them are denied.
 #[test]
 fn grep_finds_what_may_be_read() {
@@ -366,6 +376,7 @@ fn a_reply_has_an_end_however_little_is_in_its_lines() {
 }
 
 // conformance: tiers-56
+// conformance: d11-3, d11-188
 /// Different words would reveal whether the file exists.
 #[test]
 fn what_is_denied_is_denied_in_the_same_words_whether_it_exists_or_not() {
@@ -393,6 +404,7 @@ fn what_is_denied_is_denied_in_the_same_words_whether_it_exists_or_not() {
     }
 }
 
+// conformance: d11-143
 /// The suggestion covers both creating and updating, because naming only one would reveal whether the file exists.
 #[test]
 fn a_denied_write_is_advised_what_allows_it_whether_it_exists_or_not() {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use jp_confine_engine::resources::Written;
+use jp_confine_vfs::content::{Content, Encoding};
 use jp_confine_vfs::person::Nobody;
 use serde_json::{Value, json};
 
@@ -38,19 +39,21 @@ impl Server {
                 let mut body = vec![0; length];
                 stream.read_exact(&mut body).expect("a body");
                 let path = lines.split(' ').nth(1).expect("a path");
-                let said = format!("{lines}{}", String::from_utf8_lossy(&body));
-                told.lock().expect("whole").push(said.clone());
-                let reply = match path.strip_prefix("/to/").and_then(|to| to.split_once('/')) {
-                    Some((port, path)) => format!(
-                        "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:{port}/{path}\r\n\
-                         connection: close\r\ncontent-length: 0\r\n\r\n"
-                    ),
-                    None => format!(
-                        "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{said}",
-                        said.len()
-                    ),
-                };
-                stream.get_mut().write_all(reply.as_bytes()).expect("written");
+                let said = [lines.as_bytes(), &body].concat();
+                told.lock().expect("whole").push(String::from_utf8_lossy(&said).into_owned());
+                let (status, body) =
+                    match path.strip_prefix("/to/").and_then(|to| to.split_once('/')) {
+                        Some((port, path)) => (
+                            format!("302 Found\r\nlocation: http://127.0.0.1:{port}/{path}"),
+                            Vec::new(),
+                        ),
+                        None => ("404 Not Found".to_owned(), said),
+                    };
+                let length = body.len();
+                let start = format!(
+                    "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+                );
+                stream.get_mut().write_all(&[start.as_bytes(), &body].concat()).expect("written");
             }
         });
         Self { port, heard }
@@ -101,6 +104,7 @@ fn ask(ports: &[u16], method: &str, params: &Value) -> Value {
     }
 }
 
+// conformance: d11-2, d11-76, d11-79, d11-85, d11-86
 #[test]
 fn what_is_allowed_is_fetched_whatever_it_says() {
     let server = Server::start();
@@ -115,6 +119,19 @@ fn what_is_allowed_is_fetched_whatever_it_says() {
     assert_eq!(ask(&[server.port], "http.post", &long), json!(-32006));
 }
 
+// conformance: d11-84
+#[test]
+fn a_body_that_is_no_text_is_base64() {
+    let server = Server::start();
+    let post = json!({"url": server.url("/x"), "body": "//4=", "encoding": "base64"});
+    let reply = ask(&[server.port], "http.post", &post);
+    assert_eq!(reply["encoding"], "base64", "{reply}");
+    let text = reply["body"].as_str().expect("text").to_owned();
+    let bytes = Content { text, encoding: Some(Encoding::Base64) }.into_bytes().expect("base64");
+    assert!(bytes.ends_with(b"\r\n\r\n\xff\xfe"), "{bytes:?}");
+}
+
+// conformance: d11-15, d11-77, d11-136, d11-140, d11-214
 #[test]
 fn what_is_not_allowed_is_not_asked_for() {
     let server = Server::start();
@@ -139,6 +156,7 @@ fn what_is_not_allowed_is_not_asked_for() {
     assert!(server.heard().is_empty());
 }
 
+// conformance: d11-77
 #[test]
 fn every_hop_is_judged() {
     let (first, second) = (Server::start(), Server::start());
@@ -175,6 +193,7 @@ fn a_name_leads_to_no_address_that_rules_forbid() {
     assert_eq!(asked(&[])["status"], 404);
 }
 
+// conformance: d11-78, d11-80, d11-81, d11-82, d11-83
 #[test]
 fn values_go_where_they_are_meant_for_and_do_not_come_back() {
     let (first, second) = (Server::start(), Server::start());

@@ -40,6 +40,7 @@ fn asked(answered: Answer, requests: &[(&str, Value)]) -> (Vec<Value>, Vec<Vec<S
 }
 
 // conformance: tiers-50
+// conformance: d11-42, d11-43
 #[test]
 fn a_rule_that_says_no_is_not_asked_about() {
     let refused = [
@@ -54,6 +55,7 @@ fn a_rule_that_says_no_is_not_asked_about() {
     assert!(questions.is_empty(), "{questions:?}");
 }
 
+// conformance: d11-146, d11-148, d11-149
 #[test]
 fn what_no_rule_is_about_is_asked_about() {
     let requests = [
@@ -89,4 +91,20 @@ fn what_is_listed_or_searched_is_never_asked_about() {
     let (answers, questions) = asked(Answer::Once, &requests);
     assert!(questions.is_empty(), "{questions:?}");
     assert!(!answers[0].to_string().contains("c.txt"), "{}", answers[0]);
+}
+
+// conformance: d11-142
+/// The list of sensitive paths is part of a policy that declares rules.
+#[test]
+fn a_sensitive_path_is_asked_about() {
+    let policy = r#"{"access": {"fs": [{"path": ".", "read": true, "write": true}],
+        "sensitive_paths": ["**/seasons"]}}"#;
+    for (answered, is_read) in [(Answer::Once, true), (Answer::No, false)] {
+        let place = Place::on_disk(policy);
+        let mut somebody = Somebody(answered, Vec::new());
+        let mut service = place.service(&mut somebody);
+        let read = answer(&mut service, "fs.read", &json!({"path": "rw/seasons"}));
+        assert_eq!(read != json!(-32001), is_read, "{read}");
+        assert_eq!(somebody.1, [["read seasons"]]);
+    }
 }

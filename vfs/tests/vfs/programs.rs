@@ -62,6 +62,7 @@ fn run(rules: &Value, params: &Value) -> Value {
     with_service(rules, |service| answer(service, "process.run", params))
 }
 
+// conformance: d11-2, d11-87, d11-90, d11-93
 #[test]
 fn a_program_runs_to_its_end_in_the_workspace() {
     let any = json!({"commands": {"sh": {}}});
@@ -74,6 +75,7 @@ fn a_program_runs_to_its_end_in_the_workspace() {
     assert_eq!(sh("head -c 2000 /dev/zero"), json!(-32006));
 }
 
+// conformance: d11-15, d11-88, d11-136, d11-141
 #[test]
 fn only_programs_and_arguments_that_are_listed() {
     let rules = json!({"commands": {"echo": {"args": [["a", "**"]]}}});
@@ -87,6 +89,17 @@ fn only_programs_and_arguments_that_are_listed() {
     assert_eq!(echo(json!(["a", "x".repeat(1 << 20)])), json!(-32602));
 }
 
+// conformance: d11-91
+#[test]
+fn a_program_has_no_variable_that_nobody_asked_for() {
+    let rules = json!({"commands": {"env": {"envs": ["*"]}}});
+    let path = std::env::var("PATH").expect("a path");
+    let env = |envs: Value| run(&rules, &json!({"program": "env", "envs": envs}))["stdout"].clone();
+    assert_eq!(env(json!([])), format!("PATH={path}\n"));
+    assert_eq!(env(json!(["AAA"])), format!("AAA=value of AAA\nPATH={path}\n"));
+}
+
+// conformance: d11-89, d11-92
 #[test]
 fn variables_are_those_that_are_asked_for_and_allowed() {
     let of = |rules: Value| {
@@ -102,6 +115,7 @@ fn variables_are_those_that_are_asked_for_and_allowed() {
     assert_eq!(of(json!({"commands": commands, "env": env})), ["AAA"]);
 }
 
+// conformance: d11-94, d11-95, d11-214
 /// A forwarded value that is not secret comes back unchanged. Each occurrence of a secret one is removed.
 #[test]
 fn only_secrets_do_not_come_back() {
@@ -187,6 +201,7 @@ impl Caller for Impatient {
     fn told_to_wait(&mut self, _: &str) {}
 }
 
+// conformance: d11-157
 #[test]
 fn a_program_that_nobody_waits_for_is_ended() {
     let line = br#"{"jsonrpc":"2.0","id":1,"method":"process.run","params":{"program":"sleep","args":["100"]}}"#;

@@ -89,6 +89,7 @@ fn call(call: &ToolCall, answer: Option<&'static str>, tool: impl Fn(Host)) -> T
     on_disk
 }
 
+// conformance: d11-2, d11-10, d11-175, d11-176, d11-177, d11-179, d11-180, d11-208, d11-215
 #[test]
 fn every_method_has_its_function() {
     let mut with_arguments = ToolCall::new("t");
@@ -99,6 +100,23 @@ fn every_method_has_its_function() {
     );
     assert_eq!(told.tree["rw/kept/file"], json!({"content": "kept", "size": 4}));
     assert_eq!(told.tree.get("rw/new"), None);
+}
+
+// conformance: d11-101, d11-176, d11-201
+/// A newer host has fields and messages that this client does not know.
+#[test]
+fn a_client_reads_what_a_newer_host_says() {
+    let lines = [
+        json!({"jsonrpc": "2.0", "method": "init", "params": {
+            "tool": {"name": "t", "arguments": {}, "answers": {}, "options": {}, "more": 1},
+            "protocol_version": "0.2.0", "more": 1}}),
+        json!({"jsonrpc": "2.0", "method": "progress", "params": {"more": 1}}),
+        json!({"jsonrpc": "2.0", "id": 1, "more": 1, "result": {"exists": true, "more": 1}}),
+    ];
+    let lines = lines.map(|line| format!("{line}\n")).concat();
+    let mut host = Client::new(lines.as_bytes(), std::io::sink()).expect("a host");
+    assert_eq!((host.tool().name.as_str(), host.protocol_version()), ("t", "0.2.0"));
+    assert!(host.exists("a").expect("an answer"));
 }
 
 /// The kind of the error of a request that fails.
@@ -147,6 +165,7 @@ fn edited(path: &str, answers: Value, answer: Option<&'static str>) -> (String, 
     (said, told.tree.remove(path).unwrap_or_default()["content"].take())
 }
 
+// conformance: d11-120, d11-145
 #[test]
 fn the_example_asks_before_it_overwrites() {
     let (before, after) = (json!("spring\nsummer\n"), json!("SPRING\nsummer\n"));

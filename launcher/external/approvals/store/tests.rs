@@ -75,6 +75,7 @@ fn what_writers_left_is_removed() {
     assert_eq!(names, [".other", ".tmpOpen", "approvals.json", "approvals.lock"]);
 }
 
+// conformance: d43-72
 #[test]
 fn what_was_approved_is_found_again_exactly() {
     let place = Place::new();
@@ -91,6 +92,7 @@ fn what_was_approved_is_found_again_exactly() {
     }
 }
 
+// conformance: d43-87, d43-103
 #[test]
 fn one_entry_for_each_path() {
     let place = Place::new();
@@ -105,6 +107,22 @@ fn one_entry_for_each_path() {
     assert_eq!(place.kept(), "other=/o");
 }
 
+// conformance: d43-107, d43-248
+/// A reader that has the old file open still reads all of it.
+#[test]
+fn a_reader_has_the_old_file_or_the_new_one() {
+    let place = Place::new();
+    place.approve("fork", "/a");
+    let before = fs::read_to_string(place.file()).expect("text");
+    let mut open = File::open(place.file()).expect("there");
+    place.approve("other", "/b");
+    let mut read = String::new();
+    std::io::Read::read_to_string(&mut open, &mut read).expect("text");
+    assert_eq!(read, before);
+    assert_eq!(place.kept(), "fork=/a other=/b");
+}
+
+// conformance: d43-100, d43-101, d43-102, d43-104
 #[test]
 fn the_file_is_as_documented() {
     let place = Place::new();
@@ -138,6 +156,7 @@ fn to_approve_again_changes_nothing() {
     assert_eq!(place.open().entries(ApprovalKind::Mount)[0].approved_at, "x");
 }
 
+// conformance: d43-105, d43-232
 #[test]
 fn unknown_keys_are_kept() {
     let place = Place::new();
@@ -153,6 +172,7 @@ fn unknown_keys_are_kept() {
     assert_eq!(json["mounts"][1]["rule_path"], "g");
 }
 
+// conformance: d43-232
 /// Numbers are not rounded.
 #[test]
 fn unknown_values_are_kept_as_they_are_written() {
@@ -175,6 +195,7 @@ fn a_file_without_mounts_has_none() {
     assert_eq!((place.kept(), place.open().warning.clone()), (String::new(), None));
 }
 
+// conformance: d43-108
 #[test]
 fn what_cannot_be_used_is_empty_and_kept_aside() {
     let entry = r#"{"rule_path":"f","canonical_target":"/a","approved_at":"x"}"#;
@@ -206,6 +227,7 @@ fn nothing_that_was_kept_aside_is_lost() {
     }
 }
 
+// conformance: d43-109
 #[test]
 fn writers_at_the_same_time_lose_nothing() {
     let place = Place::new();
@@ -269,6 +291,7 @@ fn what_is_for_one_run_is_not_saved() {
     assert_eq!(place.kept(), "other=/o");
 }
 
+// conformance: d43-109
 #[test]
 fn what_others_changed_meanwhile_stays() {
     let place = Place::new();
@@ -361,6 +384,7 @@ fn without_a_home_nothing_is_kept() {
     assert!(store.save().is_err());
 }
 
+// conformance: d43-97
 /// Two workspaces with the same directory name do not share approvals.
 #[test]
 fn approvals_are_of_one_workspace() {

@@ -59,17 +59,24 @@ rows! {
     // conformance: 076-11
     undeclared_everything: "w/a", "", "x a" => "allow w/a";
     // conformance: 076-83, 076-137, 076-144
+    // conformance: d43-31, d43-43, d43-244
     undeclared_escape: "o/a w/l=../o", "", "r l/a" => "escape";
 
     // conformance: 076-78, 076-79
+    // conformance: d43-2, d43-13, d43-21, d43-28, d43-243, d43-245
     absolute_input: "w/a", "", "r @w/a" => "absolute_input";
     // conformance: 076-137
+    // conformance: d43-24
     absolute_before_input_escape: "", "", "r /../x" => "absolute_input";
     // conformance: 076-81, 076-137
+    // conformance: d43-13, d43-22, d43-244
     input_escape: "o/", "", "r ../o" => "input_escape";
+    // conformance: d43-22
     input_escape_and_back: "w/a", "", "r ../w/a" => "input_escape";
+    // conformance: d43-2, d43-24, d43-26, d43-243
     input_escape_before_resolution: "w/l=l", "", "r l/../../x" => "input_escape";
     // conformance: 076-80
+    // conformance: d43-23, d43-26
     input_parent_is_lexical: "o/d/ w/a w/l=../o/d", "", "r l/../a" => "allow w/a";
     // conformance: 076-142, tiers-61
     resolution_before_denied: "w/l=l", "a:r", "r l" => "resolution_failed";
@@ -117,8 +124,10 @@ rows! {
     glob_is_literal: "w/a", "*:r", "r a" => "denied";
 
     // conformance: 076-76
+    // conformance: d43-233, d43-242
     inside_alias_does_not_dodge: "w/secret/a w/l=secret", ".:r secret:", "r l/a" => "denied";
     // conformance: 076-74
+    // conformance: d43-233
     rule_on_alias_holds_for_target: "w/secret/a w/l=secret", ".:r l:", "r secret/a" => "denied";
     alias_of_granted: "w/d/a w/l=d", "d:r", "r l/a" => "allow w/d/a";
     workspace_link_alias: "w/d/a w/up=../w", ".:r", "r up/d/a" => "allow w/d/a";
@@ -131,35 +140,54 @@ rows! {
     delete_of_alias_is_judged_where_it_stands: "w/d/ w/e/l=../d", ".: e:d", "d e/l" => "allow w/e/l";
     delete_through_a_parent_link: "o/a w/l=../o", ".:d", "d l/a" => "escape";
 
+    // conformance: d43-3, d43-12, d43-31, d43-36, d43-43, d43-65, d43-66, d43-113, d43-197, d43-234
     external: "o/a w/fork=../o", "fork!r" approved "fork=o", "r fork/a" => "allow o/a";
+    // conformance: d43-111
     external_root: "o/ w/fork=../o", "fork!r" approved "fork=o", "r fork" => "allow o";
+    // conformance: d43-37, d43-45
     external_capability: "o/a w/fork=../o", "fork!r" approved "fork=o", "u fork/a" => "denied";
+    // conformance: d43-15
     external_new: "o/ w/fork=../o", "fork!rw" approved "fork=o", "c fork/new" => "allow o/new";
     external_file: "o/f o/g w/fork=../o/f", "fork!r" approved "fork=o/f", "r fork" => "allow o/f";
+    // conformance: d43-20, d43-45
+    external_alone_is_no_capability: "o/a w/fork=../o", "fork!" approved "fork=o", "r fork/a" => "denied";
+    // conformance: d43-42
+    external_opens_no_other_link: "o/a p/a w/fork=../o w/l=../p", ".:r fork!r" approved "fork=o", "r l/a" => "escape";
     external_does_not_cover_its_own_link: "o/ w/fork=../o", "fork!rw" approved "fork=o", "d fork" => "denied";
     external_opens_nothing_inside: "w/a o/ w/fork=../o", "fork!r" approved "fork=o", "r a" => "denied";
     external_around_the_workspace: "w/a o/a w/up=..", "up!r" approved "up=", "r up/w/a" => "denied";
     external_around_the_workspace_outside: "w/a o/a w/up=..", "up!r" approved "up=", "r up/o/a" => "allow o/a";
     external_around_leaves_undeclared_inside: "w/a w/up=..", ".:r up!u" approved "up=", "r up/w/a" => "allow w/a";
     external_around_is_not_entered_from_inside: "w/up=.. w/l=/proc/version", "up!r" approved "up=", "r l" => "escape";
+    // conformance: d43-13, d43-44, d43-64, d43-110, d43-111, d43-114, d43-234, d43-247
     nested_escape: "o/s=../p p/a w/fork=../o", "fork!r" approved "fork=o", "r fork/s/a" => "nested_escape";
+    // conformance: d43-112
     nested_escape_by_alias: "o/s=../p p/a w/fork=../o w/l=fork", "fork!r" approved "fork=o", "r l/s/a" => "nested_escape";
     nested_back_inside: "o/s=../w/a w/a w/fork=../o", ".:r fork!u" approved "fork=o", "r fork/s" => "allow w/a";
     nested_back_inside_denied: "o/s=../w/a w/a w/fork=../o", "fork!r" approved "fork=o", "r fork/s" => "denied";
     nested_into_another_mount: "o/s=../p p/a w/one=../o w/two=../p", "one!r two!u" approved "one=o two=p", "r one/s/a" => "denied";
+    // conformance: d43-119
     nested_into_another_mount_granted: "o/s=../p p/a w/one=../o w/two=../p", "one!u two!r" approved "one=o two=p", "r one/s/a" => "allow p/a";
+    // conformance: d43-63
     external_deeper_rule: "o/d/a w/fork=../o", "fork!r fork/d!" approved "fork=o fork/d=o/d", "r fork/d/a" => "denied";
+    // conformance: d43-63
     external_deeper_rule_is_not_dodged: "o/d/a o/l=d w/fork=../o", "fork!r fork/d!" approved "fork=o fork/d=o/d", "r fork/l/a" => "denied";
     external_tie_by_route_first: "o/a w/one=../o w/two=../o", "one!r two!u" approved "one=o two=o", "r one/a" => "allow o/a";
     external_tie_by_route_second: "o/a w/one=../o w/two=../o", "one!r two!u" approved "one=o two=o", "r two/a" => "denied";
     external_tie_without_route_is_last: "o/a w/one=../o w/two=../o w/l=../o", "one!r two!u" approved "one=o two=o", "r l/a" => "denied";
     external_reached_by_another_link: "o/a w/one=../o w/l=../o", "one!r" approved "one=o", "r l/a" => "allow o/a";
 
+    // conformance: d43-60, d43-66, d43-94, d43-216
     unapproved: "o/a w/fork=../o", ".:r fork!r", "r fork/a" => "escape";
+    // conformance: d43-88, d43-235
     retargeted: "o/ p/a w/fork=../p", ".:r fork!r" approved "fork=o", "r fork/a" => "escape";
+    // conformance: d43-94, d43-241
     all_dropped_is_deny_all: "w/a o/ w/fork=../o", "fork!r", "r a" => "denied";
+    // conformance: d43-17, d43-62
     missing_target: "w/fork=../o", ".:rw fork!r", "c fork" => "escape";
+    // conformance: d43-60
     tombstone_at_its_path: "o/ w/fork=../o", ".:rw fork!r", "d fork" => "denied";
+    // conformance: d43-62
     tombstone_at_missing_path: "", ".:rw fork!r", "c fork/a" => "denied";
     tombstone_below_a_mount: "o/s/a w/fork=../o", "fork!r fork/s!" approved "fork=o", "r fork/s/a" => "denied";
     tombstone_leaves_the_rest: "o/s/a o/a w/fork=../o", "fork!r fork/s!" approved "fork=o", "r fork/a" => "allow o/a";
@@ -195,6 +223,7 @@ fn examples_of_the_longest_match() {
     }
 }
 
+// conformance: d43-217
 #[test]
 fn a_mount_link_retargeted_during_the_run_is_denied() {
     let place = Place::new("o/a p/a w/fork=../o");
@@ -203,6 +232,18 @@ fn a_mount_link_retargeted_during_the_run_is_denied() {
     place.add("w/fork=../p");
     let result = policy.context().check(b"fork/a", capability('r'));
     assert_eq!(result.reason, Some(Reason::NestedEscape));
+}
+
+// conformance: d43-117, d43-217
+/// Who needs the target gives it a symlink and a rule of its own.
+#[test]
+fn nobody_is_asked_about_a_nested_escape() {
+    let place = Place::new("o/s=../p p/a w/fork=../o");
+    let grants = place.compile("fork!r", "fork=o").unwrap().for_service().grants;
+    let policy = place.policy_of(grants);
+    let result = policy.context().check(b"fork/s/a", capability('r'));
+    assert_eq!(result.reason, Some(Reason::NestedEscape));
+    assert!(!result.is_open_to_consent());
 }
 
 #[test]
@@ -272,6 +313,7 @@ fn granting(tree: &str, rules: &str, approved: &str, letter: char) -> Vec<String
 }
 
 // conformance: 076-138, 076-145
+// conformance: d43-95
 #[test]
 fn granting_names_what_effectively_grants() {
     let empty: [&str; 0] = [];
@@ -322,6 +364,7 @@ fn results_as_json() {
 }
 
 // conformance: 076-143
+// conformance: d43-27
 #[test]
 fn typed_checks_return_the_path_to_use() {
     let place = Place::new("w/d/a w/l=d");

@@ -91,7 +91,9 @@ macro_rules! rows {
 
 rows! {
     // conformance: 076-70
+    // conformance: d43-220
     absolute: "", "/etc:r" => "error: absolute";
+    // conformance: d43-220
     absolute_external: "", "/etc!r" => "error: absolute";
     // conformance: 076-69
     escape: "o/", "../o:r" => "error: escape";
@@ -99,6 +101,7 @@ rows! {
     escape_external: "o/", "../o!r" => "error: escape";
     empty_path: "", ":r" => "error: empty";
 
+    // conformance: d43-18
     ordinary: "w/src/", "src:r" => "w/src:r";
     // conformance: 076-38
     ordinary_file: "w/.env", ".env:" => "w/.env:-";
@@ -118,13 +121,16 @@ rows! {
     ordinary_denied_and_missing: "", "secert:" => "w/secert:- (no such name)";
     ordinary_missing_to_read: "w/src/", "src/mian.rs:r" => "w/src/mian.rs:r (no such name)";
     // conformance: 076-66, 076-67
+    // conformance: d43-46
     ordinary_through_inside_link: "w/real/ w/l=real", "l:r" => "w/real:r";
     // conformance: 076-67
+    // conformance: d43-53
     ordinary_below_inside_link: "w/real/d/ w/l=real", "l/d:r" => "w/real/d:r";
     // conformance: 076-67
     ordinary_missing_below_inside_link: "w/real/ w/l=real", "l/new:r" => "w/real/new:r (no such name)";
     ordinary_out_and_back: "o/back=@/w/src w/src/ w/l=../o/back", "l:r" => "w/src:r";
     // conformance: 076-71
+    // conformance: d43-33, d43-36, d43-46, d43-48, d43-56
     ordinary_outside: "o/ w/l=../o", "l:r" => "error: outside o";
     ordinary_below_outside_link: "o/d/ w/l=../o", "l/d:r" => "error: outside o/d";
     ordinary_outside_by_name_alike: "ww/ w/l=../ww", "l:r" => "error: outside ww";
@@ -133,22 +139,35 @@ rows! {
     ordinary_loop: "w/l=l", "l:r" => "error: loop";
     ordinary_below_file: "w/a", "a/b:r" => "error: unresolvable";
 
+    // conformance: d43-40, d43-227
     external_root: "", ".!r" => "error: inside w";
+    // conformance: d43-38, d43-54, d43-163, d43-246
     external_plain_directory: "w/d/", "d!r" => "error: inside w/d";
+    // conformance: d43-38
     external_inside_link: "w/d/ w/l=d", "l!r" => "error: inside w/d";
     external_link_to_root: "w/l=../w", "l!r" => "error: inside w";
+    // conformance: d43-38
     external_back_inside: "w/d/ o/back=@/w/d w/l=../o/back", "l!r" => "error: inside w/d";
+    // conformance: d43-61, d43-157, d43-163, d43-165
     external_missing: "", "fork!r" => "w/fork+- (missing)";
+    // conformance: d43-17, d43-61, d43-165, d43-247
     external_dangling: "w/fork=../o", "fork!r" => "w/fork+- o+fork:- (missing)";
     external_dangling_inside: "w/fork=no", "fork!r" => "w/fork+- w/no+- (missing)";
+    // conformance: d43-61
     external_loop: "w/fork=fork", "fork!r" => "w/fork+- (unresolvable)";
     external_below_file: "w/a", "a/b!r" => "w/a/b+- (unresolvable)";
+    // conformance: d43-5, d43-18, d43-34, d43-39, d43-57, d43-78, d43-246
     external_approved: "o/ w/fork=../o", "fork!rw" approved "fork=o" => "o!fork:rcud";
     external_approved_file: "o/f w/fork=../o/f", "fork!r" approved "fork=o/f" => "o/f!fork:r";
+    // conformance: d43-49
     external_approved_spelled_oddly: "o/ w/fork=../o", "./a/../fork/!r" approved "fork=o" => "o!fork:r";
+    // conformance: d43-39, d43-53
     external_below_a_link: "o/d/ w/fork=../o", "fork/d!r" approved "fork/d=o/d" => "o/d!fork/d:r";
+    // conformance: d43-57, d43-59, d43-75, d43-235
     external_unknown: "o/ w/fork=../o", "fork!r" => "w/fork+- o+fork:- (unapproved o)";
+    // conformance: d43-75
     external_approved_under_another_name: "o/ w/fork=../o", "fork!r" approved "other=o" => "w/fork+- o+fork:- (unapproved o)";
+    // conformance: d43-76, d43-235
     external_retargeted: "o/ p/ w/fork=../p", "fork!r" approved "fork=o" => "w/fork+- p+fork:- (retargeted o p)";
     external_approval_of_the_parent_is_none: "o/d/ w/fork=../o/d", "fork!r" approved "fork=o" => "w/fork+- o/d+fork:- (retargeted o o/d)";
     external_around_the_workspace: "w/up=..", "up!r" approved "up=" => "!up:r (contains workspace)";
@@ -159,6 +178,7 @@ rows! {
 }
 
 // conformance: 076-11
+// conformance: d43-166
 #[test]
 fn undeclared_is_the_whole_workspace() {
     let place = Place::new("");
@@ -171,6 +191,7 @@ fn undeclared_is_the_whole_workspace() {
 }
 
 // conformance: 076-64
+// conformance: d43-167
 #[test]
 fn declared_is_denied_where_no_rule_is() {
     for declared in ["src:r", "fork!r"] {
@@ -207,6 +228,7 @@ fn wire_of(tree: &str, rules: &str, approved: &str) -> Vec<String> {
 }
 
 // conformance: 076-68, 076-147
+// conformance: d43-52, d43-55
 #[test]
 fn tools_get_canonical_paths_and_an_empty_root() {
     assert_eq!(
@@ -215,11 +237,13 @@ fn tools_get_canonical_paths_and_an_empty_root() {
     );
 }
 
+// conformance: d43-4, d43-50, d43-51, d43-58
 #[test]
 fn tools_get_external_rules_by_spelling_and_target() {
     assert_eq!(wire_of("o/ w/fork=../o", "./fork!r", "fork=o"), [r#"fork/true/"@/o"/true"#]);
 }
 
+// conformance: d43-52, d43-93
 #[test]
 fn tools_get_a_denial_for_a_dropped_rule() {
     assert_eq!(
@@ -228,6 +252,7 @@ fn tools_get_a_denial_for_a_dropped_rule() {
     );
 }
 
+// conformance: d43-93, d43-241
 #[test]
 fn tools_never_get_an_empty_list_for_a_declared_policy() {
     assert_eq!(
@@ -254,6 +279,7 @@ fn an_error_names_the_rule_the_field_the_value_and_what_would_be_right() {
     assert!(error.help().contains("relative to the workspace root"));
 }
 
+// conformance: d43-41
 #[test]
 fn an_error_about_external_points_at_that_key() {
     let (error, place) = error_of("w/d/", FsRule::new("d").with_external(true));

@@ -22,6 +22,7 @@ fn message(tree: &str, rules: &str, approved: &str, call: (&str, char)) -> Strin
 }
 
 // conformance: 076-8, 076-85, 076-139, 076-150
+// conformance: d11-143
 #[test]
 fn message_of_a_denial() {
     assert_eq!(
@@ -194,6 +195,7 @@ fn no_rule_is_advised_where_none_would_count() {
     assert!(own.context().check(b"a", capability('x')).message().contains("and `execute = true`"));
 }
 
+// conformance: d11-144
 #[test]
 fn message_about_sensitive_paths() {
     let place = Place::new("w/.env w/fork=../o o/.env");
@@ -308,6 +310,7 @@ fn text_names_no_other_path() {
     assert!(policy.context().check("a\u{fffd}".as_bytes(), capability('r')).in_utf8().is_allowed());
 }
 
+// conformance: d43-16, d43-118
 #[test]
 fn message_about_an_external_path_keeps_its_place_secret() {
     let denied = message("o/a w/fork=../o", "fork!r", "fork=o", ("fork/a", 'd'));

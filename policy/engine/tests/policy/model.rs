@@ -28,6 +28,7 @@ effective! {
     read_alone: r#","read":true"# => "r";
     execute_alone: r#","execute":true"# => "x";
     // conformance: 076-45
+    // conformance: d43-19
     write_is_three: r#","write":true"# => "cud";
     // conformance: 076-46, 076-47
     write_without_delete: r#","write":true,"delete":false"# => "cu";
@@ -40,6 +41,7 @@ effective! {
     // conformance: 076-136, 076-161
     explicit_false_is_nothing: r#","read":false,"write":false,"execute":false"# => "-";
     null_is_unset: r#","write":true,"create":null"# => "cud";
+    // conformance: d43-19
     everything: r#","read":true,"write":true,"execute":true"# => "rcudx";
 }
 
@@ -65,6 +67,8 @@ refused! {
     path_is_required: r#"{"read":true}"# names "path";
     wrong_type: r#"{"path":"p","read":"yes"}"# names "yes";
     net_key_in_fs: r#"{"path":"p","allow":true}"# names "allow";
+    // conformance: d43-215
+    no_targets_in_rules: r#"{"path":"p","external":true,"follow_to":["/x"]}"# names "follow_to";
     compiled_form_is_no_config: r#"{"lexical_path":"p"}"# names "lexical_path";
 }
 
@@ -75,6 +79,7 @@ fn unknown_keys_above_the_rules_are_refused() {
 }
 
 // conformance: 076-133
+// conformance: d43-47
 #[test]
 fn unset_and_set_survive_the_round_trip() {
     for json in [
@@ -123,6 +128,7 @@ fn wire_form() {
 }
 
 // conformance: 076-130, 076-133
+// conformance: d43-33, d43-47
 #[test]
 fn wire_form_has_defaults_and_refuses_unknown_keys() {
     let rule: CompiledRule = serde_json::from_str(r#"{"lexical_path":""}"#).unwrap();
