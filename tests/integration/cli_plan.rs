@@ -32,6 +32,7 @@ fn plan(scratch: &Scratch, words: &[&str]) -> String {
     run.stdout
 }
 
+// conformance: d43-193, d43-195, d43-251, d43-252
 /// An approved target is in every plan, and a dropped one in none.
 #[test]
 fn approved_targets_are_in_the_plan_and_dropped_ones_are_not() {

@@ -58,6 +58,7 @@ fn a_sensitive_file_that_a_tool_may_read_is_reported() {
     assert!(!run.stderr.contains("may read .env"), "{run}");
 }
 
+// conformance: d11-56
 /// Nothing is below a file, and a broken rule or a pattern says more than the system's error.
 #[test]
 fn paths_below_files_do_not_exist() {

@@ -233,6 +233,7 @@ mod tests {
     }
 
     // conformance: d11-34, d11-35, d11-37
+    // conformance: d11-36
     #[test]
     fn a_result_is_blocks_or_one_string() {
         let parsed = |content: &str| {
@@ -255,6 +256,7 @@ mod tests {
         assert_eq!(contents.to_text(), "");
     }
 
+    // conformance: d11-125
     #[test]
     fn a_stopped_tool_has_a_result_or_an_error() {
         let parsed = |state: &str| {

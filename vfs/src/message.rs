@@ -318,3 +318,12 @@ pub(crate) fn to_line(message: &impl Serialize) -> Vec<u8> {
     line.push(b'\n');
     line
 }
+
+#[cfg(test)]
+mod tests {
+    // conformance: d11-110
+    #[test]
+    fn a_cancellation_has_no_parameters() {
+        assert_eq!(super::cancel(), b"{\"jsonrpc\":\"2.0\",\"method\":\"cancel\"}\n");
+    }
+}

@@ -79,6 +79,7 @@ fn several_tools_go_on_at_once() {
 }
 
 // conformance: d11-114, d11-115
+// conformance: d11-126
 #[test]
 fn a_tool_that_runs_takes_data_at_any_time() {
     std::thread::scope(|scope| {
@@ -94,6 +95,7 @@ fn a_tool_that_runs_takes_data_at_any_time() {
     });
 }
 
+// conformance: d11-39
 #[test]
 fn a_failure_keeps_its_causes() {
     std::thread::scope(|scope| {

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::thread;
 
 use jp_confine_vfs::incoming::{self, Incoming};
-use jp_confine_vfs::message::{self, Contents, Init, State, ToolCall};
+use jp_confine_vfs::message::{self, Block, Contents, Init, State, ToolCall};
 use jp_confine_vfs::method::{GrepParams, Kind, RunParams};
 use jp_confine_vfs::person::Nobody;
 use jp_confine_vfs::sdk::{Client, Error, ErrorKind};
@@ -89,7 +89,7 @@ fn call(call: &ToolCall, answer: Option<&'static str>, tool: impl Fn(Host)) -> T
     on_disk
 }
 
-// conformance: d11-2, d11-10, d11-175, d11-176, d11-177, d11-179, d11-180, d11-208, d11-215
+// conformance: d11-2, d11-10, d11-175, d11-176, d11-177, d11-178, d11-179, d11-180, d11-208, d11-215
 #[test]
 fn every_method_has_its_function() {
     let mut with_arguments = ToolCall::new("t");
@@ -147,7 +147,7 @@ fn ask(mut host: Host) {
     let refused = host.read("none/secret.txt").expect_err("refused");
     assert_eq!(refused.kind(), ErrorKind::Denied);
     assert!(refused.to_string().contains("does not grant it"), "{refused}");
-    host.result("done").expect("told");
+    host.result(vec![Block::text("done")]).expect("told");
 }
 
 /// Calls the example to change `spring` in a file. Returns its last message and the file's contents.

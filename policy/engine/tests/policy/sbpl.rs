@@ -237,6 +237,7 @@ fn each_denial_of_a_profile_is_noticed_if_it_is_missing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
+    // conformance: 076-154
     #[test]
     fn a_profile_allows_nothing_that_the_policy_denies(
         grants in grants(),
