@@ -344,7 +344,7 @@ fn a_question_can_be_called_off() {
     let Some(scratch) = given(&["script"], Scratch::new) else { return };
     let script = r#"
         printf '{"jsonrpc":"2.0","id":1,"method":"fs.write","params":{"path":"new","content":"x"}}\n'
-        read -r line; echo "$line" >&2; sleep 0.3; tell cancel '{}'; read -r line; printf '%s\n' "$line" >&2
+        read -r pending; sleep 0.3; tell cancel '{}'; read -r line; printf '%s\n' "$pending" "$line" >&2
         tell state '{"type":"waiting","content":"Well","question":"really?"}'; read -r line; echo "$line" >&2
         ask fs.write '{"path":"new","content":"x"}'"#;
     let mut terminal = Terminal::start(&confined(&scratch, &[], script));
