@@ -141,7 +141,8 @@ impl<'a> Printer<'a> {
     }
 
     /// What tiers grant where no rule reaches: everywhere, or in a hidden area.
-    fn open(&self, rules: &mut Rules, hidden: Option<&Path>) {
+    fn open(&self, rules: &mut Rules, area: Option<&Standing<'_>>) {
+        let hidden = area.map(|it| it.anchor.as_path());
         if !self.opens(hidden) {
             return;
         }
@@ -160,7 +161,7 @@ impl<'a> Printer<'a> {
         if self.tiers.default == Some(Tier::Write)
             || self.tiers.opening().any(|(tier, _)| tier == Tier::Write)
         {
-            self.guard(rules, hidden, None);
+            self.guard(rules, hidden, area);
         }
     }
 
@@ -232,7 +233,7 @@ impl<'a> Printer<'a> {
     fn hide(&self, rules: &mut Rules, standing: &Standing<'_>) {
         let anchor = standing.anchor.as_path();
         rules.print("allow", METADATA, &self.ways(anchor));
-        self.open(rules, Some(anchor));
+        self.open(rules, Some(standing));
         if self.opens(Some(anchor)) && standing.reach() == Reach::Control {
             rules.deny(Capabilities::WRITE, &[Filter::subpath(anchor)]);
         }

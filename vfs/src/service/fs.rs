@@ -66,7 +66,13 @@ impl Service<'_> {
             return Ok(Exists { exists: false });
         }
         let place = self.grant(&params.path, Capability::Read, caller)?;
-        Ok(Exists { exists: self.look(place.path(), &params.path)?.is_some() })
+        match self.files.look(place.path()) {
+            Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(Exists { exists: false }),
+            found => {
+                let found = found.map_err(|error| fault("look at", &params.path, &error))?;
+                Ok(Exists { exists: found.is_some() })
+            }
+        }
     }
 
     /// The file that the path has in the place of a directory.
@@ -191,11 +197,7 @@ impl Service<'_> {
     }
 
     pub(super) fn look(&self, place: &Path, path: &str) -> Result<Option<Standing>, Fault> {
-        match self.files.look(place) {
-            // Nothing is below a file.
-            Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(None),
-            found => found.map_err(|error| fault("look at", path, &error)),
-        }
+        self.files.look(place).map_err(|error| fault("look at", path, &error))
     }
 
     /// Judges a write to a path: an update if the file exists, else its creation and that of the directories above it.
