@@ -34,8 +34,8 @@ use std::process::ExitCode;
 
 use cli::{Approvals, Cache, Command, Mounts, Profiles, Topic};
 use commands::{
-    allow, approvals, authorize, cache, completions, doctor, init, manual, mounts, profiles, query,
-    run, shell, vfs,
+    allow, approvals, authorize, cache, completions, doctor, init, manual, mcp, mounts, profiles,
+    query, run, shell, vfs,
 };
 use config::environment::EnvOption;
 use error::Failure;
@@ -68,8 +68,8 @@ fn dispatch() -> Result<u8, Failure> {
         Err(asked) if !asked.use_stderr() => return output::help(&asked).map(|()| 0),
         parsed => parsed.map_err(Failure::Usage)?,
     };
-    // Not for `vfs`: the tool that it runs would inherit the ignored signal.
-    if !matches!(command, Command::Vfs { .. }) {
+    // Not for `vfs` and `mcp`: the programs that they run would inherit the ignored signal.
+    if !matches!(command, Command::Vfs { .. } | Command::Mcp) {
         signals::survive_limit_of_length();
     }
     output::set_color(options.color);
@@ -97,13 +97,14 @@ fn dispatch() -> Result<u8, Failure> {
         }
         Command::Authorize(request) => authorize::authorize(&context, &options, &request),
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
-        Command::Compile | Command::Vfs { .. } if options.dry_run => {
+        Command::Compile | Command::Vfs { .. } | Command::Mcp if options.dry_run => {
             query::dry_run::dry_run(&context, &options, None)
         }
         Command::Compile => query::compile(&context, &options),
         Command::Vfs { call, program, arguments } => {
             vfs::serve(&context, &options, &call, &program, &arguments)
         }
+        Command::Mcp => mcp::serve(&context, &options),
         Command::Shell { arguments } => shell::shell(&mut context, &options, arguments),
         Command::Profiles(Profiles::List { json }) => profiles::list(&context, &options, json),
         Command::Profiles(Profiles::Show { name }) => profiles::show(&context, &options, &name),

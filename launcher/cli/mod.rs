@@ -142,6 +142,13 @@ enum Sub {
         #[arg(last = true, required = true, value_name = "TOOL")]
         line: Vec<OsString>,
     },
+    /// Serve an agent the workspace by MCP, on standard input and output: files and programs, as a run
+    /// would get them
+    #[command(after_help = "Example: claude mcp add jp-confine -- jp-confine mcp")]
+    Mcp {
+        #[command(flatten)]
+        options: Further,
+    },
     /// List the symlinks to directories outside the workspace, and whether their targets are
     /// approved; add one for all runs, or remove it
     #[command(after_help = "Example: jp-confine mounts add fork=../forks/serde")]
@@ -404,6 +411,11 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
             let program = words.next().unwrap_or_default();
             let command = Command::Vfs { call, program, arguments: words.collect() };
             (Options { service: true, ..line.options.then(options.0) }, command)
+        }
+        Some(Sub::Mcp { options }) => {
+            // The terminal, if there is one, is the agent's.
+            let options = Options { non_interactive: true, ..line.options.then(options.0) };
+            (options, Command::Mcp)
         }
         Some(Sub::Compile { options }) => (line.options.then(options.0), Command::Compile),
         Some(Sub::Why { options, json, last: _ }) => {
