@@ -30,11 +30,14 @@ for (const [name, params] of steps) {
     } else if (name === "resources") {
         print(name, (await client.listResources()).resources.map((resource) => resource.uri));
     } else if (name === "cancel") {
-        // A call that is cancelled once its program has created a file here.
-        const given = new AbortController();
-        const watcher = watch(".", () => existsSync(params.once) && given.abort());
-        const call = client.callTool(params.call, undefined, { signal: given.signal });
-        print(name, await call.then(() => "answered", () => "cancelled"));
+        // Calls that are cancelled, the last one first, once a program of theirs has created a file here.
+        const given = params.calls.map(() => new AbortController());
+        const cancel = () => given.reverse().forEach((one) => one.abort());
+        const watcher = watch(".", () => existsSync(params.once) && cancel());
+        const calls = params.calls.map((call, place) =>
+            client.callTool(call, undefined, { signal: given[place].signal }));
+        const ends = (await Promise.allSettled(calls)).map((end) => end.status);
+        print(name, ends.join(" "));
         watcher.close();
     } else {
         try {

@@ -20,7 +20,7 @@ use jp_confine_engine::check;
 use jp_confine_vfs::Fault;
 use jp_confine_vfs::files::OnDisk;
 use jp_confine_vfs::incoming::Request;
-use jp_confine_vfs::service::{Programs, Service};
+use jp_confine_vfs::service::{Caller as _, Programs, Service};
 
 use self::call::Call;
 use self::client::Client;
@@ -88,9 +88,12 @@ fn serve_logged(context: &Context, options: &Options, log: Option<&Log>) -> Resu
         Service::new(policy, &files, &mut person).with_programs(programs).with_witness(&refused);
     let serving = server.start()?;
     for Call { request, mut way } in incoming {
-        current.replace(Some(way.clone()));
-        let answer = service.answer(&request, &mut way);
-        way.answer(answer);
+        // It may have been cancelled while others were served.
+        if !way.is_gone() {
+            current.replace(Some(way.clone()));
+            let answer = service.answer(&request, &mut way);
+            way.answer(answer);
+        }
     }
     let ended = serving.join().unwrap_or_else(|_| Err("its thread ended".to_owned()));
     ended.map_err(|why| Failure::own(format!("the server failed: {why}")))
