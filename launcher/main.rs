@@ -35,8 +35,8 @@ use std::process::ExitCode;
 
 use cli::{Approvals, Cache, Command, Mounts, Options, Profiles, Topic};
 use commands::{
-    allow, approvals, authorize, cache, completions, doctor, init, manual, mounts, profiles, query,
-    run, serve, shell, vfs,
+    allow, approvals, authorize, cache, completions, doctor, init, manual, mcp, mounts, profiles,
+    query, run, serve, shell, vfs,
 };
 use config::environment::EnvOption;
 use config::host_context::{self, HostContext};
@@ -83,8 +83,8 @@ fn dispatch() -> Result<u8, Failure> {
         Err(asked) if !asked.use_stderr() => return output::help(&asked).map(|()| 0),
         parsed => parsed.map_err(Failure::Usage)?,
     };
-    // Not for `vfs`: the tool that it runs would inherit the ignored signal.
-    if !matches!(command, Command::Vfs { .. }) {
+    // Not for `vfs` and `mcp`: the programs that they run would inherit the ignored signal.
+    if !matches!(command, Command::Vfs { .. } | Command::Mcp) {
         signals::survive_limit_of_length();
     }
     output::set_color(options.color);
@@ -114,7 +114,7 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Authorize(request) => authorize::authorize(&context, &options, &request),
         Command::Serve { roots } => serve::serve(&context, &options, &roots),
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
-        Command::Compile | Command::Vfs { .. } if options.dry_run => {
+        Command::Compile | Command::Vfs { .. } | Command::Mcp if options.dry_run => {
             query::dry_run::dry_run(&context, &options, None)
         }
         Command::Compile => query::compile(&context, &options),
@@ -124,6 +124,7 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Vfs { call, program, arguments } => {
             vfs::serve(&context, &options, &call, &program, &arguments)
         }
+        Command::Mcp => mcp::serve(&context, &options),
         Command::Shell { arguments } => shell::shell(&mut context, &options, arguments),
         Command::Profiles(Profiles::List { json }) => profiles::list(&context, &options, json),
         Command::Profiles(Profiles::Show { name }) => profiles::show(&context, &options, &name),

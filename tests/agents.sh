@@ -1,13 +1,14 @@
 #!/bin/sh
-# Installs the coding agents of `tests/integration/agents_installed.rs` into `target/agents`: those that are named, or
-# all. Takes a network, and up to 2 GB.
+# Installs the coding agents of `tests/integration/agents_installed.rs` into `target/agents`, and the client of
+# `tests/mcp`: those that are named, or all. Takes a network, and up to 2 GB.
 set -eu
 cd "$(dirname "$0")/.."
 into=$PWD/target/agents
-[ $# -gt 0 ] || set -- claude codex gemini copilot opencode pi aider
+[ $# -gt 0 ] || set -- mcp claude codex gemini copilot opencode pi aider
 for agent; do
     [ ! -e "$into/bin/$agent" ] || continue
     case $agent in
+        mcp) package=@modelcontextprotocol/sdk ;;
         claude) package=@anthropic-ai/claude-code ;;
         codex) package=@openai/codex ;;
         gemini) package=@google/gemini-cli ;;
@@ -22,5 +23,7 @@ for agent; do
             ;;
         *) echo "unknown agent: $agent" && exit 2 ;;
     esac
+    # The client has no program.
+    [ ! -e "$into/lib/node_modules/$package" ] || continue
     npm install --global --silent --no-audit --no-fund --prefix "$into" "$package" || echo "not installed: $agent"
 done

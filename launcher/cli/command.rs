@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Learn { lesson: LearnOptions, program: OsString, arguments: Vec<OsString> },
     /// `vfs`: the tool's name as typed, and its arguments.
     Vfs { call: Call, program: OsString, arguments: Vec<OsString> },
+    /// `mcp`.
+    Mcp,
     /// `why --last`.
     Why { json: bool },
     /// `allow`.

@@ -51,6 +51,13 @@ pub(crate) fn rule(word: &str) -> Result<NetRule, String> {
     Ok(rule)
 }
 
+/// The value of `--net` that is read as `rule`.
+pub(crate) fn word(rule: &NetRule) -> String {
+    let scheme = rule.scheme.as_ref().map(|scheme| format!("{scheme}://")).unwrap_or_default();
+    let port = rule.port.map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{scheme}{}{port}", rule.host)
+}
+
 /// Reads a value of `--resolve`.
 ///
 /// # Errors

@@ -164,6 +164,13 @@ enum Sub {
         #[arg(last = true, value_name = "TOOL")]
         line: Vec<OsString>,
     },
+    /// Serve an agent the workspace by MCP, on standard input and output: files and programs, as a run
+    /// would get them
+    #[command(after_help = "Example: claude mcp add jp-confine -- jp-confine mcp")]
+    Mcp {
+        #[command(flatten)]
+        options: Further,
+    },
     /// List the symlinks to directories outside the workspace, and whether their targets are
     /// approved; add one for all runs, or remove it
     #[command(after_help = "Example: jp-confine mounts add fork=../forks/serde")]
@@ -429,6 +436,11 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
             let command = Command::Vfs { call, program, arguments };
             (Options { service: true, ..line.options.then(options.0) }, command)
         }
+        Some(Sub::Mcp { options }) => {
+            // The terminal, if there is one, is the agent's.
+            let options = Options { non_interactive: true, ..line.options.then(options.0) };
+            (options, Command::Mcp)
+        }
         Some(Sub::Compile { options }) => (line.options.then(options.0), Command::Compile),
         Some(Sub::Plan { options, format, program }) => {
             let program = program.into_iter().next();
@@ -452,16 +464,7 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
             (line.options.then(options.0), Command::Doctor { json })
         }
         Some(Sub::Mounts { options, json, sub }) => {
-            let (later, mounts) = match sub.map(|sub| *sub) {
-                None => (Further::default(), Mounts::List { json }),
-                Some(MountsSub::Add { options, mount, yes }) => {
-                    (options, Mounts::Add { mount, yes })
-                }
-                Some(MountsSub::Remove { options, names, all, yes }) => {
-                    let names = if all { vec![Unmount::All] } else { names };
-                    (options, Mounts::Remove { names, yes })
-                }
-            };
+            let (later, mounts) = mounts(sub.map(|sub| *sub), json);
             (line.options.then(options.0).then(later.0), Command::Mounts(mounts))
         }
         Some(Sub::Shell { options, arguments }) => {
@@ -497,6 +500,18 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
             (line.options.then(options.0), Command::Completions { shell })
         }
     })
+}
+
+/// What to do with mounts, and the options behind that.
+fn mounts(sub: Option<MountsSub>, json: bool) -> (Further, Mounts) {
+    match sub {
+        None => (Further::default(), Mounts::List { json }),
+        Some(MountsSub::Add { options, mount, yes }) => (options, Mounts::Add { mount, yes }),
+        Some(MountsSub::Remove { options, names, all, yes }) => {
+            let names = if all { vec![Unmount::All] } else { names };
+            (options, Mounts::Remove { names, yes })
+        }
+    }
 }
 
 /// The program's name, and its arguments.

@@ -47,6 +47,17 @@ pub(crate) enum CacheMode {
     None,
 }
 
+impl CacheMode {
+    /// Its name as a value of the option.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Shared => "shared",
+            Self::None => "none",
+        }
+    }
+}
+
 // No `///` here: clap would make it the description of each command that the struct is flattened into.
 #[derive(Args, Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one switch of the command line")]

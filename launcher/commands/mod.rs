@@ -7,12 +7,15 @@ pub(crate) mod cache;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod init;
+mod inner_run;
 pub(crate) mod learn;
 pub(crate) mod manual;
+pub(crate) mod mcp;
 pub(crate) mod mounts;
 mod policy_edit;
 pub(crate) mod profiles;
 pub(crate) mod query;
+mod question;
 pub(crate) mod run;
 pub(crate) mod run_end;
 #[cfg(test)]

@@ -77,6 +77,7 @@ mod cli_learn_hosts;
 mod cli_learn_secrets;
 mod cli_learn_written;
 mod cli_manual;
+mod cli_mcp;
 mod cli_mounts;
 mod cli_mounts_signals;
 mod cli_mounts_undone;

@@ -43,6 +43,13 @@ pub struct Request {
     pub params: Box<RawValue>,
 }
 
+impl Request {
+    /// A request that did not come in a line, so that no reply needs its id.
+    pub fn new(method: impl Into<String>, params: Box<RawValue>) -> Self {
+        Self { id: Id(Box::default()), method: method.into(), params }
+    }
+}
+
 /// A message from a tool.
 #[derive(Debug)]
 pub enum Incoming {

@@ -2,6 +2,7 @@
 
 mod advice;
 mod caller;
+mod edit;
 mod fs;
 mod grep;
 mod http;
@@ -164,6 +165,7 @@ impl<'a> Service<'a> {
         caller: &mut dyn Caller,
     ) -> Result<Box<RawValue>, Fault> {
         let given = Given { params: &request.params };
+        self.gate.previews(&[]);
         if request.method.starts_with("fs.") {
             let moved = |error: io::Error| Fault::new(Code::Internal, error.to_string());
             self.files.stand().map_err(moved)?;
@@ -171,6 +173,7 @@ impl<'a> Service<'a> {
         match request.method.as_str() {
             "fs.read" => raw(&self.read(&given.parse()?, caller)?),
             "fs.write" => raw(&self.write(given.parse()?, caller)?),
+            "fs.edit" => raw(&self.edit(&given.parse()?, caller)?),
             "fs.exists" => raw(&self.exists(&given.parse()?, caller)?),
             "fs.list_dir" => raw(&self.list_dir(&given.parse()?, caller)?),
             "fs.metadata" => raw(&self.metadata(&given.parse()?, caller)?),

@@ -27,7 +27,7 @@ use self::stdin::Talk;
 use self::tool::Hosted;
 use crate::cli::{Call, Options};
 use crate::commands::query::common;
-use crate::commands::run;
+use crate::commands::{inner_run, run};
 use crate::compile::external_rules::Made;
 use crate::compile::image::parse_image;
 use crate::compile::{self, Stage};
@@ -107,9 +107,10 @@ fn serve_logged(
     let made = prepared.made.take();
     let files = OnDisk::at(&prepared.root).map_err(closed)?;
     let programs = Programs {
-        wrapper: tool::wrapper(context, options, &prepared.root)?,
+        wrapper: inner_run::for_tool(context, options, &prepared.root)?,
         directory: files.directory().map_err(closed)?.into(),
         environment: tool::surroundings(context),
+        are_judged: false,
     };
     let variables = |name: &str| {
         let mut environment = context.environment.iter();

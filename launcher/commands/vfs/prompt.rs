@@ -2,13 +2,13 @@
 
 use jp_confine_vfs::person::{Answer, Person, Question};
 
+use crate::commands::question;
 use crate::output;
 use crate::output::event_log::Log;
 use crate::prompt::choices::{Choices, Reply};
 use crate::prompt::terminal::Terminal;
 use crate::prompt::turns::PromptQueue;
 use crate::prompt::visibility::Size;
-use crate::record::service_refusals::without_passwords;
 use crate::text::quote;
 use crate::text::wrap;
 
@@ -17,9 +17,6 @@ const MOST: usize = 20;
 
 /// Assumed size of a terminal that does not tell its own: rows and columns.
 const USUAL: Size = (24, 80);
-
-/// The most lines that are shown of a text that would be written.
-const PREVIEW: usize = 8;
 
 /// Rows of a screen that are reserved for the offered answers, and for a word to type.
 const RESERVED: u16 = 5;
@@ -51,17 +48,8 @@ impl<'a> OnTerminal<'a> {
         let room = usize::from(rows.saturating_sub(RESERVED)).max(1);
         let tool = quote::path(&self.tool);
         let mut screens: Vec<Vec<String>> = vec![Vec::new()];
-        for Question { action, what, written, preview, reason } in questions {
-            let (what, reason) = (without_passwords(what), without_passwords(reason));
-            let reason = quote::short(reason.as_bytes());
-            let mut parts = vec![("", format!("jp-confine: the tool {tool} wants to {action}"))];
-            let printable = |line: &str| quote::printable(line.as_bytes());
-            // Not `lines`, which would hide a carriage return.
-            parts.extend(what.split('\n').map(|line| ("    ", printable(line))));
-            let written = written.iter().map(|path| ("  written as ", printable(path)));
-            parts.extend(written);
-            parts.extend(preview_of(preview).into_iter().map(|line| ("    | ", printable(&line))));
-            parts.push(("  ", reason));
+        for question in questions {
+            let parts = question::lines(&format!("the tool {tool}"), question);
             let lines: Vec<String> =
                 parts.iter().flat_map(|(indent, text)| wrapped(indent, text, columns)).collect();
             let left = room.saturating_sub(screens.last().map_or(0, Vec::len));
@@ -107,17 +95,6 @@ impl<'a> OnTerminal<'a> {
         }
         Some(if reply == Reply::Run { Answer::Session } else { Answer::Once })
     }
-}
-
-/// The beginning of a text that would be written, and how many lines follow.
-fn preview_of(text: &str) -> Vec<String> {
-    let mut lines: Vec<String> = text.lines().take(PREVIEW).map(str::to_owned).collect();
-    match text.lines().count() - lines.len() {
-        0 => {}
-        1 => lines.push("(one more line)".to_owned()),
-        more => lines.push(format!("({more} more lines)")),
-    }
-    lines
 }
 
 /// `text` in lines that a terminal of this width does not wrap, each after `indent`.

@@ -3,10 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use jp_confine_engine::canonical::Root;
 use jp_confine_engine::coverage::Coverage;
 use jp_confine_engine::env::Env;
 use jp_confine_engine::tiers::Tiers;
@@ -15,13 +14,10 @@ use serde_json::json;
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::cli::Options;
-use crate::compile::{programs, views};
-use crate::config::host_context::STDIN;
+use crate::commands::inner_run;
+use crate::compile::programs;
 use crate::config::layers::Layers;
-use crate::config::tiers::from_here;
 use crate::error::Failure;
-use crate::external::mounts;
-use crate::external::mounts::ends::LookupBase;
 use crate::host::context::Context;
 use crate::host::workspace::Workspace;
 use crate::host::{machine, program_lookup};
@@ -86,7 +82,7 @@ impl Hosted {
         environment.push(("HOME".into(), folder.path().into()));
         environment.push(("TMPDIR".into(), context.temp.clone().into()));
         Ok(Self {
-            launcher: launcher()?,
+            launcher: inner_run::launcher()?,
             file: context.absolute(&file),
             folder,
             libraries: options.exec.iter().map(|path| context.absolute(path)).collect(),
@@ -184,77 +180,6 @@ pub(super) fn refuse_inside(context: &Context) -> Result<(), Failure> {
     ))
 }
 
-/// Rejects a policy file that can be read only once: it is read again for each program of the tool.
-///
-/// # Errors
-/// `file` is a pipe, or has no name of its own.
-fn refuse_pipe(context: &Context, file: &Path) -> Result<(), Failure> {
-    let place = context.absolute(file).canonicalize();
-    if place.is_ok_and(|place| place.is_file()) {
-        return Ok(());
-    }
-    Err(Failure::advised(
-        format!("the policy file {} can be read only once", quote::path(&file.to_string_lossy())),
-        "the service reads it again for each program that it starts: name a file",
-    ))
-}
-
-/// The command that starts this program so that it confines a program of the tool by the service's policy.
-pub(super) fn wrapper(
-    context: &Context,
-    options: &Options,
-    root: &Root,
-) -> Result<Vec<OsString>, Failure> {
-    let mut words: Vec<OsString> = vec![launcher()?.into()];
-    words.extend(
-        ["--service", "--no-net", "--non-interactive", "--kill-leftovers"].map(OsString::from),
-    );
-    words.extend(["--host".into(), std::process::id().to_string().into()]);
-    // The service starts it in the workspace.
-    words.extend(["-C", "."].map(OsString::from));
-    words.extend(mounts::from_root(LookupBase { context, root }, &options.mounts)?);
-    if let Some(events) = &options.events {
-        words.extend(["--events".into(), context.absolute(events).into()]);
-    }
-    let stdin = options.received.iter().map(|_| Path::new(STDIN));
-    let files = options.policies.iter().map(PathBuf::as_path).chain(stdin);
-    files.into_iter().try_for_each(|file| refuse_pipe(context, file))?;
-    let lists = [
-        ("--policy", &options.policies),
-        ("-r", &options.read),
-        ("-w", &options.write),
-        ("-x", &options.exec),
-        ("--deny", &options.deny),
-    ];
-    for (option, paths) in lists {
-        let path = |path: &PathBuf| [option.into(), context.absolute(path).into()];
-        words.extend(paths.iter().flat_map(path));
-    }
-    for view in &options.views {
-        let view = views::from_anywhere(context, view)?;
-        if view.from.as_os_str().as_bytes().contains(&b'=') {
-            let message = format!("--view {view}: FROM contains `=`, where `vfs` would end it");
-            return Err(Failure::advised(message, "move the directory to a path without `=`"));
-        }
-        words.extend(["--view".into(), view.word()]);
-    }
-    for glob in &options.allow_autorun {
-        words.extend(["--allow-autorun".into(), from_here(glob, &context.cwd)?.into()]);
-    }
-    let tool = options.tool.iter().map(|name| ("--tool", name));
-    let profiles = options.profiles.iter().map(|name| ("--profile", name));
-    words.extend(tool.chain(profiles).flat_map(|(option, name)| [option.into(), name.into()]));
-    let switches = [
-        ("--no-baseline", options.no_baseline),
-        ("--share-tmp", options.share_tmp),
-        ("--show-denied", options.show_denied),
-    ];
-    words.extend(switches.iter().filter(|(_, on)| *on).map(|(option, _)| OsString::from(option)));
-    let layers = options.enforce.unwrap_or_default().name();
-    words.extend(["--enforce", layers, "--"].map(OsString::from));
-    Ok(words)
-}
-
 /// The variables of the tool's programs, before rules.
 pub(super) fn surroundings(context: &Context) -> Vec<(OsString, OsString)> {
     let is_own = |name: &OsStr| OWN.iter().any(|known| name == *known);
@@ -264,11 +189,6 @@ pub(super) fn surroundings(context: &Context) -> Vec<(OsString, OsString)> {
 
 fn is_base(name: &OsStr) -> bool {
     variables::is_base(name.as_bytes())
-}
-
-fn launcher() -> Result<PathBuf, Failure> {
-    std::env::current_exe()
-        .map_err(|error| Failure::own(format!("this program cannot be found again: {error}")))
 }
 
 #[cfg(test)]

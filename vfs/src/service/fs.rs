@@ -270,7 +270,7 @@ impl Service<'_> {
         }
     }
 
-    fn too_large(&self, path: &str) -> Fault {
+    pub(super) fn too_large(&self, path: &str) -> Fault {
         let limit = self.limit;
         Fault::new(Code::TooLarge, format!("{path} is larger than the limit of {limit} bytes"))
     }
@@ -302,7 +302,7 @@ pub(super) fn missing(path: &str) -> Fault {
 }
 
 /// The fault for a file operation that failed after its check.
-fn fault(verb: &str, path: &str, error: &io::Error) -> Fault {
+pub(super) fn fault(verb: &str, path: &str, error: &io::Error) -> Fault {
     let code = match error.kind() {
         ErrorKind::NotFound => Code::NotFound,
         ErrorKind::AlreadyExists => Code::Exists,

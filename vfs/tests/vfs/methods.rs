@@ -105,6 +105,31 @@ fn write_files() {
 // conformance: 076-52
 // conformance: d11-54, d11-55, d11-57, d11-58, d11-59, d11-60, d11-61, d11-138, d11-162, d11-212
 #[test]
+fn edit() {
+    let edit = |path: &str, old: &str, new: &str| json!({"path": path, "old": old, "new": new});
+    let all = json!({"path": "rw/sub/c.txt", "old": "spring", "new": "may", "all": true});
+    rows(
+        POLICY,
+        &[
+            ("fs.edit", edit("rw/a.txt", "spring\r", "may"), json!({"replaced": 1})),
+            ("fs.read", path("rw/a.txt"), json!({"content": "may\nwinter", "size": 10})),
+            ("fs.edit", edit("rw/a.txt", "spring", "may"), json!(PARAMS)),
+            ("fs.edit", edit("rw/a.txt", "", "may"), json!(PARAMS)),
+            ("fs.edit", edit("rw/sub/c.txt", "spring", "may"), json!(PARAMS)),
+            ("fs.edit", all, json!({"replaced": 2})),
+            ("fs.edit", edit("update/old", "old", ""), json!({"replaced": 1})),
+            ("fs.read", path("update/old"), json!({"content": "", "size": 0})),
+            ("fs.edit", edit("rw/seasons", "summer", &"x".repeat(201)), json!(TOO_LARGE)),
+            ("fs.edit", edit("rw/gone", "a", "b"), json!(NOT_FOUND)),
+            ("fs.edit", edit("rw/sub", "a", "b"), json!(PARAMS)),
+            ("fs.edit", edit("a.txt", "spring", "may"), json!(DENIED)),
+            ("fs.edit", edit("none/gone", "a", "b"), json!(DENIED)),
+            ("fs.edit", edit("jp-confine.toml", "a", "b"), json!(DENIED)),
+        ],
+    );
+}
+
+#[test]
 fn look() {
     let entry = |path: &str, kind: &str| json!({"path": path, "kind": kind});
     let listing = json!({"entries": [

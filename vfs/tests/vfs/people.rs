@@ -30,6 +30,21 @@ impl Person for Somebody {
     }
 }
 
+/// A person who notes the texts that would be written.
+#[derive(Debug)]
+struct Previewed(Vec<String>);
+
+impl Person for Previewed {
+    fn is_there(&self) -> bool {
+        true
+    }
+
+    fn ask(&mut self, questions: &[Question], _: &mut dyn FnMut() -> bool) -> Answer {
+        self.0.extend(questions.iter().map(|question| question.preview.clone()));
+        Answer::Once
+    }
+}
+
 fn asked(answered: Answer, requests: &[(&str, Value)]) -> (Vec<Value>, Vec<Vec<String>>) {
     let place = Place::on_disk(POLICY);
     let mut somebody = Somebody(answered, Vec::new());
@@ -78,11 +93,28 @@ fn all_that_a_request_needs_is_one_question() {
     let requests = [
         ("fs.rename", json!({"from": "update/old", "to": "create/old"})),
         ("fs.write", json!({"path": "new/er/file", "content": ""})),
+        ("fs.edit", json!({"path": "empty/file", "old": "a", "new": "b"})),
     ];
     let (answers, questions) = asked(Answer::Once, &requests);
-    assert_eq!(answers, vec![json!({}); 2]);
+    assert_eq!(answers, [json!({}), json!({}), json!(-32602)]);
     assert_eq!(questions[0], ["delete old", "update old"]);
     assert_eq!(questions[1], ["create file", "create er", "create new"]);
+    assert_eq!(questions[2], ["read file", "update file"]);
+}
+
+#[test]
+fn a_prompt_shows_nothing_of_an_earlier_request() {
+    let requests = [
+        ("fs.write", json!({"path": "rw/kept/file", "content": "of the first"})),
+        ("fs.read", json!({"path": "update/old"})),
+    ];
+    let place = Place::on_disk(POLICY);
+    let mut somebody = Previewed(Vec::new());
+    let mut service = place.service(&mut somebody);
+    for (method, params) in &requests {
+        answer(&mut service, method, params);
+    }
+    assert_eq!(somebody.0, [""]);
 }
 
 #[test]

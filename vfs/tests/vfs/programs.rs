@@ -52,6 +52,7 @@ fn with_service_of<T>(place: &Place, rules: &Value, ask: impl FnOnce(&mut Servic
             .expect("a folder")
             .into(),
         environment: vec![("PATH".into(), std::env::var_os("PATH").expect("a path"))],
+        are_judged: false,
     };
     let resources = written.compile().expect("rules");
     let service = place.service(&mut nobody).with_resources(resources, &variables);
