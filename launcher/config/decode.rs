@@ -130,7 +130,7 @@ const RECEIVED: [&str; 4] = ["root", "fs", "net", "env"];
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
     pub(crate) trust: Trust,
-    /// Such a file may be one of JP's. In jp-confine's own files every unknown key is a typo.
+    /// Such a file may be one of JP's, or a compiled policy. In jp-confine's own files every unknown key is a typo.
     pub(crate) is_named: bool,
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, origin: Origin) -> D
     let entries = decoder.table(&root)?;
     let has = |keys: &[&str]| entries.iter().any(|entry| keys.contains(&entry.name()));
     let is_jp = has(&["conversation"]) || (origin.is_named && has(&JP));
-    let is_received = !is_jp && has(&RECEIVED);
+    let is_received = origin.is_named && !is_jp && has(&RECEIVED);
     let mut parts = Parts::default();
     if is_received {
         decoder.received(entries, trust, &mut parts)?;
