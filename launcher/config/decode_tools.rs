@@ -39,8 +39,9 @@ const DEFAULTS: &str = "*";
 
 /// `command` of a tool, as JP has it.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
-enum WrittenCommand {
+pub(super) enum WrittenCommand {
     /// Words as for a shell.
     Line(String),
     Words(Vec<String>),

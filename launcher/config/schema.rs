@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 
 use super::decode_profile::ProfileTable;
 use super::decode_sandbox::{Filesystem, Network};
+use super::decode_tools::WrittenCommand;
 
 /// The keys of a file that is not one of JP's.
 const TOP: [&str; 5] = ["$schema", "access", "file_policy", "tools", "profiles"];
@@ -82,7 +83,7 @@ struct Tool {
     #[schemars(regex(pattern = r"^(local|builtin|mcp)(\.|$)"))]
     source: Option<String>,
     /// What starts the tool: `vfs --tool NAME` does. A line, a list of words, or a table of `program`, `args` and `shell`.
-    command: Option<serde_json::Value>,
+    command: Option<WrittenCommand>,
     /// How a host talks to the tool. Ignored here.
     runtime: Option<Runtime>,
 }
@@ -100,6 +101,8 @@ struct OtherTool {
     /// `local`, `builtin` or `mcp`, with or without a name behind a dot. Only `local` tools can have rules.
     #[schemars(regex(pattern = r"^(local|builtin|mcp)(\.|$)"))]
     source: Option<String>,
+    /// What starts the tool, as below `tools`.
+    command: Option<WrittenCommand>,
 }
 
 #[derive(JsonSchema)]

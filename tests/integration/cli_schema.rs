@@ -101,7 +101,7 @@ fn product_and_schema_take_the_same_policies() {
         "access.commands.git = { args = [['log', '**'], []], envs = ['A'] }\n",
         "access.sensitive_paths = ['**/*.pem']\naccess.autorun_paths = []\naccess.net_env = []\n",
         "file_policy = { default = 'read_only', deny_paths = ['**/a'], write_paths = ['~/a'] }\n",
-        "[tools.edit]\nsource = 'local.fs'\nruntime = 'vfs'\ncommand = ['any', 1]\naccess = {}\n",
+        "[tools.edit]\nsource = 'local.fs'\nruntime = 'vfs'\ncommand = ['any', '1']\naccess = {}\n",
         "[tools.edit.sandbox]\nfilesystem = { allow = ['src'], writable = true }\n\
          network = { allow = ['https://a.example/'], envs = [] }\ncommands.git = {}\n",
         "[profiles.mine]\nread = ['~/a']\nprograms = ['a']\nincludes = ['git']\n\
@@ -115,7 +115,7 @@ fn product_and_schema_take_the_same_policies() {
     }
     let bad = [
         "acess = {}\n",
-        "assistant = 1\n",
+        "assistent = 1\n",
         "deny_paths = []\n",
         "access.fs = [{ read = true }]\n",
         "access.fs = [{ path = '.', raed = true }]\n",

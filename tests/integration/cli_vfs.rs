@@ -421,11 +421,12 @@ fn nothing_is_consented_to_that_was_not_shown() {
         r#"ask fs.grep '{{"pattern":"spring","paths":[{paths}]}}'; show; tell result '{{"content":"told"}}'"#
     );
     for (says, last) in [(["y\n", "y\n", "y\n"], "spring"), (["y\n", "\n", ""], "-32001")] {
-        let mut terminal = Terminal::start_sized(&confined(&scratch, &[], &script), 24, 80);
+        let mut terminal = Terminal::start_sized(&confined(&scratch, &[], &script), 24, 200);
         for (screen, says) in names.chunks(6).zip(says).take_while(|(_, says)| !says.is_empty()) {
             for name in screen {
                 terminal.see(name);
             }
+            terminal.see("`<workspace>/p*` of prompt_paths");
             terminal.see(if screen.len() == 6 { "[y] show the rest" } else { "[y] yes, once" });
             terminal.see("[N] no  [?] help: ");
             terminal.keys(says);

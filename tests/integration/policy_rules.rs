@@ -207,22 +207,6 @@ fn a_rename_gains_nothing() {
     );
 }
 
-/// A file's content has no use for the rights to create and delete. A second link would keep them, though.
-#[apply(row!)]
-fn a_rename_may_lead_to_where_files_are_created() {
-    assert_answers(
-        "mkdir from to; touch from/f from/g",
-        &["from r d", "to r c"],
-        "",
-        &[
-            ("link from/f to/f", "EACCES"),
-            ("rename from/f to/f", "ok"),
-            ("rename to/f from/h", "EACCES"),
-            ("rename from/g to/f", "EACCES"),
-        ],
-    );
-}
-
 #[apply(row!)]
 fn a_folder_above_an_anchor_stays() {
     assert_answers(

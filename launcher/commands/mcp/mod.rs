@@ -68,7 +68,8 @@ fn serve_logged(context: &Context, options: &Options, log: Option<&Log>) -> Resu
     let server = Server::new(calls, resources(context, options, &prepared)?);
     prepared.made.take().map_or(Ok(()), Made::keep)?;
 
-    let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
+    let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image)
+        .naming(&prepared.tiers);
     let closed = |error| Failure::own(format!("the workspace cannot be opened: {error}"));
     let files = OnDisk::at(&prepared.root).map_err(closed)?;
     let programs = Programs {

@@ -99,7 +99,8 @@ fn serve_logged(
     }
     let env = &prepared.resources.env;
     let hosted = Hosted::find(context, options, env, &prepared.tiers, program)?;
-    let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
+    let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image)
+        .naming(&prepared.tiers);
     let closed = |error| {
         let root = quote::printable(prepared.root.as_path().as_os_str().as_bytes());
         Failure::own(format!("the workspace {root} cannot be opened: {error}"))

@@ -25,8 +25,7 @@ use crate::tier::Reach;
 use crate::tier::Restraint;
 pub use crate::verdict::{Denial, Verdict};
 use crate::verdict::{
-    at_each_level, denial, gained, gained_by_content, holds_at_each_level, on_second, verdict,
-    worst,
+    at_each_level, denial, gained, holds_at_each_level, on_second, verdict, worst,
 };
 use crate::{autorun, lookup};
 
@@ -128,7 +127,7 @@ pub fn remove_directory(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     remove(image, &request.of_directory())
 }
 
-/// Whether `from` may take the place of `to`, without gaining a capability over its content on the way (R5).
+/// Whether `from` may take the place of `to`, without gaining a capability on the way (R5).
 #[must_use]
 pub fn rename(
     image: &Image<'_>,
@@ -164,20 +163,20 @@ fn rename_at(
         } else {
             on_second(pinned(&target))
         },
-        gain_of_content(&source, &target),
+        gain(&source, &target),
         if destination == Destination::Exchange {
-            on_second(gain_of_content(&target, &source))
+            on_second(gain(&target, &source))
         } else {
             Verdict::Allow
         },
     ])
 }
 
-/// Whether the content of a moved entry has no more rights at `to` than at `from` (R5). [`rename`] checks that too.
+/// Whether a moved entry has no more rights at `to` than at `from` (R5). [`rename`] checks that too.
 #[must_use]
 pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
     at_each_level(image, [from.path, to.path], |image| {
-        gain_of_content(&lookup::lookup(image, from), &lookup::lookup(image, to))
+        gain(&lookup::lookup(image, from), &lookup::lookup(image, to))
     })
 }
 
@@ -339,17 +338,9 @@ fn pinned(found: &Lookup) -> Verdict {
     }
 }
 
-/// Denies a link that would grant more at `to` than at `from`, to the entry or anything below it, or that would avoid a
-/// prompt. An auto-run file is none any more under its other name.
+/// Denies a move that would grant more at `to` than at `from`, to the entry or anything below it, or that would avoid a
+/// prompt. An auto-run file is none any more once it is moved.
 fn gain(from: &Lookup, to: &Lookup) -> Verdict {
-    no_more(from, gained(from, to))
-}
-
-/// The same for a move, which keeps no name at `from`.
-fn gain_of_content(from: &Lookup, to: &Lookup) -> Verdict {
-    no_more(from, gained_by_content(from, to))
-}
-
-fn no_more(from: &Lookup, gained: Capabilities) -> Verdict {
+    let gained = gained(from, to);
     if gained.is_empty() { Verdict::Allow } else { Verdict::Deny(denial(from, gained)) }
 }

@@ -132,11 +132,6 @@ pub(crate) fn gained(from: &Lookup, to: &Lookup) -> Capabilities {
     granted.union(asked(to).difference(before.union(asked_before)))
 }
 
-/// The same for what is there already: the right to create means nothing for that (R5).
-pub(crate) fn gained_by_content(from: &Lookup, to: &Lookup) -> Capabilities {
-    gained(from, to).difference(Capabilities::CREATE)
-}
-
 /// The capabilities that are granted without a prompt.
 pub(crate) fn free(found: &Lookup) -> Capabilities {
     found.caps.difference(found.withheld)

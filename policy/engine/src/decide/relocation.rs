@@ -7,7 +7,7 @@ use crate::image::Image;
 use crate::lookup::{self, excludes_below};
 use crate::reaches::Reaches;
 use crate::request::{Lookup, Request};
-use crate::verdict::gained_by_content;
+use crate::verdict::gained;
 
 /// Whether nothing below the directory at `from` becomes freer once the directory is at `to`. Looks at this image
 /// alone.
@@ -30,7 +30,7 @@ pub(crate) fn judge(
     }
     let found = Cell::new(Capabilities::NONE);
     let gains_nothing = |here: &Lookup, there: &Lookup| {
-        found.set(gained_by_content(here, there));
+        found.set(gained(here, there));
         found.get().is_empty()
     };
     if lookup::all_below(image, [from, to], gains_nothing) {

@@ -113,8 +113,6 @@ rows! {
     may_not_leave_for_a_new_place: ".:r b:r", "keep", NEW => "tell d and -, no";
     may_only_replace: ".:du", "replace", OLD => "go";
     may_only_replace_and_nothing_is_there: ".:du", "replace", NEW => "tell c and -, no";
-    may_be_created_there_and_not_here: ".:r a:rd b:rc", "replace", NEW => "new, else u";
-    may_be_read_there_and_not_here: ".: a:d b:rc", "replace", NEW => "tell r and -, no";
     may_not_leave: ".:cu", "replace", NEW => "tell d and -, no";
     exchange: ".:du", "exchange", OLD => "go";
     exchange_needs_both: ".:cd", "exchange", OLD => "tell u and -, no";
@@ -201,7 +199,7 @@ macro_rules! questions {
 }
 
 questions! {
-    nothing_leaves_what_is_asked_about: "a", NEW, true => "tell ud and -, no";
+    nothing_leaves_what_is_asked_about: "a", NEW, true => "tell cud and -, no";
     asks_about_the_destination: "b", NEW, true => "ask c and -, go";
     asks_about_both_at_once: "a b", NEW, true => "ask d and c, go";
     a_refusal_is_one: "a b", NEW, false => "ask d and c, no";

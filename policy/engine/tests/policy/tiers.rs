@@ -692,9 +692,9 @@ fn a_folder_that_is_open_by_name_alone_does_not_go_where_more_is_granted() {
 #[test]
 fn what_lacks_for_a_folder_to_go_is_what_it_would_have_there() {
     for (tiers, from, to, expected) in [
-        ("write=/o/t", "/o/t", "/w/n", "read, update, delete, execute"),
+        ("write=/o/t", "/o/t", "/w/n", "read, create, update, delete, execute"),
         ("write=/o/p/** deny=**/*.pem", "/o/p/a", "/w/a", "execute"),
-        ("write=/o/t write=**/logs/*", "/w/ro/n", "/o/t", "update, delete, execute"),
+        ("write=/o/t write=**/logs/*", "/w/ro/n", "/o/t", "create, update, delete, execute"),
         ("write=/o/t", "/w/n", "/o/t", "nothing"),
         ("deny=**/k", "/w/a", "/tmp/run/a", "nothing"),
     ] {
