@@ -306,7 +306,7 @@ fn a_yes_to_a_start_that_fails_is_for_no_other() {
 #[test]
 fn a_run_remembers_yes_and_no() {
     let Some(scratch) = place_with(&[]) else { return };
-    let mut terminal = start(&scratch, "cat ask/a ask/b; cat ask/a ask/b; echo done; false");
+    let mut terminal = start(&scratch, "cat ask/a; cat ask/b; cat ask/a ask/b; echo done; false");
     terminal.see("ask/a");
     reply(&mut terminal, "r");
     terminal.see("content-a");

@@ -171,12 +171,17 @@ fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port()
 }
 
+fn free_tcp_port() -> u16 {
+    TcpListener::bind("0.0.0.0:0").and_then(|socket| socket.local_addr()).expect("a port").port()
+}
+
 /// Lines of the attack program, one after the other, all in one run.
 fn attacks(scratch: &Scratch, server: &Server, flags: &[&str]) -> Outcome {
     let line = |(how, address, _): &(&str, &str, &str)| {
         let port = match *how {
             "listen" => 0,
-            "receive" | "listen-at" => free_port(),
+            "listen-at" => free_tcp_port(),
+            "receive" => free_port(),
             _ => server.port,
         };
         let how = how.trim_end_matches("-at");
