@@ -35,7 +35,7 @@ const ROWS: &[Row] = &[
     // Another pattern is another reason, which is shown on its own.
     ("cat ask/a also/c", &["y", "y"], &["content-a", "content-c"], &["and with that"]),
     ("cp ask/a denied", &[], &[], &["wants to"]),
-    ("rm ask/a ask/b && ls ask", &["y"], &["and with that to delete"], &["\na\n"]),
+    ("rm ask/a ask/b && echo gone", &["y"], &["and with that to delete", "gone"], &[]),
 ];
 
 // conformance: tiers-49
