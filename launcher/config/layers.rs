@@ -159,15 +159,19 @@ impl Layers {
 
     /// The words that start `tool`, from the highest layer that says so. Empty if none does.
     pub(crate) fn command_of(&self, tool: &str) -> &[String] {
-        let named = self.files.iter().rev().flat_map(|file| &file.tools);
-        let mut commands = named.filter(|known| known.name == tool).map(|known| &known.command);
+        let mut commands = self.tables_of(tool).map(|known| &known.command);
         commands.find(|words| !words.is_empty()).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a host offers the tool.
     fn is_enabled(&self, tool: &str) -> bool {
-        let named = self.files.iter().rev().flat_map(|file| &file.tools);
-        named.filter(|known| known.name == tool).find_map(|known| known.enabled).unwrap_or(true)
+        self.tables_of(tool).find_map(|known| known.enabled).unwrap_or(true)
+    }
+
+    /// The tables of a tool, that of the highest layer first.
+    fn tables_of(&self, tool: &str) -> impl Iterator<Item = &Tool> {
+        let tools = self.files.iter().rev().flat_map(|file| &file.tools);
+        tools.filter(move |known| known.name == tool)
     }
 
     /// Whether a tool runs here, neither in the host nor on a server, so that rules for it can be enforced.
@@ -249,8 +253,7 @@ impl Layers {
 
     /// The origin of a tool that does not run here.
     fn origin_elsewhere(&self, tool: &str) -> Option<&str> {
-        let tools = self.files.iter().rev().flat_map(|file| &file.tools);
-        let origin = tools.filter(|known| known.name == tool).find_map(|it| it.origin.as_deref());
+        let origin = self.tables_of(tool).find_map(|it| it.origin.as_deref());
         origin.filter(|origin| matches!(origin.split('.').next(), Some("builtin" | "mcp")))
     }
 
