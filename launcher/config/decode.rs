@@ -270,24 +270,32 @@ impl Decoder<'_> {
         for entry in self.table(node)? {
             match entry.name() {
                 "fs" => access.fs = Some(self.file_rules(entry)?),
-                "sensitive_paths" => {
-                    access.sensitive = self.patterns("sensitive_paths", entry.value)?;
-                }
-                "autorun_paths" => {
-                    access.autorun = self.patterns("autorun_paths", entry.value)?;
-                }
-                key if decode_resources::KEYS.contains(&key) => {
-                    self.resource(entry, &mut access.resources)?;
-                }
-                _ => {
-                    let others = ["fs", "sensitive_paths", "autorun_paths"];
-                    let known: Vec<&str> =
-                        others.into_iter().chain(decode_resources::KEYS).collect();
-                    return self.unknown(entry, &known);
-                }
+                _ => self.access_besides(&["fs"], entry, &mut access)?,
             }
         }
         Ok(access)
+    }
+
+    /// Decodes one key of `access` besides `others`, which stand beside it.
+    pub(super) fn access_besides(
+        &mut self,
+        others: &[&str],
+        entry: TableEntry<'_, '_>,
+        into: &mut AccessTable,
+    ) -> Decoded<()> {
+        match entry.name() {
+            "sensitive_paths" => into.sensitive = self.patterns("sensitive_paths", entry.value)?,
+            "autorun_paths" => into.autorun = self.patterns("autorun_paths", entry.value)?,
+            key if decode_resources::KEYS.contains(&key) => {
+                self.resource(entry, &mut into.resources)?;
+            }
+            _ => {
+                let lists = ["sensitive_paths", "autorun_paths"];
+                let known = [others, &lists, &decode_resources::KEYS].concat();
+                return self.unknown(entry, &known);
+            }
+        }
+        Ok(())
     }
 
     /// Records the place of a rule.

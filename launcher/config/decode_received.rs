@@ -8,7 +8,6 @@ use jp_confine_engine::layers::Layered;
 use jp_confine_engine::model::{CompiledRule, FsRule};
 
 use super::decode::{Decoded, Decoder, File, Parts, Trust};
-use super::decode_resources;
 use super::document::{self, TableEntry};
 
 /// What `compile` prints besides. It comes from the rules, and will again.
@@ -47,23 +46,8 @@ impl Decoder<'_> {
                 into.tiers = Some(self.file_policy(entry.value, trust)?);
                 Ok(())
             }
-            "sensitive_paths" => {
-                into.access.sensitive = self.patterns("sensitive_paths", entry.value)?;
-                Ok(())
-            }
-            "autorun_paths" => {
-                into.access.autorun = self.patterns("autorun_paths", entry.value)?;
-                Ok(())
-            }
-            key if decode_resources::KEYS.contains(&key) => {
-                self.resource(entry, &mut into.access.resources)
-            }
             key if DERIVED.contains(&key) => Ok(()),
-            _ => {
-                let others = ["fs", "file_policy", "sensitive_paths", "autorun_paths"];
-                let known: Vec<&str> = others.into_iter().chain(decode_resources::KEYS).collect();
-                self.unknown(entry, &known)
-            }
+            _ => self.access_besides(&["fs", "file_policy"], entry, &mut into.access),
         }
     }
 
