@@ -45,6 +45,11 @@ use host::context::Context;
 use report::why;
 use sys::signals;
 
+/// musl's allocator would map and unmap memory hundreds of times in each start.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() -> ExitCode {
     #[cfg(panic = "unwind")]
     end_at_panic();

@@ -27,7 +27,7 @@ build() {
     env "CC_$1_unknown_linux_musl=$1-linux-gnu-gcc" "CFLAGS_$1_unknown_linux_musl=-U_FORTIFY_SOURCE" \
         "CARGO_TARGET_$(echo "$1" | tr '[:lower:]' '[:upper:]')_UNKNOWN_LINUX_MUSL_LINKER=$1-linux-gnu-gcc" \
         "CARGO_TARGET_$(echo "$1" | tr '[:lower:]' '[:upper:]')_UNKNOWN_LINUX_GNU_LINKER=$1-linux-gnu-gcc" \
-        "RUSTFLAGS=--remap-path-prefix=${CARGO_HOME-$HOME/.cargo}=/cargo --remap-path-prefix=$PWD=/jp-confine" \
+        "RUSTFLAGS=-Crelocation-model=static --remap-path-prefix=${CARGO_HOME-$HOME/.cargo}=/cargo --remap-path-prefix=$PWD=/jp-confine" \
         "${CARGO-cargo}" build --locked --package jp-confine --profile "$profile" --target "$1-unknown-linux-musl"
 }
 

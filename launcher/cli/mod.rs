@@ -406,6 +406,22 @@ pub(crate) fn definition() -> clap::Command {
 }
 
 fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Command), clap::Error> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(plain) = without_options(&arguments) {
+        return Ok(plain);
+    }
+    by_grammar(arguments)
+}
+
+/// The meaning of `jp-confine -- PROGRAM [ARGS]`. Agents start every command so, and clap would first build a grammar of
+/// all options.
+fn without_options(arguments: &[OsString]) -> Option<(Options, Command)> {
+    let [_, separator, program, arguments @ ..] = arguments else { return None };
+    let run = Command::Run { program: program.clone(), arguments: arguments.to_vec() };
+    (separator == "--").then(|| (Options::default(), run))
+}
+
+fn by_grammar(arguments: Vec<OsString>) -> Result<(Options, Command), clap::Error> {
     let mut line = Line::try_parse_from(arguments)
         .map_err(|error| usage_error::plain(missing_separator::tipped(error)))?;
     line.options.dry_run_json = line.json;

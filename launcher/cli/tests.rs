@@ -12,6 +12,16 @@ fn line(words: &str) -> Result<(Options, Command), clap::Error> {
 }
 
 #[test]
+fn a_line_without_options_means_what_the_grammar_says() {
+    for line in [&["jp-confine", "--", "make"][..], &["x", "--", "", "--", "-r"]] {
+        let line: Vec<OsString> = line.iter().map(OsString::from).collect();
+        let plain = without_options(&line).expect("no options");
+        assert_eq!(format!("{plain:?}"), format!("{:?}", by_grammar(line).expect("a right line")));
+    }
+    assert!(without_options(&["jp-confine", "--"].map(OsString::from)).is_none());
+}
+
+#[test]
 fn options_stand_on_either_side_of_the_subcommand() {
     let (options, command) =
         line("jp-confine -r a --deny b check -r c read p q --json --deny d").expect("right");

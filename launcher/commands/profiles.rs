@@ -28,9 +28,9 @@ pub(crate) struct Line {
 pub(crate) fn list(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
     let workspace = compile::find_workspace(context, options)?;
     let layers = Layers::load(context, &workspace.root, options.named_policies())?;
-    let profiles = Profiles::with(layers.profiles())?;
+    let profiles = Profiles::with(layers.profiles());
     let lines: Vec<Line> = profiles
-        .every()?
+        .every()
         .into_iter()
         .map(|profile| Line {
             name: profile.name.clone(),

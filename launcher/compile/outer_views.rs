@@ -12,6 +12,9 @@ use crate::host::outer_views::OuterViews;
 /// there, unless one of `grants`, which are about real paths, is about the file that the outer run sees by that name.
 pub(crate) fn with_outer(outer: &OuterViews, own: &[View], grants: &[Grant]) -> Vec<View> {
     let mut views = own.to_vec();
+    if outer.all().is_empty() {
+        return views;
+    }
     let mut add = |place: &Path, backing: &Path| {
         if views.iter().all(|view| view.place != place) {
             views.push(View { place: place.to_owned(), backing: backing.to_owned() });

@@ -241,7 +241,8 @@ impl Decoder<'_> {
     }
 }
 
-/// Decodes a built-in profile or the baseline.
+/// Decodes the file of a built-in profile or the baseline.
+#[cfg(test)]
 pub(crate) fn built_in(name: &str, text: &str) -> Result<Profile, Failure> {
     let source = Rc::new(Source::new(&format!("profiles/{name}.toml"), text.to_owned()));
     let root = document::parse(&source, Notation::Toml).map_err(Failure::Configuration)?;

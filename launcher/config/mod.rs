@@ -1,5 +1,6 @@
 //! Reads and edits configuration files, in TOML and JSON, and decodes them into the policy's model.
 
+pub(crate) mod built_in;
 pub(crate) mod decode;
 mod decode_list;
 mod decode_profile;

@@ -3,12 +3,14 @@
 use std::cell::OnceCell;
 use std::ffi::OsStr;
 
-use crate::config::decode;
+use crate::config::built_in::BuiltIn;
 use crate::config::profile::Profile;
 use crate::error::Failure;
 use crate::error::diagnostic::nearest;
 use crate::text::quote;
 
+/// The text of the baseline.
+#[cfg(test)]
 pub(crate) const BASELINE: &str = include_str!("../../profiles/baseline.toml");
 
 pub(crate) const BUILT_IN: [(&str, &str); 7] = [
@@ -66,27 +68,20 @@ pub(crate) struct Profiles {
 
 impl Profiles {
     /// The built-in profiles with the user's on top.
-    pub(crate) fn with(user: Vec<Profile>) -> Result<Self, Failure> {
-        let mut all: Vec<Profile> = BUILT_IN
-            .iter()
-            .map(|(name, text)| decode::built_in(name, text))
-            .collect::<Result<_, _>>()?;
+    pub(crate) fn with(user: Vec<Profile>) -> Self {
+        let mut all: Vec<Profile> = tools().filter_map(BuiltIn::named).collect();
         for profile in user {
             all.retain(|known| known.name != profile.name);
             all.push(Profile { own: true, ..profile });
         }
-        Ok(Self { all, agents: Default::default() })
+        Self { all, agents: Default::default() }
     }
 
     /// All of them, those of agents last.
-    ///
-    /// # Errors
-    /// A built-in profile is wrong.
-    pub(crate) fn every(&self) -> Result<Vec<&Profile>, Failure> {
-        let agents = AGENTS.iter().map(|(name, _)| self.find(name));
-        let agents: Vec<Option<&Profile>> = agents.collect::<Result<_, _>>()?;
+    pub(crate) fn every(&self) -> Vec<&Profile> {
+        let agents = AGENTS.iter().filter_map(|(name, _)| self.find(name));
         let is_own = |agent: &&Profile| self.all.iter().any(|known| known.name == agent.name);
-        Ok(self.all.iter().chain(agents.into_iter().flatten().filter(|it| !is_own(it))).collect())
+        self.all.iter().chain(agents.filter(|it| !is_own(it))).collect()
     }
 
     /// The profiles for a run: those `named`, or else those that claim `program`. If none claims it, those of all tools
@@ -122,18 +117,15 @@ impl Profiles {
     }
 
     /// The profile of this name, if there is one.
-    fn find(&self, name: &str) -> Result<Option<&Profile>, Failure> {
+    fn find(&self, name: &str) -> Option<&Profile> {
         let known = self.all.iter().find(|profile| profile.name == name);
         let agents = AGENTS.iter().zip(&self.agents);
-        let Some(((_, text), cell)) =
-            agents.filter(|_| known.is_none()).find(|((agent, _), _)| *agent == name)
-        else {
-            return Ok(known);
-        };
-        if cell.get().is_none() {
-            let _ = cell.set(decode::built_in(name, text)?);
+        let mut agents = agents.filter(|_| known.is_none());
+        let Some((_, cell)) = agents.find(|((agent, _), _)| *agent == name) else { return known };
+        if let Some(agent) = BuiltIn::named(name) {
+            return Some(cell.get_or_init(|| agent));
         }
-        Ok(cell.get())
+        None
     }
 
     fn add<'a>(&'a self, name: &str, picked: &mut Vec<&'a Profile>) -> Result<(), Failure> {
@@ -143,7 +135,7 @@ impl Profiles {
         if name == ALL_TOOLS {
             return tools().try_for_each(|name| self.add(name, picked));
         }
-        let Some(profile) = self.find(name)? else {
+        let Some(profile) = self.find(name) else {
             let mut names: Vec<&str> = built_in().collect();
             names.extend(self.all.iter().map(|profile| profile.name.as_str()));
             names.sort_unstable();
@@ -167,8 +159,8 @@ impl Profiles {
 
 impl Profile {
     /// The runtime baseline.
-    pub(crate) fn baseline() -> Result<Self, Failure> {
-        decode::built_in("", BASELINE)
+    pub(crate) fn baseline() -> Option<Self> {
+        BuiltIn::named("")
     }
 }
 
@@ -177,7 +169,7 @@ mod tests {
     use super::*;
 
     fn picked(named: &[&str], program: &str) -> Vec<String> {
-        let profiles = Profiles::with(Vec::new()).expect("the built-in tables are right");
+        let profiles = Profiles::with(Vec::new());
         let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
         let picked = profiles.pick(&named, Some(OsStr::new(program))).expect("known profiles");
         picked.iter().map(|profile| profile.name.clone()).collect()
@@ -201,7 +193,7 @@ mod tests {
 
     #[test]
     fn an_unknown_profile_is_an_error() {
-        let profiles = Profiles::with(Vec::new()).expect("the built-in tables are right");
+        let profiles = Profiles::with(Vec::new());
         let Err(Failure::Own { message, advice }) = profiles.pick(&["rsut".to_owned()], None)
         else {
             panic!("there is no such profile");

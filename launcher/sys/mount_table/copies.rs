@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use jp_confine_engine::canonical;
+
 use super::line::Mount;
 use super::{Copy, ParsedMounts};
 
@@ -17,11 +19,11 @@ impl ParsedMounts<'_> {
             self.add_copies(path, holder, &mut found);
         }
         let repeated = self.all.iter().filter(|it| self.repeated.contains(&it.device));
-        for inner in repeated.filter(|it| it.place() != path && it.place().starts_with(path)) {
+        for inner in repeated.filter(|it| is_below(path, it.place())) {
             self.add_copies(inner.place(), inner, &mut found);
         }
         // A denial holds for everything below it anyway.
-        found.retain(|copy| !copy.at.starts_with(path));
+        found.retain(|copy| canonical::below(path, &copy.at).is_none());
         found
     }
 
@@ -29,13 +31,13 @@ impl ParsedMounts<'_> {
         if !self.repeated.contains(&holder.device) {
             return;
         }
-        let Ok(below) = path.strip_prefix(holder.place()) else { return };
+        let Some(below) = canonical::below(holder.place(), path) else { return };
         let object = joined(holder.root(), below);
         let others = self.all.iter().filter(|it| it.device == holder.device && it.id != holder.id);
         for mount in others {
-            let copy = if let Ok(below) = object.strip_prefix(mount.root()) {
+            let copy = if let Some(below) = canonical::below(mount.root(), &object) {
                 Copy { at: joined(mount.place(), below), of: path.to_owned() }
-            } else if let Ok(below) = mount.root().strip_prefix(&object) {
+            } else if let Some(below) = canonical::below(&object, mount.root()) {
                 Copy { at: mount.place().to_owned(), of: joined(path, below) }
             } else {
                 continue;
@@ -46,6 +48,11 @@ impl ParsedMounts<'_> {
             }
         }
     }
+}
+
+/// Whether `path` lies in `dir` and is not the same; both canonical.
+fn is_below(dir: &Path, path: &Path) -> bool {
+    canonical::below(dir, path).is_some_and(|rest| !rest.as_os_str().is_empty())
 }
 
 /// Joins two paths. If `below` is empty, no slash is added.

@@ -11,6 +11,8 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use jp_confine_engine::canonical;
+
 pub(crate) use self::kernel::KernelMount;
 use self::line::Mount;
 
@@ -82,8 +84,8 @@ impl<'t> ParsedMounts<'t> {
             let next = self.all.iter().filter(|mount| {
                 mount.parent == current.id
                     && mount.id != current.id
-                    && mount.place().starts_with(current.place())
-                    && path.starts_with(mount.place())
+                    && canonical::below(mount.place(), path).is_some()
+                    && canonical::below(current.place(), mount.place()).is_some()
             });
             match next.min_by_key(|mount| mount.place().as_os_str().len()) {
                 Some(mount) => current = mount,
