@@ -1,9 +1,10 @@
 //! Implements `jp-confine -- PROGRAM`: from the options to the program's exit status.
 
 use std::ffi::{OsStr, OsString};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use jp_confine_engine::build::View;
+use jp_confine_engine::canonical;
 
 use crate::advice::advisor::Advisor;
 use crate::advice::nested_launchers::Inner;
@@ -36,6 +37,12 @@ use crate::report::exposed_files::Exposed;
 use crate::report::why::Ended;
 use crate::sys::exit_status::End;
 use crate::text::quote;
+
+/// How often the record of denials is read if somebody reads along, or learns.
+const WATCHED: Duration = Duration::from_millis(50);
+
+/// The same if nobody does. At the end only the denials since the last time are left to read.
+const UNWATCHED: Duration = Duration::from_millis(200);
 
 /// At most this many warnings are shown at the start. The rest are counted.
 const WARNINGS: usize = 16;
@@ -87,6 +94,7 @@ fn run_logged(
     log: Option<&Log>,
 ) -> Result<Ran, Failure> {
     let began = SystemTime::now();
+    let memory = canonical::remember();
     let premises = RunResources::make(context, options)?;
     let parts = Run { log, learning: lesson.is_some(), ..premises.parts() };
     let mut prepared =
@@ -102,7 +110,15 @@ fn run_logged(
         lesson: recording.as_ref(),
     };
     let modes = Modes::of_job();
-    let started = start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log));
+    let mut exposed = None;
+    // This costs no time, since nobody waits for it yet.
+    let meanwhile = |prepared: &Prepared, goes_on: &dyn Fn() -> bool| {
+        premises.scratch.sweep();
+        let tiers = prepared.exposed.as_ref().filter(|_| tells_exposed(options, &premises));
+        exposed = tiers.map(|tiers| Exposed::of(&workspace.root, tiers, goes_on));
+    };
+    let announced = |prepared: &Prepared, plan: &Plan| announce(options, prepared, plan, log);
+    let started = start.run(&mut prepared, memory, announced, meanwhile);
 
     let image = image::parse_image(&prepared.image)?;
     let unsupervised = start.unsupervised();
@@ -146,22 +162,15 @@ fn run_logged(
         }
     };
     let mut record = Record::new(if running.is_supervised() { told } else { noted });
-    // This costs no time now, since the program has only begun.
-    premises.scratch.sweep();
-    let exposed = prepared.exposed.as_ref().filter(|_| tells_exposed(options, &premises));
-    let exposed = exposed.map(|tiers| Exposed::of(&workspace.root, tiers, || running.goes_on()));
-    let end = if log.is_some() || lesson.is_some() {
-        let mut watch = || {
-            // A denial that cannot be read now is read at the end, or is reported as lost there.
-            let _ = record.drain(&mut take);
-            if let Some(lesson) = &mut lesson {
-                lesson.look();
-            }
-        };
-        running.wait(Some(&mut watch))
-    } else {
-        running.wait(None)
+    let is_watched = log.is_some() || lesson.is_some();
+    let mut watch = || {
+        // A denial that cannot be read now is read at the end, or is reported as lost there.
+        let _ = record.drain(&mut take);
+        if let Some(lesson) = &mut lesson {
+            lesson.look();
+        }
     };
+    let end = running.wait(if is_watched { WATCHED } else { UNWATCHED }, &mut watch);
     if let Some(modes) = modes.filter(|_| !matches!(end, Ok(End::Exited(_)))) {
         modes.restore(&PromptQueue::of_run(context, options));
     }

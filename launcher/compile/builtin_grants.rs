@@ -12,7 +12,6 @@ use jp_confine_engine::image::Image;
 use rustix::fs::{Mode, mkdirat};
 
 use crate::cli::Options;
-use crate::compile::anchors::Anchors;
 use crate::compile::caches::Caches;
 use crate::compile::private_files;
 use crate::compile::profiles::Resolved;
@@ -33,8 +32,6 @@ pub(crate) struct ReadyMade {
     pub(crate) tables: Vec<Resolved>,
     /// The names of the profiles.
     pub(crate) profiles: Vec<String>,
-    /// The canonical paths of the entries.
-    pub(crate) anchors: Anchors,
     /// Directories in the workspace that its tools create under a temporary name beside them.
     pub(crate) folders: Vec<String>,
     pub(crate) caches: Caches,
@@ -52,8 +49,8 @@ impl ReadyMade {
         stage: Stage<'_>,
     ) -> Result<Self, Failure> {
         let mut caches = Caches::of(context, workspace, options, stage);
-        let baseline = (!options.no_baseline).then(Profile::baseline).transpose()?;
-        let known = Profiles::with(layers.profiles())?;
+        let baseline = (!options.no_baseline).then(Profile::baseline).flatten();
+        let known = Profiles::with(layers.profiles());
         let name = program.and_then(|program| Path::new(program).file_name());
         let picked = known.pick(&options.profiles, name)?;
         let mut folders = Vec::new();
@@ -64,11 +61,10 @@ impl ReadyMade {
                 folders.extend(profile.workspace_folders().map(str::to_owned));
             }
         }
-        let mut anchors = Anchors::default();
         let mut resolve = |table: &Profile| {
             let table = caches.counting(table);
-            let mut resolved = table.resolve(context, &mut anchors, options);
-            caches.add(context, options, &table, &mut anchors, &mut resolved);
+            let mut resolved = table.resolve(context, options);
+            caches.add(context, options, &table, &mut resolved);
             resolved
         };
         let tables = baseline.iter().chain(picked.iter().copied());
@@ -80,7 +76,7 @@ impl ReadyMade {
         tables.push(Resolved { grants, ..Resolved::default() });
         private_files::narrow(&mut tables, stage.ground());
         let profiles = picked.iter().map(|profile| profile.name.clone()).collect();
-        Ok(Self { tables, profiles, anchors, folders, caches })
+        Ok(Self { tables, profiles, folders, caches })
     }
 
     /// Without a network also removes the sockets of name lookup services, which pass each queried name to the network.
@@ -134,7 +130,6 @@ mod tests {
         let all = ReadyMade {
             tables,
             profiles: Vec::new(),
-            anchors: Anchors::default(),
             folders: Vec::new(),
             caches: Caches::default(),
         };

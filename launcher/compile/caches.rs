@@ -14,7 +14,6 @@ use jp_confine_engine::build::{Grant, GrantKind, Origin};
 use jp_confine_engine::canonical::{self, Op};
 
 use crate::cli::{CacheMode, Options};
-use crate::compile::anchors::Anchors;
 use crate::compile::led_path::Led;
 use crate::compile::profiles::{OwnCache, Resolved, expand};
 use crate::compile::purpose::Stage;
@@ -108,7 +107,6 @@ impl Caches {
         context: &Context,
         options: &Options,
         profile: &Profile,
-        anchors: &mut Anchors,
         resolved: &mut Resolved,
     ) {
         let Some(directory) = self.directory.clone() else { return };
@@ -117,9 +115,9 @@ impl Caches {
         let mut sources: Vec<(&Path, PathBuf)> = Vec::new();
         for seeds in &profile.seeds {
             let Some(written) = expand(context, &seeds.from) else { continue };
-            let Some(from) = anchors.canonical(&written) else { continue };
+            let Some(from) = canonical::existing(&written) else { continue };
             let origin = origin(&format!("seeds {}", seeds.from));
-            let grants = grants(&from, seeds, anchors, &origin);
+            let grants = grants(&from, seeds, &origin);
             let below = |grant: &Grant| grant.anchor.strip_prefix(&from).ok().map(Path::to_owned);
             let found = grants.iter().filter_map(below);
             sources.extend(found.map(|source| (seeds.cache.as_path(), source)));
@@ -170,13 +168,20 @@ impl Caches {
     /// Whether this cache can be used. Creates its directory if a program is about to run.
     fn has(&self, cache: &Path) -> bool {
         match &self.making {
-            Making::Missing(own) => cache_dirs::make_below(own, cache).is_ok(),
-            Making::Nothing => self
-                .directory
-                .as_ref()
-                .is_some_and(|directory| cache_dirs::filled(directory).join(cache).is_dir()),
+            Making::Missing(own) => {
+                self.is_there(cache) || cache_dirs::make_below(own, cache).is_ok()
+            }
+            Making::Nothing => self.is_there(cache),
             Making::Asked => true,
         }
+    }
+
+    /// Whether the directory of this cache exists, and no symlink leads there: a run may have left one.
+    fn is_there(&self, cache: &Path) -> bool {
+        let Some(directory) = &self.directory else { return false };
+        let place = cache_dirs::filled(directory).join(cache);
+        let is_directory = canonical::look(&place).is_ok_and(|found| found.is_dir());
+        is_directory && canonical::existing(&place) == Some(place)
     }
 
     /// Whether the user chose the value of this variable for the run, or the environment names a directory in the
@@ -193,18 +198,17 @@ impl Caches {
 
 /// The grants on the directories of the user's that symlinks lead into. A directory that is itself reached by a symlink
 /// is left out, as in `seeding`.
-fn grants(from: &Path, seeds: &Seeds, anchors: &mut Anchors, origin: &Origin) -> Vec<Grant> {
+fn grants(from: &Path, seeds: &Seeds, origin: &Origin) -> Vec<Grant> {
     let caps = Capabilities::READ.union(Capabilities::EXECUTE);
     let paths = seeds.sources().into_iter().map(|source| from.join(source).components().collect());
-    let real = paths.filter(|path: &PathBuf| anchors.canonical(path).as_ref() == Some(path));
+    let real = paths.filter(|path: &PathBuf| canonical::existing(path).as_ref() == Some(path));
     real.map(|path| Grant::new(path, caps, GrantKind::Plain, origin.clone())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::decode;
-    use crate::config::profiles::BUILT_IN;
+    use crate::config::built_in::BuiltIn;
 
     #[test]
     fn tools_have_the_workspaces_own_caches() {
@@ -222,10 +226,9 @@ mod tests {
             ("rust", ".cargo", "cargo"),
             ("c", ".cache/ccache", "ccache"),
         ] {
-            let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).expect("a table");
-            let profile = decode::built_in(name, text).expect("a right table");
+            let profile = BuiltIn::named(name).expect("a table");
             let mut resolved = Resolved::default();
-            caches.add(&context, &options, &profile, &mut Anchors::default(), &mut resolved);
+            caches.add(&context, &options, &profile, &mut resolved);
             let is_it = |found: &&OwnCache| found.view.from == home.join(cache);
             let view = &resolved.caches.iter().find(is_it).expect(cache).view;
             let directory = home.join(".cache/jp-confine").join(workspace.cache_id());

@@ -1,7 +1,6 @@
 //! Compiles the command line and the policy files into a policy that can be sealed. This happens before anything runs,
 //! and is all that `check`, `explain` and `compile` need.
 
-pub(crate) mod anchors;
 pub(crate) mod builtin_grants;
 pub(crate) mod caches;
 pub(crate) mod device_nodes;
@@ -29,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_engine::Capabilities;
 use jp_confine_engine::build::{Beyond, Grant, ImageSpec, Volume};
-use jp_confine_engine::canonical::Root;
+use jp_confine_engine::canonical::{self, Root};
 use jp_confine_engine::case;
 use jp_confine_engine::commands::Listed;
 use jp_confine_engine::compile::Compiled;
@@ -73,7 +72,7 @@ pub(crate) fn prepare(
     program: Option<&OsStr>,
     stage: Stage<'_>,
 ) -> Result<Prepared, Failure> {
-    let (run, log) = (stage.run(), stage.log());
+    let (run, log, _memory) = (stage.run(), stage.log(), canonical::remember());
     let root = workspace.opened()?;
     let mut layers = Layers::load(context, &workspace.root, options.named_policies())?;
     if !options.service {
@@ -93,7 +92,7 @@ pub(crate) fn prepare(
         counting(outcome.compiled, options.service && !outcome.declared);
 
     let ready_made = ReadyMade::pick(context, workspace, options, &layers, program, stage)?;
-    let ReadyMade { mut tables, profiles, mut anchors, folders, caches } =
+    let ReadyMade { mut tables, profiles, folders, caches } =
         ready_made.reaching(network.without().is_none());
     let mut flags = Flags::resolve(context, options)?;
     let views = views(&asked, stage, &rules, (&mut tables, &mut flags))?;
@@ -129,7 +128,7 @@ pub(crate) fn prepare(
         tiers: (!tiers.is_empty()).then_some(&tiers),
         volumes: &volumes,
         beyond: held.beyond(),
-        aliases: &grants::aliases(workspace, &tables, &mut anchors),
+        aliases: &grants::aliases(workspace, &tables),
         views: &outer_views::with_outer(&context.outer_views, &views.of_image(), &grants),
         session: RandomState::new().build_hasher().finish(),
         json: WireForm::of(&wire, &written, &held.environment).text()?.as_bytes(),
@@ -379,6 +378,7 @@ impl Held {
 
 /// The workspace that the options select.
 pub(crate) fn find_workspace(context: &Context, options: &Options) -> Result<Workspace, Failure> {
+    let _memory = canonical::remember();
     workspace::find(context, options.workspace.as_deref())
 }
 

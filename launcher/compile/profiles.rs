@@ -8,7 +8,6 @@ use jp_confine_engine::build::{Grant, GrantKind, Origin};
 use jp_confine_engine::canonical::{self, Op};
 
 use crate::cli::Options;
-use crate::compile::anchors::Anchors;
 use crate::compile::led_path::Led;
 use crate::config::profile::Profile;
 use crate::config::written_view::WrittenView;
@@ -26,18 +25,13 @@ impl Profile {
     }
 
     /// Resolves this profile on this machine. Denied paths in the hidden home look absent like the rest of it.
-    pub(crate) fn resolve(
-        &self,
-        context: &Context,
-        anchors: &mut Anchors,
-        options: &Options,
-    ) -> Resolved {
+    pub(crate) fn resolve(&self, context: &Context, options: &Options) -> Resolved {
         let named = self.own && !options.profiles.is_empty();
         let mut resolved = Resolved { own: self.own, ..Resolved::default() };
         for (caps, entry) in &self.entries {
             let Some(path) = expand(context, entry) else { continue };
             let is_awaited = self.own || self.narrows(entry);
-            let Some(anchor) = anchor(anchors, &path, *caps, is_awaited) else { continue };
+            let Some(anchor) = anchor(&path, *caps, is_awaited) else { continue };
             let at_home = context
                 .canonical_home
                 .as_ref()
@@ -155,31 +149,28 @@ fn closing_brace(text: &str) -> Option<usize> {
 
 /// The canonical path of an entry. If it `is_awaited`, the entry counts before it exists. `/proc/self` is not resolved,
 /// because it means another process.
-pub(crate) fn anchor(
-    anchors: &mut Anchors,
-    path: &Path,
-    caps: Capabilities,
-    is_awaited: bool,
-) -> Option<PathBuf> {
+pub(crate) fn anchor(path: &Path, caps: Capabilities, is_awaited: bool) -> Option<PathBuf> {
     if path.starts_with("/proc/self") {
         return Some(path.to_owned());
     }
-    if let Some(anchor) = anchors.canonical(path) {
-        return Some(anchor);
+    let found = canonical::resolve(Path::new("/"), path, Op::Content).ok();
+    if found.as_ref().is_some_and(|found| found.exists) {
+        return found.map(|found| found.path);
     }
     let is_service = caps.contains(Capabilities::UPDATE) && !caps.contains(Capabilities::CREATE);
     if is_service || is_awaited && caps.is_empty() {
         // A program may ask for a service that does not run, wherever that would be. A path that a person denies may be
         // created later, together with its directory.
-        return canonical::resolve(Path::new("/"), path, Op::Content).ok().map(|found| found.path);
+        return found.map(|found| found.path);
     }
-    let dangling = path.symlink_metadata().is_ok();
-    if dangling || !(is_awaited || caps.is_empty() || caps.contains(Capabilities::CREATE)) {
+    let entry = canonical::resolve(Path::new("/"), path, Op::Entry);
+    let dangles = entry.is_ok_and(|entry| entry.exists);
+    if dangles || !(is_awaited || caps.is_empty() || caps.contains(Capabilities::CREATE)) {
         return None;
     }
     // A run may create the missing entry. If it is awaited, the run may also create the directories above it.
     let reach = if is_awaited { usize::MAX } else { 1 };
-    let place = |dir: &Path| Some(anchors.canonical(dir)?.join(path.strip_prefix(dir).ok()?));
+    let place = |dir: &Path| Some(canonical::existing(dir)?.join(path.strip_prefix(dir).ok()?));
     path.ancestors().skip(1).take(reach).find_map(place)
 }
 
@@ -188,7 +179,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::config::decode;
+    use crate::config::built_in::BuiltIn;
     use crate::config::profiles::BUILT_IN;
 
     fn home(dir: &tempfile::TempDir) -> Context {
@@ -225,7 +216,7 @@ mod tests {
         let entry = (Capabilities::READ.union(Capabilities::EXECUTE), "~/new/tool".to_owned());
         let of = |own| {
             let profile = Profile { own, entries: vec![entry.clone()], ..Profile::default() };
-            profile.resolve(&home(&dir), &mut Anchors::default(), &Options::default()).grants
+            profile.resolve(&home(&dir), &Options::default()).grants
         };
         let anchor = dir.path().canonicalize().expect("canonical").join("new/tool");
         assert!(matches!(of(true).as_slice(), [grant] if grant.anchor == anchor));
@@ -234,8 +225,7 @@ mod tests {
 
     /// A built-in table.
     fn table(name: &str) -> Profile {
-        let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).expect("a table");
-        decode::built_in(name, text).expect("a right table")
+        BuiltIn::named(name).expect("a table")
     }
 
     /// The grants of a built-in table in a home directory, by path. `None` if it names no such path.
@@ -243,8 +233,7 @@ mod tests {
         profile: &Profile,
         dir: &tempfile::TempDir,
     ) -> impl Fn(&str) -> Option<Grant> + use<> {
-        let grants =
-            profile.resolve(&home(dir), &mut Anchors::default(), &Options::default()).grants;
+        let grants = profile.resolve(&home(dir), &Options::default()).grants;
         let root = dir.path().canonicalize().expect("canonical");
         move |path| grants.iter().find(|grant| grant.anchor == root.join(path)).cloned()
     }
@@ -290,9 +279,7 @@ mod tests {
     #[test]
     fn the_baseline_leaves_secrets_out() {
         let baseline = Profile::baseline().expect("a right table");
-        let grants = baseline
-            .resolve(&Context::bare(Path::new("/")), &mut Anchors::default(), &Options::default())
-            .grants;
+        let grants = baseline.resolve(&Context::bare(Path::new("/")), &Options::default()).grants;
         let etc = grants.iter().find(|grant| grant.anchor == Path::new("/etc")).expect("/etc");
         assert_eq!(etc.carve_outs, ["shadow*", "gshadow*", "sudoers*", "ssh/*_key"]);
         assert!(grants.iter().any(|grant| grant.anchor == Path::new("/proc/self")));

@@ -51,7 +51,9 @@ impl Finder<'_> {
     /// Adds the file at this absolute path, and its interpreter. A link to it may be in another prefix, as that of a
     /// virtual environment.
     fn add(&mut self, spelled: &Path, interpreters: usize) {
-        let (Ok(file), Some(place)) = (spelled.canonicalize(), place(spelled)) else { return };
+        let (Some(file), Some(place)) = (canonical::existing(spelled), place(spelled)) else {
+            return;
+        };
         let places = [place.as_path(), &file];
         if !places.into_iter().chain([spelled]).any(|path| is_in(path, self.workspace)) {
             for path in places.into_iter().filter(|path| is_in(path, self.home)) {
@@ -95,7 +97,7 @@ fn is_in(path: &Path, dir: &Path) -> bool {
 
 /// The path with its directory resolved. Its last name may be a link.
 fn place(spelled: &Path) -> Option<PathBuf> {
-    Some(spelled.parent()?.canonicalize().ok()?.join(spelled.file_name()?))
+    Some(canonical::existing(spelled.parent()?)?.join(spelled.file_name()?))
 }
 
 /// The program that `#!/usr/bin/env NAME` starts: the first word that is no option and sets no variable.

@@ -112,7 +112,7 @@ impl Views {
         temp: Option<&Path>,
         is_kept: impl Fn(&Path) -> bool,
     ) -> Self {
-        for place in COMMON.iter().filter_map(|place| Path::new(place).canonicalize().ok()) {
+        for place in COMMON.iter().filter_map(|place| canonical::existing(Path::new(place))) {
             let is_shown = self.written.iter().any(|view| view.place() == place);
             if !is_shown && !is_kept(&place) && !self.private.contains(&place) {
                 self.private.push(place);
@@ -290,7 +290,10 @@ impl ResolvedView {
     /// Refuses a view that cannot work by itself.
     fn check(&self, root: &Path) -> Result<(), Failure> {
         let Self { real, view: View { place, backing }, .. } = self;
-        let is_file = |path: &Path| path.metadata().is_ok_and(|found| !found.is_dir());
+        let is_file = |path: &Path| {
+            let found = canonical::existing(path).and_then(|path| canonical::look(&path).ok());
+            found.is_some_and(|found| !found.is_dir())
+        };
         for (name, path) in [("FROM", place), ("TO", backing)] {
             if is_systems(path) {
                 let problem = format!("{name} is the system's own {}", quote::place(path));

@@ -20,6 +20,9 @@ pub(crate) use self::place::{Unsafe, WritePlace};
 /// Longest file that the launcher reads from its own directories, in bytes.
 pub(crate) const LONGEST: u64 = 64 << 20;
 
+/// A length that few files exceed, in bytes. They are read at once.
+const USUAL: usize = 4096;
+
 /// The permissions of a lock file.
 pub(crate) const LOCK_MODE: Mode = Mode::from_raw_mode(0o200);
 
@@ -48,7 +51,7 @@ pub(crate) fn read_own(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// Those of `read(2)`. Also if the file is longer.
 pub(crate) fn read_all(file: impl Read, longest: u64) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
+    let mut content = Vec::with_capacity(USUAL);
     file.take(longest.saturating_add(1)).read_to_end(&mut content)?;
     if content.len() as u64 > longest {
         return Err(io::Error::from(io::ErrorKind::FileTooLarge));

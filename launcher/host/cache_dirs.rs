@@ -14,7 +14,10 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, mkdirat, open, openat};
+use jp_confine_engine::canonical;
+use rustix::fs::{
+    FlockOperation, Mode, OFlags, ResolveFlags, flock, mkdirat, open, openat, openat2,
+};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
@@ -88,6 +91,10 @@ pub(crate) fn begin_use(directory: &Path, workspace: &Workspace) -> io::Result<(
 /// # Errors
 /// Those of `mkdir(2)` and `open(2)`: ELOOP or ENOTDIR if something else has one of the names.
 pub(crate) fn make_below(directory: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
+    let way = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    if let Ok(found) = openat2(directory, path, DIRECTORY, Mode::empty(), way) {
+        return Ok(found);
+    }
     let mut made: Option<OwnedFd> = None;
     for name in path {
         made = Some(make_in(made.as_ref().unwrap_or(directory).as_fd(), name)?);
@@ -104,6 +111,7 @@ pub(crate) fn make_in(above: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<Ow
         Err(Errno::NOENT) => {}
         opened => return opened,
     }
+    canonical::forget();
     match mkdirat(above, name, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => openat(above, name, DIRECTORY, Mode::empty()),
         Err(errno) => Err(errno),

@@ -10,6 +10,7 @@ use jp_confine_engine::control::Homes;
 use crate::error::Failure;
 use crate::host::machine::{Absent, Machine, WITHOUT};
 use crate::host::outer_views::OuterViews;
+use crate::sys::child;
 
 /// The environment of this process.
 #[derive(Debug)]
@@ -39,7 +40,8 @@ pub(crate) struct Context {
 impl Context {
     /// Captures the environment. Fails if the working directory is gone.
     pub(crate) fn capture() -> Result<Self, Failure> {
-        let cwd = env::current_dir().and_then(|cwd| cwd.canonicalize()).map_err(|error| {
+        child::inherited_descriptors();
+        let cwd = env::current_dir().map_err(|error| {
             Failure::own(format!("the working directory cannot be resolved: {error}"))
         })?;
         let homes = Homes::of_environment();

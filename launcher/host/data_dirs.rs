@@ -22,6 +22,10 @@ use crate::text::quote;
 /// # Errors
 /// Those of `mkdir(2)`.
 pub(crate) fn make(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    canonical::forget();
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 

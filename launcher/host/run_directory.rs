@@ -10,9 +10,13 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::files;
@@ -20,6 +24,9 @@ use crate::text::quote;
 
 /// Extension of a run's record. Without it, the name is that of the temporary directory.
 const RECORD: &str = "denials";
+
+/// How long the end of a run waits for the removal of its temporary files, in nanoseconds.
+const LONGEST_REMOVAL: i64 = 300_000_000;
 
 /// The files of one run. They are removed when it is dropped.
 #[derive(Debug)]
@@ -121,7 +128,7 @@ impl Ground {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Some(temp) = &self.temp {
-            // If it cannot be removed now, the next run sweeps it.
+            // Whatever cannot be removed stays.
             let _ = remove_dir(temp);
         }
     }
@@ -155,9 +162,38 @@ fn remove_if_abandoned(record: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a directory, which is usually empty.
+/// Removes a directory, which is usually empty. Removing many files takes long, so rm(1) does it, and goes on by itself
+/// if the time is over.
 fn remove_dir(path: &Path) -> io::Result<()> {
-    fs::remove_dir(path).or_else(|_| fs::remove_dir_all(path))
+    if fs::remove_dir(path).is_ok() {
+        return Ok(());
+    }
+    let mut remover = Command::new("rm");
+    remover.args(["-rf", "--"]).arg(path).process_group(0);
+    remover.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match remover.spawn() {
+        Ok(mut remover) if ends_in_time(&remover) => {
+            remover.wait()?;
+            fs::remove_dir_all(path).or_else(absent)
+        }
+        Ok(_) => Err(io::ErrorKind::TimedOut.into()),
+        Err(_) => fs::remove_dir_all(path),
+    }
+}
+
+/// Waits for a process, but not for long.
+fn ends_in_time(child: &Child) -> bool {
+    let limit = Timespec { tv_sec: 0, tv_nsec: LONGEST_REMOVAL };
+    let ended = |child: OwnedFd| {
+        let mut ready = [PollFd::new(&child, PollFlags::IN)];
+        poll(&mut ready, Some(&limit)).is_ok_and(|ready| ready > 0)
+    };
+    pidfd_open(Pid::from_child(child), PidfdFlags::empty()).is_ok_and(ended)
+}
+
+/// What does not exist needs no removal.
+fn absent(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
 /// Creates or finds the directory below `host` that is this user's alone. If another user has taken its name, that is

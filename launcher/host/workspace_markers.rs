@@ -109,19 +109,19 @@ fn workspace_by(dir: &Path, counts: impl Fn(&Path, &str) -> bool) -> Option<&Pat
 }
 
 fn of(dir: &Path, mark: &str) -> Option<Metadata> {
-    dir.join(mark).symlink_metadata().ok()
+    canonical::look(&dir.join(mark)).ok()
 }
 
 /// Whether the user's programs may open `dir` to all users, so that strangers' marks there stop counting. Root's
 /// programs may open any directory.
 fn is_openable(dir: &Path) -> bool {
     let user = geteuid();
-    user.is_root() || dir.metadata().is_ok_and(|metadata| metadata.uid() == user.as_raw())
+    user.is_root() || canonical::look(dir).is_ok_and(|metadata| metadata.uid() == user.as_raw())
 }
 
 /// Whether a stranger may have created the `mark` in `dir`: all users may write there, and it is not this user's.
 fn is_strangers(mark: &Metadata, dir: &Path) -> bool {
     const EVERYBODY: u32 = 0o002;
-    let is_shared = || dir.metadata().is_ok_and(|metadata| metadata.mode() & EVERYBODY != 0);
+    let is_shared = || canonical::look(dir).is_ok_and(|metadata| metadata.mode() & EVERYBODY != 0);
     mark.uid() != geteuid().as_raw() && is_shared()
 }

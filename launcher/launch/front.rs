@@ -39,7 +39,7 @@ const PASSED_ON: [i32; 9] = [
     libc::SIGCONT,
 ];
 
-/// Interval at which a caller's `watch` is called.
+/// The longest wait while leftover processes are waited for.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A front before its program runs. From now on signals are pending.
@@ -117,8 +117,13 @@ impl Ready {
         Ok(Running::new(front, child, self, None))
     }
 
-    /// Starts a supervisor, which starts the program.
-    pub(crate) fn supervise(&self, supervision: Supervision<'_>) -> Result<Running, StartObstacle> {
+    /// Starts a supervisor, which starts the program. Does what else there is to do `meanwhile`. It can ask whether the
+    /// supervisor is still busy with that.
+    pub(crate) fn supervise(
+        &self,
+        supervision: Supervision<'_>,
+        meanwhile: impl FnOnce(&dyn Fn() -> bool),
+    ) -> Result<Running, StartObstacle> {
         let confined = supervision.confined;
         let wait = supervision.leftovers;
         let terminal = Before::now();
@@ -136,6 +141,7 @@ impl Ready {
             unrecorded: None,
             unable: None,
         };
+        meanwhile(&|| !supervised.has_news());
         match supervised.started()? {
             Some(Report::Started(child)) => {
                 let front = rustix::process::getpid();
@@ -225,22 +231,20 @@ impl Running {
         }
     }
 
-    /// Waits for the program to end, and returns how it did. Calls `watch`, if any, at intervals.
+    /// Waits for the program to end, and returns how it did. Meanwhile calls `watch` at least once in each `interval`.
     ///
     /// # Errors
     /// The supervisor ended before the program; then the run was ended.
-    pub(crate) fn wait(&mut self, mut watch: Option<&mut dyn FnMut()>) -> io::Result<End> {
+    pub(crate) fn wait(&mut self, interval: Duration, watch: &mut dyn FnMut()) -> io::Result<End> {
         loop {
-            let ticks = watch.is_some() || self.waits_for_leftovers();
-            let arrival = self.signals.wait(ticks.then_some(TICK))?;
+            let pause = if self.waits_for_leftovers() { TICK.min(interval) } else { interval };
+            let arrival = self.signals.wait(Some(pause))?;
             if self.host.is_gone() {
                 // Nobody needs the run's result, and the program may ignore a request to end.
                 descendants::end();
                 return Err(io::Error::other("the process that it was for has ended"));
             }
-            if let Some(watch) = &mut watch {
-                watch();
-            }
+            watch();
             match arrival {
                 Some(Arrival { signal: libc::SIGCHLD, .. }) => {
                     if let Some(end) = self.reap()? {

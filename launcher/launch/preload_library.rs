@@ -1,15 +1,15 @@
 //! Installs the preload library as a file that the loader of every confined process can open. Used by `run_resources`.
 
 use std::fmt::Display;
-use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, Metadata};
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use jp_confine_engine::Capabilities;
 use jp_confine_engine::decide::{self, Request, Verdict};
 use jp_confine_engine::image::Image;
+use jp_confine_engine::{Capabilities, canonical};
 use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use crate::error::Failure;
@@ -21,13 +21,10 @@ use crate::text::quote;
 /// The preload library, built by `build.rs` for the target.
 const SHIM: &[u8] = include_bytes!(env!("JP_CONFINE_SHIM"));
 
-/// Tells versions of the library apart. The installed file is also compared byte for byte.
+/// Tells versions of the library apart.
 const HASH: u64 = hash(SHIM);
 
 const NAME: &str = "libjp_confine.so";
-
-/// Number of bytes of the file that are compared at a time.
-const CHUNK: usize = 16 * 1024;
 
 /// Makes sure that the library is on disk, and returns its canonical path.
 ///
@@ -49,7 +46,7 @@ pub(crate) fn ensure(context: &Context, scratch: &Scratch) -> Result<PathBuf, Fa
             continue;
         }
         // A link may lead to the home, and the policy grants the target.
-        let path = path.canonicalize().unwrap_or(path);
+        let path = canonical::existing(&path).unwrap_or(path);
         if preloadable(&path) && may_be_mapped(&path) {
             return Ok(path);
         }
@@ -126,7 +123,7 @@ fn preloadable(path: &Path) -> bool {
     !path.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b' ' | b':' | b'\n' | b'$'))
 }
 
-/// Writes the library to `path`, unless exactly this library is there already.
+/// Writes the library to `path`, unless it is there already.
 fn install(path: &Path) -> io::Result<()> {
     if is_ours(path) {
         return Ok(());
@@ -136,38 +133,29 @@ fn install(path: &Path) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(SHIM)?;
     file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    // A later start looks at the size alone, so a crash must not leave the right size without the contents.
+    file.as_file().sync_all()?;
+    canonical::forget();
     file.persist(path).map_err(|error| error.error)?;
     if is_ours(path) { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
-/// Whether the file is byte for byte this library, and only this user or root can change it.
+/// Whether the file at `path`, which names the contents by their hash, is the whole library, and only this user or root
+/// can have written it. No run can (`control` of the policy).
 fn is_ours(path: &Path) -> bool {
     let Ok(meta) = path.symlink_metadata() else { return false };
     let me = rustix::process::geteuid().as_raw();
-    (meta.uid() == me || meta.uid() == 0) && holds_shim(path, &meta).unwrap_or(false)
+    (meta.uid() == me || meta.uid() == 0) && may_be_shim(&meta)
+}
+
+/// Whether it is a file of the library's size that only its owner can change.
+fn may_be_shim(meta: &Metadata) -> bool {
+    meta.is_file() && meta.mode() & 0o022 == 0 && meta.len() == SHIM.len() as u64
 }
 
 /// Whether the file is byte for byte this library, and only its owner can change it.
 fn holds_shim(path: &Path, meta: &Metadata) -> io::Result<bool> {
-    let may_be = meta.is_file() && meta.mode() & 0o022 == 0 && meta.len() == SHIM.len() as u64;
-    Ok(may_be && is_shim(files::open_own(path)?)?)
-}
-
-/// Whether `file` holds exactly the library. Compares in pieces: allocating room for all of it costs more than the
-/// comparison.
-fn is_shim(mut file: File) -> io::Result<bool> {
-    let mut chunk = [0; CHUNK];
-    let mut rest = SHIM;
-    loop {
-        let count = file.read(&mut chunk)?;
-        let Some(left) = rest.strip_prefix(chunk.get(..count).unwrap_or_default()) else {
-            return Ok(false);
-        };
-        if count == 0 {
-            return Ok(left.is_empty());
-        }
-        rest = left;
-    }
+    Ok(may_be_shim(meta) && files::read_own(path)? == SHIM)
 }
 
 /// FNV-1a over words of eight bytes, computed at compile time.

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
 use jp_confine_engine::build;
+use jp_confine_engine::canonical::Memory;
 use jp_confine_engine::image::Behind;
 
 use crate::cli::{Enforce, Options};
@@ -51,26 +52,31 @@ pub(crate) struct Start<'a> {
 
 impl Start<'_> {
     /// Starts the program under `prepared`, after a call of `announce` with the plan. If that plan turns out to be
-    /// impossible, there is a second call and attempt.
+    /// impossible, there is a second call and attempt. The `memory` of the disk ends before the program begins. Calls
+    /// `meanwhile` as the program begins, with the question whether nobody waits for it yet.
     ///
     /// # Errors
     /// Nothing runs, for whatever reason.
     pub(crate) fn run(
         &self,
         prepared: &mut Prepared,
+        memory: Memory,
         mut announce: impl FnMut(&Prepared, &Plan),
+        mut meanwhile: impl FnMut(&Prepared, &dyn Fn() -> bool),
     ) -> Result<Running, Failure> {
         let ready = Ready::new(self.options.host)?;
         let mut made = prepared.made.take();
         let machine = self.machine();
         let plan = self.plan(prepared, machine)?;
+        drop(memory);
         announce(prepared, &plan);
-        match self.attempt(&ready, prepared, &plan, &mut made) {
+        match self.attempt(&ready, prepared, (&plan, machine), &mut made, &mut meanwhile) {
             // Another supervisor already answers the calls of this process, and would answer those of the program.
             Err(StartObstacle::Busy) => {
-                let plan = self.plan(prepared, machine.without_listener())?;
+                let machine = machine.without_listener();
+                let plan = self.plan(prepared, machine)?;
                 announce(prepared, &plan);
-                self.attempt(&ready, prepared, &plan, &mut made)
+                self.attempt(&ready, prepared, (&plan, machine), &mut made, &mut meanwhile)
             }
             outcome => outcome,
         }
@@ -164,8 +170,9 @@ impl Start<'_> {
         &self,
         ready: &Ready,
         prepared: &Prepared,
-        plan: &Plan,
+        (plan, machine): (&Plan, Machine),
         made: &mut Option<Made>,
+        meanwhile: &mut impl FnMut(&Prepared, &dyn Fn() -> bool),
     ) -> Result<Running, StartObstacle> {
         let image = image::parse_image(&prepared.image)?;
         let turns = PromptQueue::of_run(self.context, self.options);
@@ -212,12 +219,15 @@ impl Start<'_> {
             let kernel = KernelConfinement {
                 bounds: bounds.as_ref().map(OwnedFd::as_fd),
                 filter: refusals.as_deref(),
+                mark: None,
                 announce: None,
                 withholds: plan.withholds,
                 withholds_cores: plan.withholds_cores,
             };
             made.take().map_or(Ok(()), Made::keep)?;
-            return Ok(ready.start(&confined, &kernel)?);
+            let running = ready.start(&confined, &kernel)?;
+            meanwhile(prepared, &|| running.goes_on());
+            return Ok(running);
         };
         // The cookie marks calls as judged by the library. When learning, the supervisor has to see all calls.
         let believes = self.believes_library(prepared) && self.lesson.is_none();
@@ -227,11 +237,13 @@ impl Start<'_> {
             Traps { contents: true, processes, namespaces, hiding, cores, ..Traps::ALL };
         let traps = if self.lesson.is_some() { everything } else { traps };
         made.take().map_or(Ok(()), Made::keep)?;
-        ready.supervise(Supervision {
+        let supervision = Supervision {
             confined,
             bounds: bounds.as_ref(),
             starts: plan.bounds.as_ref().filter(|_| traps.executes).map(Bounds::starts),
             filter: &filter::assemble(traps, cookie, sockets),
+            // Landlock holds the file again as it starts. If it cannot, the supervisor judges the start.
+            mark: cookie.filter(|_| !traps.executes),
             withholds: plan.withholds,
             withholds_cores: plan.withholds_cores,
             image: &prepared.image,
@@ -247,10 +259,11 @@ impl Start<'_> {
             },
             counting: self.options.verbose,
             kernel_mounts: &prepared.unusual.mounts,
-            machine: self.machine(),
+            machine,
             learning: self.lesson.map(recorder).transpose()?,
             leftovers: Wait::of(self.options),
-        })
+        };
+        ready.supervise(supervision, |is_early| meanwhile(prepared, is_early))
     }
 }
 

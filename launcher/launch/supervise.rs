@@ -105,6 +105,8 @@ pub(crate) struct Supervision<'a> {
     /// The places where `bounds` let programs start.
     pub(crate) starts: Option<Vec<StartPlace>>,
     pub(crate) filter: &'a [libc::sock_filter],
+    /// The value that marks the program's start as judged, if nobody has to judge it again.
+    pub(crate) mark: Option<u64>,
     pub(crate) withholds: CapabilitySet,
     pub(crate) withholds_cores: bool,
     /// The supervisor is built from `image` (the policy), `record` (of denials) and `page` (by which processes tell
@@ -183,6 +185,7 @@ impl Supervision<'_> {
         let kernel = KernelConfinement {
             bounds: self.bounds.map(OwnedFd::as_fd),
             filter: Some(self.filter),
+            mark: self.mark,
             announce: Some(announce.as_fd()),
             withholds: self.withholds,
             withholds_cores: self.withholds_cores,

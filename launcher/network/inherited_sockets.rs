@@ -2,22 +2,22 @@
 //! them.
 
 use std::collections::HashSet;
-use std::{fs, io};
+use std::io;
 
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_cookie;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
-/// The cookies of this process's sockets, which tell them from all others (`SO_COOKIE`, `socket(7)`).
+use crate::sys::child;
+
+/// The cookies of the sockets that the program inherits. They tell them from all others (`SO_COOKIE`, `socket(7)`).
 ///
 /// # Errors
 /// Fails if they cannot be determined.
 pub(crate) fn cookies() -> io::Result<HashSet<u64>> {
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
     let mut cookies = HashSet::new();
-    for entry in fs::read_dir("/proc/self/fd")? {
-        let name = entry?.file_name();
-        let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+    for &number in child::inherited_descriptors() {
         let held = match pidfd_getfd(&own, number, PidfdGetfdFlags::empty()) {
             // Closed meanwhile.
             Err(Errno::BADF) => continue,

@@ -109,7 +109,7 @@ impl Draft {
             // repeats the right to execute.
             let caps = caps.difference(passed_on.intersection(Capabilities::EXECUTE));
             let is_cache = order.own_caches.is_some_and(|all| standing.path.starts_with(all));
-            let is_absent = !is_cache && standing.path.symlink_metadata().is_err();
+            let is_absent = !is_cache && canonical::look(standing.path).is_err();
             if unread && standing.may_be_made(is_absent) && order.machine.supervises() {
                 self.unread.push(standing.path.to_owned());
             }

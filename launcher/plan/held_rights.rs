@@ -6,7 +6,7 @@ use std::path::Path;
 use jp_confine_engine::build::{Grant, GrantKind, Origin};
 use jp_confine_engine::decide::{self, Request};
 use jp_confine_engine::image::Image;
-use jp_confine_engine::{Capabilities, Capability, autorun};
+use jp_confine_engine::{Capabilities, Capability, autorun, canonical};
 use rustix::fs::{Access, access};
 
 /// An anchor of one or more grants.
@@ -179,14 +179,14 @@ fn renews_itself(path: &Path, caps: Capabilities, workspace: &Path) -> bool {
 fn may_leave(path: &Path, caps: Capabilities) -> bool {
     let may_change = |directory| access(directory, Access::WRITE_OK).is_ok();
     let moves = || caps.contains(Capabilities::DELETE) && path.parent().is_some_and(may_change);
-    !path.is_dir() || moves()
+    !is_directory(path) || moves()
 }
 
 /// Whether programs created anew at `path` should be able to start. For Landlock, the right to execute in the directory
 /// around it implies reading there. A directory gets none unless reading is granted anyway, as `reads_around` says.
 /// Otherwise every read would have to be judged, even the library's. Looks at the disk.
 fn renews_programs(path: &Path, caps: Capabilities, reads_around: impl Fn() -> bool) -> bool {
-    caps.contains(Capabilities::EXECUTE) && (!path.is_dir() || reads_around())
+    caps.contains(Capabilities::EXECUTE) && (!is_directory(path) || reads_around())
 }
 
 /// The directory around `path` in which Landlock should let new programs start. It is the closest one that stays: the
@@ -204,12 +204,17 @@ pub(super) fn around_programs<'p>(
     let found = |dir: &Path| decide::lookup(image, &Request::canonical(dir.as_os_str().as_bytes()));
     let stays = |dir: &&Path| !renews_itself(dir, found(dir).granted(image), workspace);
     let is_read = |dir: &&Path| found(dir).caps.contains(Capabilities::READ);
-    let around = path.ancestors().skip(1).filter(|dir| dir.is_dir());
+    let around = path.ancestors().skip(1).filter(|dir| is_directory(dir));
     let mut around = around.take_while(is_read).peekable();
     let closest = *around.peek()?;
     let staying = around.find(stays);
     let grants_reading = |dir: &&Path| grants_reading(image, dir, strict);
-    if path.is_dir() { staying.filter(grants_reading) } else { staying }.or(Some(closest))
+    if is_directory(path) { staying.filter(grants_reading) } else { staying }.or(Some(closest))
+}
+
+/// Whether the canonical `path` is a directory.
+fn is_directory(path: &Path) -> bool {
+    canonical::look(path).is_ok_and(|found| found.is_dir())
 }
 
 /// Whether everything in the directory may be read. A strict run judges reads of possibly sensitive files anyway.

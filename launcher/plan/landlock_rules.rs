@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use jp_confine_engine::Capabilities;
 use jp_confine_engine::decide::{self, Request};
 use jp_confine_engine::image::Image;
+use jp_confine_engine::{Capabilities, canonical};
 use landlock::{ABI, AccessFs};
 use rustix::fs::{Access, access};
 use rustix::process::Uid;
@@ -105,10 +105,10 @@ impl<'a> Cover<'a> {
     pub(super) fn deny(&mut self, standing: &Standing<'_>) {
         let Standing { path, above, .. } = *standing;
         let held = !standing.lost().intersects(HELD_BY_NAMING);
-        if held || above.contains(Capabilities::CREATE) || path.symlink_metadata().is_ok() {
+        if held || above.contains(Capabilities::CREATE) || canonical::look(path).is_ok() {
             return;
         }
-        let there = path.ancestors().skip(1).find(|dir| dir.symlink_metadata().is_ok());
+        let there = path.ancestors().skip(1).find(|dir| canonical::look(dir).is_ok());
         self.awaiting.extend(there.map(Path::to_owned));
     }
 
@@ -237,7 +237,7 @@ impl<'a> Cover<'a> {
 
     /// Whether the user lacks the denied access there anyway, whatever the policy says, and cannot change that.
     fn is_out_of_reach(&self, path: &Path, lost: Capabilities) -> bool {
-        let Ok(meta) = path.symlink_metadata() else { return true };
+        let Ok(meta) = canonical::look(path) else { return true };
         if self.user.is_root() || meta.uid() == self.user.as_raw() {
             return false;
         }

@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use jp_confine_engine::Capabilities;
 use jp_confine_engine::decide::{self, Request};
 use jp_confine_engine::image::Image;
 use jp_confine_engine::tier::Tier;
 use jp_confine_engine::tiers::Tiers;
+use jp_confine_engine::{Capabilities, canonical};
 use landlock::{ABI, AccessFs};
 
 use crate::sys::landlock_bounds::{self, LandlockRule};
@@ -74,7 +74,7 @@ impl<'a> Opening<'a> {
         path: PathBuf,
         is_tree: bool,
     ) -> Option<LandlockRule> {
-        let is_directory = path.symlink_metadata().ok()?.is_dir();
+        let is_directory = canonical::look(&path).ok()?.is_dir();
         let found = if is_tree { lookup(image, &path.join(ANY)) } else { lookup(image, &path) };
         if !found.is_beyond_rules(image) || is_tree && !is_directory {
             return None;

@@ -37,10 +37,12 @@ impl PromptQueue {
     /// directory.
     pub(crate) fn of(context: &Context) -> Self {
         let folder = context.homes.data.as_ref().map(|home| home.join("jp-confine/terminals"));
-        let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let machine = machine.trim_end().replace('/', "_");
-        let name = own_terminal().map(|number| format!("{machine}-{number:x}"));
-        Self { file: folder.zip(name).map(|(folder, name)| folder.join(name)) }
+        let name = |number| {
+            let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            format!("{}-{number:x}", machine.trim_end().replace('/', "_"))
+        };
+        let place = folder.zip(own_terminal());
+        Self { file: place.map(|(folder, number)| folder.join(name(number))) }
     }
 
     /// For the terminal of the run that `options` describe. A tool uses its host's, since it has no home of its own.

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::sys::signals::{ENDING, Signals};
 
-/// Longest time for suggestions. A run with a few denials takes a hundredth of it.
-const LIMIT: Duration = Duration::from_secs(8);
+/// Longest time for suggestions. A run with a few denials takes some milliseconds.
+const LIMIT: Duration = Duration::from_millis(300);
 
 /// Replaces a suggestion when the time is over.
 pub(crate) const SPENT: &str = "not worked out, since there were too many denials";

@@ -2,8 +2,9 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::fd::{AsFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::{io, ptr};
+use std::{fs, io, ptr};
 
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs, open};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
@@ -97,6 +98,8 @@ pub(crate) struct KernelConfinement<'a> {
     pub(crate) bounds: Option<BorrowedFd<'a>>,
     /// A filter of system calls.
     pub(crate) filter: Option<&'a [libc::sock_filter]>,
+    /// The value that marks its exec as judged, so that the filter lets it pass.
+    pub(crate) mark: Option<u64>,
     /// Where to write the number of the listener: the descriptor by which this process answers the calls that the
     /// filter hands on. After exec only this process has it.
     pub(crate) announce: Option<BorrowedFd<'a>>,
@@ -226,8 +229,10 @@ impl Order<'_> {
         if self.program.kernel.announce.is_none() {
             self.find_library().map_err(NotStarted::Library)?;
         }
-        match self.exec(self.program.file, self.arguments) {
-            Errno::NOEXEC => Err(self.exec(SHELL, self.script).into()),
+        let mark = self.program.kernel.mark.unwrap_or_default();
+        match self.exec(self.program.file, self.arguments, mark) {
+            // Nobody judged the shell yet.
+            Errno::NOEXEC => Err(self.exec(SHELL, self.script, 0).into()),
             error => Err(error.into()),
         }
     }
@@ -243,9 +248,21 @@ impl Order<'_> {
         Ok(())
     }
 
-    fn exec(&self, file: &CStr, arguments: &[*const c_char]) -> Errno {
+    /// Executes `file`. The filter lets the call pass if `mark`, its unused sixth argument, is the cookie.
+    fn exec(&self, file: &CStr, arguments: &[*const c_char], mark: u64) -> Errno {
+        let (file, environment) = (file.as_ptr(), self.environment.as_ptr());
         // SAFETY: a terminated string and two null-terminated lists of such strings.
-        unsafe { libc::execve(file.as_ptr(), arguments.as_ptr(), self.environment.as_ptr()) };
+        unsafe {
+            libc::syscall(
+                libc::SYS_execve,
+                file,
+                arguments.as_ptr(),
+                environment,
+                0_usize,
+                0_usize,
+                mark,
+            )
+        };
         Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)
     }
 }
@@ -347,9 +364,21 @@ pub(crate) fn leave(status: i32) -> ! {
 pub(crate) fn kept_open_for(number: i32) -> Option<i32> {
     // SAFETY: the number is only queried, and the kernel rejects one that is not open.
     let fd = unsafe { BorrowedFd::borrow_raw(number) };
-    let closes = rustix::io::fcntl_getfd(fd).ok()?.contains(FdFlags::CLOEXEC);
-    let flags = rustix::fs::fcntl_getfl(fd).ok()?;
-    (!closes).then(|| flags.bits().cast_signed())
+    if rustix::io::fcntl_getfd(fd).ok()?.contains(FdFlags::CLOEXEC) {
+        return None;
+    }
+    Some(rustix::fs::fcntl_getfl(fd).ok()?.bits().cast_signed())
+}
+
+/// The descriptors that this process was started with and that its program inherits. The first call looks, and has to
+/// come before the process opens anything: the kernel takes long to list many descriptors.
+pub(crate) fn inherited_descriptors() -> &'static [i32] {
+    static INHERITED: OnceLock<Vec<i32>> = OnceLock::new();
+    INHERITED.get_or_init(|| {
+        let open = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+        let numbers = open.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        numbers.filter(|&number| kept_open_for(number).is_some()).collect()
+    })
 }
 
 #[cfg(test)]
@@ -370,6 +399,7 @@ mod tests {
             kernel: &KernelConfinement {
                 bounds,
                 filter: None,
+                mark: None,
                 announce: None,
                 withholds,
                 withholds_cores: true,

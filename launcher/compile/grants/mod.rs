@@ -21,7 +21,6 @@ pub(crate) use self::ceilings::Ceilings;
 use self::flags::Flag;
 pub(crate) use self::flags::Flags;
 use crate::cli::Options;
-use crate::compile::anchors::Anchors;
 use crate::compile::image::{self, image_over};
 use crate::compile::led_path::Led;
 use crate::compile::planted_links;
@@ -297,11 +296,9 @@ struct Inherited {
 /// Regular files and devices that the program will find open. Leaves out directories, because one descriptor must not
 /// grant a tree.
 fn open_files() -> Vec<Inherited> {
-    let Ok(open) = fs::read_dir("/proc/self/fd") else { return Vec::new() };
-    let one = |name: &str| {
-        let fd: i32 = name.parse().ok()?;
+    let one = |&fd: &i32| {
         let flags = child::kept_open_for(fd).filter(|flags| flags & libc::O_PATH == 0)?;
-        let link = Path::new("/proc/self/fd").join(name);
+        let link = PathBuf::from(format!("/proc/self/fd/{fd}"));
         let path = fs::read_link(&link).ok().filter(|path| path.is_absolute())?;
         // The name of a deleted file leads nowhere, or to another file.
         if link.metadata().ok()?.is_dir() || !path.exists() {
@@ -314,7 +311,7 @@ fn open_files() -> Vec<Inherited> {
         };
         Some(Inherited { fd, path, caps })
     };
-    open.flatten().filter_map(|entry| one(entry.file_name().to_str()?)).collect()
+    child::inherited_descriptors().iter().filter_map(one).collect()
 }
 
 /// Whether `grants` already hold the rights of another grant at its anchor.
@@ -336,24 +333,20 @@ const LOADERS: [&str; 5] = [
 
 /// Links that programs use all the time, so that the image resolves them once. They are those of the built-in tables,
 /// those at the top of the tree, the loaders, and the workspace's own spelling.
-pub(crate) fn aliases(
-    workspace: &Workspace,
-    tables: &[Resolved],
-    anchors: &mut Anchors,
-) -> Vec<(PathBuf, PathBuf)> {
+pub(crate) fn aliases(workspace: &Workspace, tables: &[Resolved]) -> Vec<(PathBuf, PathBuf)> {
     let top = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/var/run", "/var/lock"];
     let mut aliases: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     for link in top.map(PathBuf::from) {
-        if let Some(target) = anchors.canonical(&link)
+        if let Some(target) = canonical::existing(&link)
             && target != link
         {
             aliases.insert(link, target);
         }
     }
     for loader in LOADERS.map(Path::new) {
-        let directory = loader.parent().and_then(|parent| anchors.canonical(parent));
+        let directory = loader.parent().and_then(canonical::existing);
         let link = directory.zip(loader.file_name()).map(|(parent, name)| parent.join(name));
-        if let Some((link, target)) = link.zip(anchors.canonical(loader))
+        if let Some((link, target)) = link.zip(canonical::existing(loader))
             && link != target
         {
             aliases.insert(link, target);

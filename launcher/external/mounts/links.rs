@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use camino::Utf8Path;
-use jp_confine_engine::canonical::Root;
+use jp_confine_engine::canonical::{self, Root};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
@@ -89,6 +89,7 @@ impl Links {
                 }
             };
         }
+        canonical::forget();
         match fs::symlinkat(target.as_std_path(), &dir, last) {
             Err(Errno::EXIST) if leads_to(&dir, last, target) => {}
             outcome => {

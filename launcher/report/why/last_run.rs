@@ -69,13 +69,16 @@ pub(super) fn of_last_run(
         .filter(|(head, _)| head.workspace == workspace.label()))
 }
 
-/// Replaces the file in one step, so that a reader finds the old or the new one. Nobody else may read it.
+/// Replaces the file, so that a reader finds the old one, the new one or none. Nobody else may read it.
 fn write(dir: &Path, text: &str) -> io::Result<()> {
     data_dirs::make(dir)?;
     // No signal may leave a partial file behind.
     let _ending = Signals::of(&ENDING).hold();
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(text.as_bytes())?;
+    // A move onto an existing file makes ext4 write the new one to the disk at once (`auto_da_alloc`, `ext4(5)`). That
+    // takes longer than the rest of the end of a run, and a reader may as well find no record in between.
+    forget(dir)?;
     file.persist(dir.join(FILE))?;
     Ok(())
 }

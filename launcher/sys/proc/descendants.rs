@@ -4,7 +4,8 @@
 //! becomes a child of this process.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -80,7 +81,9 @@ pub(crate) fn processes() -> impl Iterator<Item = (i32, String)> {
 /// The status of a process (`proc_pid_stat(5)`), read from its directory. A process chooses its name, which may hold
 /// any byte.
 pub(crate) fn status_of(process: &Path) -> Option<String> {
-    let status = fs::read(process.join("stat")).ok()?;
+    // Room for all of it: without, it would take six reads.
+    let mut status = Vec::with_capacity(1024);
+    File::open(process.join("stat")).ok()?.read_to_end(&mut status).ok()?;
     Some(String::from_utf8_lossy(&status).into_owned())
 }
 

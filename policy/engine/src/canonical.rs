@@ -4,16 +4,17 @@
 //! ([`crate::lexical`]). A system call's argument is resolved as it is (R1). Nothing is opened, and only [`Lookups`]
 //! remembers anything.
 
+mod lookups;
 mod root;
 
 use std::borrow::{Cow, ToOwned as _};
-use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::vec::Vec;
-use std::{fs, io};
 
+pub use lookups::{Lookups, Memory, forget, look, remember};
 pub use root::Root;
 
 /// Symlinks followed before a path counts as a loop: the kernel's own number, `path_resolution(7)`.
@@ -120,22 +121,21 @@ pub fn below<'p>(dir: &Path, path: &'p Path) -> Option<&'p Path> {
 /// # Errors
 /// [`ResolveError`] if the result cannot be bounded. There is no fallback to the spelling.
 pub fn resolve(base: &Path, path: &Path, op: Op) -> Result<Resolved, ResolveError> {
-    let mut lookups = Lookups::default();
-    let mut walk = Walk::new(Path::new("/"), path.as_os_str().len(), &mut lookups);
-    walk.queue_asked(path, op);
-    if !path.is_absolute() {
-        walk.queue(Cow::Borrowed(base.as_os_str()));
-    }
-    walk.finish(op)
+    lookups::with(|lookups| {
+        let mut walk = Walk::new(Path::new("/"), path.as_os_str().len(), lookups);
+        walk.queue_asked(path, op);
+        if !path.is_absolute() {
+            walk.queue(Cow::Borrowed(base.as_os_str()));
+        }
+        walk.finish(op)
+    })
 }
 
-/// Everything that resolutions have seen of the disk, so that a name on the way to several paths is looked at once. It
-/// lives as long as one compilation, because nothing reports changes of the disk.
-#[derive(Debug, Default)]
-pub struct Lookups {
-    entries: HashMap<OsString, Entry>,
-    /// The texts of symlinks.
-    texts: HashMap<OsString, PathBuf>,
+/// The canonical form of the absolute `path`. `None` if nothing is there, or it cannot be resolved.
+#[must_use]
+pub fn existing(path: &Path) -> Option<PathBuf> {
+    let found = resolve(Path::new("/"), path, Op::Content).ok()?;
+    found.exists.then_some(found.path)
 }
 
 impl Lookups {
@@ -152,45 +152,6 @@ impl Lookups {
         walk.queue_asked(path, op);
         walk.finish(op)
     }
-
-    /// The kind of entry at `path`, which is canonical up to its last name. Only names with others after them are kept,
-    /// because few paths share their last one.
-    fn entry(&mut self, path: &Path, is_final: bool) -> io::Result<Entry> {
-        if let Some(&known) = self.entries.get(path.as_os_str()) {
-            return Ok(known);
-        }
-        let entry = match fs::symlink_metadata(path) {
-            Ok(metadata) if metadata.is_dir() => Entry::Directory,
-            Ok(metadata) if metadata.is_symlink() => Entry::Link,
-            Ok(_) => Entry::Other,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Entry::Missing,
-            Err(error) => return Err(error),
-        };
-        if !is_final {
-            self.entries.insert(path.as_os_str().to_owned(), entry);
-        }
-        Ok(entry)
-    }
-
-    /// The text of the symlink at `path`.
-    fn text(&mut self, path: &Path) -> io::Result<PathBuf> {
-        if let Some(known) = self.texts.get(path.as_os_str()) {
-            return Ok(known.clone());
-        }
-        let text = fs::read_link(path)?;
-        self.texts.insert(path.as_os_str().to_owned(), text.clone());
-        Ok(text)
-    }
-}
-
-/// The kind of entry at a name, `lstat(2)`.
-#[derive(Debug, Clone, Copy)]
-enum Entry {
-    Directory,
-    Link,
-    /// A file, or anything else that has nothing below it.
-    Other,
-    Missing,
 }
 
 /// Removes trailing slashes. They ask the kernel to follow a final symlink, which an entry operation never does.
@@ -293,16 +254,16 @@ impl<'a> Walk<'a> {
     fn descend(&mut self, name: &OsStr, op: Op) -> Result<(), ResolveError> {
         self.at.push(name);
         let is_final = self.pending.is_empty();
-        let entry = match self.lookups.entry(&self.at, is_final) {
-            Ok(entry) => entry,
+        match self.lookups.kind(&self.at, is_final) {
+            Ok(kind) if kind.is_dir() => {}
+            Ok(kind) if kind.is_symlink() && !(is_final && op == Op::Entry) => {
+                return self.follow();
+            }
+            Ok(_) => self.is_dir = false,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.missing = Some(self.at.as_os_str().len());
+            }
             Err(error) => return Err(ResolveError::Io { path: self.at.clone(), error }),
-        };
-        match entry {
-            Entry::Directory => {}
-            Entry::Link if is_final && op == Op::Entry => self.is_dir = false,
-            Entry::Link => return self.follow(),
-            Entry::Other => self.is_dir = false,
-            Entry::Missing => self.missing = Some(self.at.as_os_str().len()),
         }
         Ok(())
     }
