@@ -97,7 +97,7 @@ pub struct Pattern {
     /// The file and line, if known. For messages.
     pub place: Option<FileLine>,
     /// The pattern with its beginning expanded, and again with the symlinks on its literal part resolved.
-    globs: Vec<Glob>,
+    globs: Vec<String>,
     /// The symlinks on its literal part, canonical.
     links: Vec<PathBuf>,
     /// One for each glob, created when first needed.
@@ -137,7 +137,7 @@ impl Pattern {
         if is_foreign(text) {
             return Err(PatternError::Foreign);
         }
-        glob(text).map(|_| ())
+        valid(text)
     }
 
     /// Expands `text` and resolves the symlinks on its literal part. Looks at the disk.
@@ -165,13 +165,14 @@ impl Pattern {
             spellings.extend(fresh.collect::<Vec<_>>());
         }
         spellings.dedup();
-        let globs = spellings.iter().map(|spelling| glob(spelling)).collect::<Result<_, _>>()?;
-        Ok(Self { text: text.to_owned(), place: None, globs, links, matchers: OnceLock::new() })
+        spellings.iter().try_for_each(|spelling| valid(spelling))?;
+        let (text, globs) = (text.to_owned(), spellings);
+        Ok(Self { text, place: None, globs, links, matchers: OnceLock::new() })
     }
 
     /// As written, with the beginning expanded. It is absolute or begins with `**`.
     pub(crate) fn expanded(&self) -> &str {
-        self.globs.first().map_or("", Glob::glob)
+        self.globs.first().map_or("", String::as_str)
     }
 
     /// The symlinks on its literal part, canonical, at the time of [`Self::new`].
@@ -192,7 +193,7 @@ impl Pattern {
         for one in &self.globs {
             let (matching, text) = match directory_of(one) {
                 Some(directory) => (&mut listed.below, directory),
-                None => (&mut listed.exact, one.glob()),
+                None => (&mut listed.exact, one.as_str()),
             };
             if let Some(name) = named(text) {
                 matching.names.push(name);
@@ -207,7 +208,7 @@ impl Pattern {
     /// Whether it matches a path. For messages: the evaluator says what is allowed.
     #[must_use]
     pub fn matches(&self, path: &Path) -> bool {
-        let made = || self.globs.iter().filter_map(Matcher::of).collect();
+        let made = || self.globs.iter().filter_map(|one| Matcher::of(one)).collect();
         let path = path.as_os_str().as_bytes();
         self.matchers.get_or_init(made).iter().any(|matcher| matcher.matches(path))
     }
@@ -215,14 +216,14 @@ impl Pattern {
     /// How narrow it is: the number of literal components, then of literal characters (spec §9.2).
     #[must_use]
     pub fn specificity(&self) -> (usize, usize) {
-        let text = self.globs.first().map_or("", Glob::glob);
+        let text = self.globs.first().map_or("", String::as_str);
         let literal = text.chars().filter(|character| !"*?[]{}".contains(*character)).count();
         (literal_part(text).split('/').filter(|name| !name.is_empty()).count(), literal)
     }
 
     /// The paths that it names, as written and with symlinks on them resolved.
     pub(crate) fn named(&self) -> impl Iterator<Item = PathBuf> {
-        self.globs.iter().map(|glob| stem(glob.glob()))
+        self.globs.iter().map(|glob| stem(glob))
     }
 
     /// Whether it may match something at or below the canonical `directory`.
@@ -234,13 +235,13 @@ impl Pattern {
     /// The directory below which it matches. Canonical if its literal part exists.
     #[must_use]
     pub fn stem(&self) -> PathBuf {
-        stem(self.globs.last().map_or("", Glob::glob))
+        stem(self.globs.last().map_or("", String::as_str))
     }
 
     /// The glob after its [`Self::stem`]. Empty if it matches that path alone, `**` if it matches everything below.
     #[must_use]
     pub fn below_stem(&self) -> &str {
-        let glob = self.globs.last().map_or("", Glob::glob);
+        let glob = self.globs.last().map_or("", String::as_str);
         glob.strip_prefix(literal_part(glob)).unwrap_or_default()
     }
 }
@@ -323,8 +324,8 @@ fn escaped(path: &str) -> String {
 }
 
 /// The directory of a pattern that matches everything below it.
-fn directory_of(glob: &Glob) -> Option<&str> {
-    if glob.glob() == "**" { Some("") } else { glob.glob().strip_suffix("/**") }
+fn directory_of(glob: &str) -> Option<&str> {
+    if glob == "**" { Some("") } else { glob.strip_suffix("/**") }
 }
 
 /// The text up to the first `/**/` after the first wildcard. A matcher of many such patterns must track for each
@@ -335,6 +336,16 @@ fn apart(text: &str) -> Option<&str> {
     let begin = literal + if wild.starts_with("**/") { "**/".len() } else { 0 };
     let length = text.get(begin..)?.find("/**/")?;
     text.get(..begin + length)
+}
+
+/// Whether `text` is a glob. Most patterns show it without being parsed.
+fn valid(text: &str) -> Result<(), PatternError> {
+    let inner = text.strip_prefix("**/").unwrap_or(text);
+    let inner = inner.strip_suffix("/**").unwrap_or(inner);
+    if !inner.contains("**") && !inner.contains(['?', '[', ']', '{', '}', '\\']) {
+        return Ok(());
+    }
+    glob(text).map(|_| ())
 }
 
 fn glob(text: &str) -> Result<Glob, PatternError> {

@@ -10,7 +10,7 @@ use std::string::String;
 use std::sync::OnceLock;
 use std::vec::Vec;
 
-use super::{Pattern, PatternError, escaped, glob, pieces, within_brackets};
+use super::{Pattern, PatternError, escaped, pieces, valid, within_brackets};
 use crate::fold_table::FoldTable;
 
 /// One character, folded. Some become several letters.
@@ -21,7 +21,10 @@ const LARGEST: usize = 512;
 impl Pattern {
     /// This pattern, for folded names.
     pub(crate) fn folded(&self, folds: &FoldTable) -> Result<Self, PatternError> {
-        let globs = self.globs.iter().map(|one| glob(&folded(one.glob(), folds)));
+        let globs = self.globs.iter().map(|one| {
+            let folded = folded(one, folds);
+            valid(&folded).map(|()| folded)
+        });
         Ok(Self {
             text: self.text.clone(),
             place: self.place.clone(),

@@ -2,11 +2,10 @@
 
 use std::string::String;
 
-use globset::Glob;
 use regex_automata::meta;
 use regex_automata::util::syntax;
 
-use super::{directory_of, expression, named};
+use super::{directory_of, expression, glob, named};
 use crate::characters::encoded;
 
 /// What a glob matches.
@@ -22,17 +21,17 @@ pub(super) enum Matcher {
 
 impl Matcher {
     /// The matcher of a glob. `None` if its expression is too large.
-    pub(super) fn of(glob: &Glob) -> Option<Self> {
-        if let Some(directory) = directory_of(glob).and_then(named) {
+    pub(super) fn of(text: &str) -> Option<Self> {
+        if let Some(directory) = directory_of(text).and_then(named) {
             return Some(Self::Below(directory));
         }
-        if let Some(path) = named(glob.glob()) {
+        if let Some(path) = named(text) {
             return Some(Self::Path(path));
         }
         let syntax = syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true);
         // It matches few paths. To determine its automaton would take longer than they do.
         let lazy = meta::Config::new().dfa(false).onepass(false);
-        let expression = expression(glob.regex());
+        let expression = expression(glob(text).ok()?.regex());
         meta::Regex::builder()
             .syntax(syntax)
             .configure(lazy)

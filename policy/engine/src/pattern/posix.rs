@@ -8,8 +8,6 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-use globset::Glob;
-
 use super::{Pattern, class_length, directory_of, is_escaped, named, within_brackets};
 
 /// One character, as far as a grant goes.
@@ -34,11 +32,11 @@ impl Pattern {
     }
 }
 
-fn of_glob(glob: &Glob, extent: Extent) -> String {
+fn of_glob(glob: &str, extent: Extent) -> String {
     if let Some(directory) = directory_of(glob).and_then(named) {
         return format!("^{}/", literal(&directory));
     }
-    let mut rest = glob.glob();
+    let mut rest = glob;
     let mut out = "^".to_owned();
     if let Some(behind) = rest.strip_prefix("**/") {
         out.push_str("(/[^/]+)*/");

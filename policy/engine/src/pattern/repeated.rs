@@ -5,17 +5,15 @@ use std::string::String;
 use std::sync::OnceLock;
 use std::vec::Vec;
 
-use globset::Glob;
-
-use super::{Pattern, escaped, glob, literal_part, stem};
+use super::{Pattern, escaped, glob, literal_part, stem, valid};
 
 impl Pattern {
     /// Also matches at the copies that `copies` knows of a directory or file. Each copy has its place and the path that
     /// it copies, which may be deeper. Returns whether there are any. A copy whose name is not UTF-8 is left out.
     pub(crate) fn repeat(&mut self, copies: &impl Fn(&Path) -> Vec<(PathBuf, PathBuf)>) -> bool {
-        let mut more: Vec<Glob> = Vec::new();
+        let mut more: Vec<String> = Vec::new();
         for one in &self.globs {
-            let (text, stem) = (one.glob(), stem(one.glob()));
+            let (text, stem) = (one.as_str(), stem(one));
             if stem == Path::new("/") {
                 continue;
             }
@@ -23,8 +21,9 @@ impl Pattern {
             for (at, of) in copies(&stem) {
                 let Some(at) = at.to_str().map(escaped) else { continue };
                 for text in self.at_copy(&at, &of, &stem, rest) {
-                    let is_new = |it: &Glob| self.globs.iter().chain(&more).all(|old| old != it);
-                    more.extend(glob(&text).ok().filter(is_new));
+                    if valid(&text).is_ok() && !self.globs.contains(&text) && !more.contains(&text) {
+                        more.push(text);
+                    }
                 }
             }
         }
