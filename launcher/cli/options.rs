@@ -11,6 +11,7 @@ use crate::cli::mount::{MountOption, Unmount};
 use crate::config::environment::EnvOption;
 use crate::config::policy_files::Named;
 use crate::config::written_view::WrittenView;
+use crate::output::event_target::EventTarget;
 
 /// How far enforcement must reach (spec §18).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -162,10 +163,12 @@ pub(crate) struct Options {
     /// Never prompt
     #[arg(long)]
     pub(crate) non_interactive: bool,
-    /// Append one JSON line for each denial, warning and layer decision
-    #[arg(long, value_name = "FILE")]
+    /// Append one JSON line for each denial, warning and layer decision; FILE may be unix:SOCKET, on which a collector
+    /// or the journal listens, or fd:N
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(value_parser = OsStringValueParser::new().try_map(|word| EventTarget::parse(&word)))]
     #[arg(hide_short_help = true)]
-    pub(crate) events: Option<PathBuf>,
+    pub(crate) events: Option<EventTarget>,
     /// Show what a run would grant, and run nothing; with -v the layers, with --json all of it
     #[arg(long)]
     pub(crate) dry_run: bool,

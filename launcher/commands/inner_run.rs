@@ -15,6 +15,7 @@ use crate::error::Failure;
 use crate::external::mounts;
 use crate::external::mounts::ends::LookupBase;
 use crate::host::context::Context;
+use crate::output::event_target::EventTarget;
 use crate::text::quote;
 
 /// The command for programs of a tool. The service has judged them.
@@ -52,6 +53,19 @@ pub(super) fn for_agent(
     command(context, options, root, own)
 }
 
+/// The target of events as the runs inside name it. They get no descriptors but the standard streams.
+fn inherited(context: &Context, events: &EventTarget) -> Result<OsString, Failure> {
+    match events {
+        EventTarget::Descriptor(3..) => Err(Failure::advised(
+            format!(
+                "--events {events}: the programs that are started here have no such descriptor"
+            ),
+            "name a file or a socket: --events FILE, --events unix:SOCKET",
+        )),
+        _ => Ok(events.word(|path| context.absolute(path))),
+    }
+}
+
 /// The command with its `own` options and those that all such runs have.
 fn command(
     context: &Context,
@@ -67,7 +81,7 @@ fn command(
     words.extend(["-C", "."].map(OsString::from));
     words.extend(mounts::from_root(LookupBase { context, root }, &options.mounts)?);
     if let Some(events) = &options.events {
-        words.extend(["--events".into(), context.absolute(events).into()]);
+        words.extend(["--events".into(), inherited(context, events)?]);
     }
     let stdin = options.received.iter().map(|_| Path::new(STDIN));
     let files = options.policies.iter().map(PathBuf::as_path).chain(stdin);

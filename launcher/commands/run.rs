@@ -57,8 +57,8 @@ pub(crate) fn run(
     lesson: Option<&mut Lesson>,
 ) -> Result<Ran, Failure> {
     let workspace = compile::find_workspace(context, options)?;
-    let open_log = |path| Log::open(&context.cwd, path);
-    let log = options.events.as_deref().map(open_log).transpose()?;
+    let open_log = |target| Log::open(&context.cwd, target);
+    let log = options.events.as_ref().map(open_log).transpose()?;
     let log = log.as_ref().inspect(|log| log.start(beginning(context, options, &workspace, name)));
     let ran = run_logged(context, options, (name, arguments), lesson, &workspace, log);
     if let Some(log) = log {
@@ -166,6 +166,9 @@ fn run_logged(
     let mut watch = || {
         // A denial that cannot be read now is read at the end, or is reported as lost there.
         let _ = record.drain(&mut take);
+        if let Some(log) = log {
+            log.deliver();
+        }
         if let Some(lesson) = &mut lesson {
             lesson.look();
         }

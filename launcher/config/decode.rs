@@ -21,7 +21,6 @@ use super::document::{self, Node, Notation, TableEntry};
 use super::extends::Extension;
 use super::typed;
 use crate::config::profile::Profile;
-use crate::error::Failure;
 use crate::error::diagnostic::Diagnostic;
 use crate::error::source::Source;
 
@@ -243,11 +242,10 @@ impl Decoder<'_> {
 
 /// Decodes the file of a built-in profile or the baseline.
 #[cfg(test)]
-pub(crate) fn built_in(name: &str, text: &str) -> Result<Profile, Failure> {
+pub(crate) fn built_in(name: &str, text: &str) -> Decoded<Profile> {
     let source = Rc::new(Source::new(&format!("profiles/{name}.toml"), text.to_owned()));
-    let root = document::parse(&source, Notation::Toml).map_err(Failure::Configuration)?;
-    let mut decoder = Decoder::new(&source);
-    decoder.profile(name, &root).map_err(Failure::Configuration)
+    let root = document::parse(&source, Notation::Toml)?;
+    Decoder::new(&source).profile(name, &root)
 }
 
 pub(super) struct Decoder<'a> {

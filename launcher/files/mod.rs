@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags, Stat, fcntl_setfl, fstat, open};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open};
 use rustix::io::Errno;
 
 pub(crate) use self::place::{Unsafe, WritePlace};
@@ -104,8 +104,13 @@ pub(crate) fn given(path: &Path) -> Option<i32> {
         b"/dev/stderr" => return Some(2),
         path => path.strip_prefix(b"/dev/fd/").or_else(|| path.strip_prefix(b"/proc/self/fd/"))?,
     };
-    let is_number = !name.is_empty() && name.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(name).ok().filter(|_| is_number)?.parse().ok()
+    number(name)
+}
+
+/// The descriptor with this number in decimal digits.
+pub(crate) fn number(digits: &[u8]) -> Option<i32> {
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(digits).ok().filter(|_| is_number)?.parse().ok()
 }
 
 /// `file`, if it is a regular file.
@@ -128,11 +133,6 @@ fn unfit(kind: FileType) -> io::Error {
         FileType::Fifo => io::Error::other("it is a pipe"),
         _ => io::Error::other("it is no regular file"),
     }
-}
-
-/// Makes writes to `file`, which is open for appending, wait for room from now on.
-fn wait_for_room(file: &OwnedFd) -> Result<(), Errno> {
-    fcntl_setfl(file, OFlags::APPEND)
 }
 
 /// Whether the file at this canonical path is a character device of the system.

@@ -16,7 +16,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::{AT_ONCE, is_system_device, kind, unfit, wait_for_room};
+use super::{AT_ONCE, is_system_device, kind, unfit};
 use crate::error::Failure;
 use crate::sys::open_canonical::open_canonical;
 use crate::text::quote;
@@ -97,7 +97,19 @@ impl WritePlace {
     /// # Errors
     /// [`Unsafe`].
     pub(crate) fn of(base: &Path, path: &Path) -> Result<Self, Unsafe> {
-        let found = canonical::resolve(base, path, Op::Entry).map_err(io::Error::other)?;
+        Self::resolved(base, path, Op::Entry)
+    }
+
+    /// Like [`Self::of`], for a file that stands there already. The system's symlink at the end of `path` is followed.
+    ///
+    /// # Errors
+    /// [`Unsafe`].
+    pub(crate) fn of_standing(base: &Path, path: &Path) -> Result<Self, Unsafe> {
+        Self::resolved(base, path, Op::Content)
+    }
+
+    fn resolved(base: &Path, path: &Path, op: Op) -> Result<Self, Unsafe> {
+        let found = canonical::resolve(base, path, op).map_err(io::Error::other)?;
         if let Some(Step { link, .. }) = found.steps.iter().find(|step| !is_systems(&step.link)) {
             return Err(leading(base, path, link.clone()));
         }
@@ -142,7 +154,8 @@ impl WritePlace {
         Ok(accessat(&self.directory, ".", wanted, AtFlags::empty())?)
     }
 
-    /// Opens the file for appending, and creates it if need be. It is a regular file, or a device of the system.
+    /// Opens the file for appending, and creates it if need be. It is a regular file, or a device of the system. Writes
+    /// do not wait for the device.
     ///
     /// # Errors
     /// [`Unsafe`]. A symlink at the end counts as one that a run could have created.
@@ -156,12 +169,24 @@ impl WritePlace {
             Err(Errno::NXIO) => return Err(unfit(FileType::Fifo).into()),
             opened => opened?,
         };
-        match kind(&fstat(&file)?) {
-            FileType::RegularFile => {}
-            other if is_system_device(&self.path, other) => wait_for_room(&file)?,
-            other => return Err(unfit(other).into()),
+        let kind = kind(&fstat(&file)?);
+        if kind == FileType::RegularFile || is_system_device(&self.path, kind) {
+            return Ok(file.into());
         }
-        Ok(file.into())
+        Err(unfit(kind).into())
+    }
+
+    /// Pins the socket that has the name now.
+    ///
+    /// # Errors
+    /// Those of `open(2)`. Also if it is no socket.
+    pub(crate) fn pin_socket(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let socket = openat(&self.directory, &self.name, flags, Mode::empty())?;
+        match kind(&fstat(&socket)?) {
+            FileType::Socket => Ok(socket),
+            _ => Err(io::Error::other("it is no socket")),
+        }
     }
 
     /// Writes `text` into a new file for people to edit, whole or not at all.

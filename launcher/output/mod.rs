@@ -1,6 +1,9 @@
 //! Prints all that the launcher writes to standard output and standard error. No other module prints there.
 
 pub(crate) mod event_log;
+mod event_sink;
+mod event_socket;
+pub(crate) mod event_target;
 mod usage_words;
 pub(crate) mod window_title;
 

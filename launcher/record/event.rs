@@ -16,7 +16,7 @@ pub(crate) struct EventLine<'a> {
     /// When the line was written: RFC 3339, in UTC, with milliseconds.
     pub(crate) time: String,
     #[serde(flatten)]
-    pub(crate) event: Event,
+    pub(crate) event: &'a Event,
 }
 
 /// An event.
@@ -39,6 +39,25 @@ pub(crate) enum Event {
     Prompt(PromptEvent),
     /// The last line of a run.
     End(RunEnd),
+}
+
+impl Event {
+    /// Its kind, as the line has it.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Start(_) => "start",
+            Self::Layer(_) => "layer",
+            Self::Warning { .. } => "warning",
+            Self::Denial(_) => "denial",
+            Self::Prompt(_) => "prompt",
+            Self::End(_) => "end",
+        }
+    }
+
+    /// Whether a person who looks for trouble wants to see it.
+    pub(crate) const fn is_notable(&self) -> bool {
+        matches!(self, Self::Warning { .. } | Self::Denial(_))
+    }
 }
 
 /// The beginning of a run.
@@ -237,4 +256,32 @@ pub(crate) enum ReasonCode {
     LibraryUnreachable,
     /// The policy cannot be read.
     PolicyUnavailable,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_an_event_is_the_one_in_its_line() {
+        let held = HeldCapability {
+            capability: "net".to_owned(),
+            held_by: String::new(),
+            library: None,
+            supervisor: None,
+            landlock: None,
+        };
+        let events = [
+            Event::Start(RunStart::default()),
+            Event::Layer(held),
+            Event::Warning { message: String::new() },
+            Event::Denial(Box::default()),
+            Event::Prompt(PromptEvent::Request(Box::default())),
+            Event::End(RunEnd { status: 0, denials: 0, lost_events: 0 }),
+        ];
+        for event in events {
+            let line = serde_json::to_value(&event).expect("JSON");
+            assert_eq!(line["event"], event.name(), "{line}");
+        }
+    }
 }

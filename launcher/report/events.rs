@@ -46,7 +46,7 @@ impl Log {
             rule: advisor.rule(denial),
             message: None,
         });
-        self.write(if is_consent {
+        self.write(&if is_consent {
             Event::Prompt(PromptEvent::Request(request))
         } else {
             Event::Denial(request)
@@ -55,7 +55,7 @@ impl Log {
 
     /// Logs which layers hold a capability.
     pub(crate) fn layer(&self, holder: Holder) {
-        self.write(Event::Layer(HeldCapability {
+        self.write(&Event::Layer(HeldCapability {
             capability: holder.capability.to_string(),
             held_by: holder.layers(),
             library: Some(holder.library),

@@ -69,6 +69,7 @@ mod cli_cache;
 mod cli_commands;
 mod cli_declared;
 mod cli_denials;
+mod cli_events;
 mod cli_host_files;
 mod cli_init;
 mod cli_inside;

@@ -13,7 +13,6 @@ mod tools;
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
-use std::path::PathBuf;
 use std::sync::mpsc;
 
 use jp_confine_engine::check;
@@ -45,7 +44,7 @@ const NAME: &str = "mcp";
 pub(crate) fn serve(context: &Context, options: &Options) -> Result<u8, Failure> {
     refuse_inside(context)?;
     let workspace = compile::find_workspace(context, options)?;
-    let open = |path: &PathBuf| Log::open(&context.cwd, path);
+    let open = |target| Log::open(&context.cwd, target);
     let log = options.events.as_ref().map(open).transpose()?;
     let log = log.as_ref();
     if let Some(log) = log {

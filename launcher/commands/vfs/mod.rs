@@ -8,7 +8,6 @@ mod tool;
 use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use jp_confine_engine::check;
@@ -65,7 +64,7 @@ pub(crate) fn serve(
     } else {
         (program, arguments)
     };
-    let open = |path: &PathBuf| Log::open(&context.cwd, path);
+    let open = |target| Log::open(&context.cwd, target);
     let log = options.events.as_ref().map(open).transpose()?;
     let log = log.as_ref();
     if let Some(log) = log {
