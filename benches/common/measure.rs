@@ -13,16 +13,6 @@ pub(crate) enum Clock {
     Own,
 }
 
-impl Clock {
-    /// A time in the unit that a reader expects.
-    pub(crate) fn show(self, value: f64) -> String {
-        match self {
-            Self::Wall => format!("{value:.1} ms"),
-            Self::Own => format!("{:.2} µs", value / 1e3),
-        }
-    }
-}
-
 /// A command line to measure.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {

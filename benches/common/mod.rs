@@ -1,4 +1,4 @@
-//! What the benchmarks share. Used by `programs` and `scale`.
+//! Prepares folders, for both benchmarks. Used by `programs` and `scale`.
 
 pub(crate) mod measure;
 pub(crate) mod page;

@@ -1,5 +1,5 @@
-//! What a start and a call cost in workspaces of more and more files, with more and more rules, and in deep trees. Used
-//! by `main`.
+//! Measures starts and calls in workspaces of more and more files, with more and more rules, and in deep trees. Used by
+//! `main`.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -9,8 +9,7 @@ use crate::common::measure::{Clock, Run, by_turns, quartiles};
 use crate::common::sandboxes::Sandbox;
 use crate::common::{compile, words};
 use crate::plot::Panel;
-use crate::processes::{Waiting, holdings};
-use crate::{Findings, grouped};
+use crate::processes::{Holding, MEMORY, Waiting, holdings, program};
 
 const ROUNDS: usize = 7;
 
@@ -19,7 +18,7 @@ const CALLS: usize = 10_000;
 
 /// Something that grows.
 struct Growth {
-    /// What is counted.
+    /// The name of what is counted.
     unit: &'static str,
     sizes: &'static [u32],
     /// Makes a workspace of that size out of the one before.
@@ -32,7 +31,7 @@ struct Place {
     /// The working directory.
     folder: PathBuf,
     options: Vec<String>,
-    /// What is opened.
+    /// The file that is opened.
     file: PathBuf,
 }
 
@@ -137,75 +136,62 @@ impl Measure {
     }
 }
 
-pub(crate) fn measure(part: &str, folder: &Path, sandboxes: &[Sandbox], smoke: bool) -> Findings {
+pub(crate) fn measure(part: &str, folder: &Path, sandboxes: &[Sandbox], smoke: bool) -> Vec<Panel> {
     let growth = match part {
         "files" => &FILES,
         "rules" => &RULES,
         _ => &DEPTH,
     };
-    let sandboxes: Vec<Sandbox> = sandboxes.iter().copied().filter(|it| it.is_ours).collect();
-    let sizes = if smoke { &growth.sizes[..1] } else { growth.sizes };
-    let rounds = if smoke { 1 } else { ROUNDS };
+    let ours: Vec<&Sandbox> = sandboxes.iter().filter(|it| it.is_ours).collect();
+    let names: Vec<&str> = std::iter::once("bare").chain(ours.iter().map(|it| it.name)).collect();
     let root = folder.join(part);
     fs::create_dir(&root).expect("a directory");
     compile(&root);
 
     let panel = |measure: &Measure| {
-        let clock = measure.clock();
-        let unit = if clock == Clock::Wall { "ms" } else { "µs" };
+        let unit = if measure.clock() == Clock::Wall { "ms" } else { "µs" };
         Panel::new(measure.name(), growth.unit, unit)
     };
-    let mut panels: Vec<Panel> = growth.measures.iter().map(panel).collect();
-    let row = |measure: &Measure| vec![format!("{}, bare and layered", measure.name())];
-    let mut rows: Vec<Vec<String>> = growth.measures.iter().map(row).collect();
-    rows.push(vec!["memory of launcher + supervisor".to_owned()]);
-    for &size in sizes {
+    let mut costs: Vec<Panel> = growth.measures.iter().map(panel).collect();
+    let mut memory = MEMORY.map(|title| Panel::new(title, growth.unit, "MB"));
+    for &size in if smoke { &growth.sizes[..1] } else { growth.sizes } {
         let place = (growth.make)(&root, size);
-        for (at, measure) in growth.measures.iter().enumerate() {
-            let line = measure.line(&root, &place.file);
-            let clock = measure.clock();
-            let by = |it: &Sandbox| it.confine(folder, &place.options, None, &line);
-            let lines = std::iter::once(line.clone()).chain(sandboxes.iter().filter_map(by));
-            let run =
-                |line| Run { line, folder: place.folder.clone(), before: String::new(), clock };
-            let runs: Vec<Run> = lines.map(run).collect();
-            let medians: Vec<f64> =
-                by_turns(&runs, rounds).into_iter().map(|times| quartiles(times)[1]).collect();
-            let names = std::iter::once("bare").chain(sandboxes.iter().map(|it| it.name));
-            for (name, median) in names.zip(&medians) {
-                let value = if clock == Clock::Wall { *median } else { median / 1e3 };
-                panels[at].add(name, vec![(f64::from(size), value)]);
-                match name {
-                    "bare" => rows[at].push(clock.show(*median)),
-                    "layered" => {
-                        let cell = rows[at].last_mut().expect("the bare one");
-                        *cell = if smoke {
-                            "runs".into()
-                        } else {
-                            format!("{cell}, {}", clock.show(*median))
-                        };
-                    }
-                    _ => {}
-                }
+        for (panel, measure) in costs.iter_mut().zip(growth.measures) {
+            let medians = place.medians(*measure, &root, &ours, if smoke { 1 } else { ROUNDS });
+            for (name, median) in names.iter().zip(medians) {
+                panel.add(name, f64::from(size), median);
             }
         }
-        rows.last_mut().expect("memory").push(memory(folder, &place, &sandboxes));
+        for sandbox in &ours {
+            for (panel, own) in memory.iter_mut().zip(place.held(sandbox)) {
+                panel.add(sandbox.name, f64::from(size), own.resident);
+            }
+        }
     }
-    let mut heading = vec![growth.unit.to_owned()];
-    heading.extend(sizes.iter().map(|size| grouped(*size)));
-    Findings { heading, rows, panels }
+    costs.into_iter().chain(memory).collect()
 }
 
-/// What the launcher and the supervisor use while a program runs.
-fn memory(folder: &Path, place: &Place, sandboxes: &[Sandbox]) -> String {
-    let layered = sandboxes.iter().find(|it| it.name == "layered").expect("ours");
-    let program = ["sh", "-c", "echo; read x || :"].map(str::to_owned);
-    let line = layered.confine(folder, &place.options, None, &program).expect("no hole");
-    let mut run = Waiting::start(&line, &place.folder, 1);
-    run.await_bytes(1);
-    let held = holdings(run.children[0].id());
-    run.end();
-    let sizes: Vec<String> =
-        held.iter().map(|it| format!("{:.1}", f64::from(it.resident) / 1e3)).collect();
-    format!("{} MB", sizes.join(" + "))
+impl Place {
+    fn confine(&self, sandbox: &Sandbox, line: &[String]) -> Vec<String> {
+        sandbox.confine(&self.folder, &self.options, None, line).expect("no hole")
+    }
+
+    /// Medians of the bare program and of each sandbox, in milliseconds or microseconds.
+    fn medians(&self, measure: Measure, root: &Path, ours: &[&Sandbox], rounds: usize) -> Vec<f64> {
+        let (line, clock) = (measure.line(root, &self.file), measure.clock());
+        let confined = ours.iter().map(|sandbox| self.confine(sandbox, &line));
+        let run = |line| Run { line, folder: self.folder.clone(), before: String::new(), clock };
+        let runs: Vec<Run> = std::iter::once(line.clone()).chain(confined).map(run).collect();
+        let scale = if clock == Clock::Wall { 1.0 } else { 1e3 };
+        by_turns(&runs, rounds).into_iter().map(|times| quartiles(times)[1] / scale).collect()
+    }
+
+    /// The resources of launcher and supervisor while a program runs.
+    fn held(&self, sandbox: &Sandbox) -> Vec<Holding> {
+        let mut run = Waiting::start(&self.confine(sandbox, &program()), &self.folder, 1);
+        run.await_bytes(1);
+        let held = holdings(run.children[0].id());
+        run.end();
+        held
+    }
 }

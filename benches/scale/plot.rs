@@ -1,8 +1,10 @@
 //! Draws series of points, with logarithmic axes, as SVG. Used by `main`.
 
 use std::error::Error;
+use std::ops::Range;
 use std::path::Path;
 
+use plotters::coord::Shift;
 use plotters::prelude::*;
 
 const COLORS: [RGBColor; 5] = [
@@ -16,10 +18,13 @@ const COLORS: [RGBColor; 5] = [
 /// The width and the height of a panel.
 const SIZE: (u32, u32) = (440, 300);
 
+/// At most so many labels to an axis, so that only powers of ten have one.
+const DECADES: usize = 7;
+
 /// A plot beside others.
 #[derive(Debug)]
 pub(crate) struct Panel {
-    title: String,
+    title: &'static str,
     x: &'static str,
     y: &'static str,
     series: Vec<(String, Vec<(f64, f64)>)>,
@@ -27,41 +32,54 @@ pub(crate) struct Panel {
 
 impl Panel {
     /// A plot without series. `x` and `y` are the labels of its axes.
-    pub(crate) fn new(title: &str, x: &'static str, y: &'static str) -> Self {
-        Self { title: title.to_owned(), x, y, series: Vec::new() }
+    pub(crate) fn new(title: &'static str, x: &'static str, y: &'static str) -> Self {
+        Self { title, x, y, series: Vec::new() }
     }
 
-    /// Adds points to the series of that name.
-    pub(crate) fn add(&mut self, name: &str, points: Vec<(f64, f64)>) {
+    /// Adds a point to the series of that name.
+    pub(crate) fn add(&mut self, name: &str, x: f64, y: f64) {
         match self.series.iter_mut().find(|(it, _)| it == name) {
-            Some((_, own)) => own.extend(points),
-            None => self.series.push((name.to_owned(), points)),
+            Some((_, points)) => points.push((x, y)),
+            None => self.series.push((name.to_owned(), vec![(x, y)])),
         }
     }
 
-    fn draw(
-        &self,
-        area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
-    ) -> Result<(), Box<dyn Error>> {
+    /// A row of the table: for each series, what it was for the smallest number and for the largest.
+    pub(crate) fn row(&self, series: &[&str]) -> Vec<String> {
+        let cell = |name: &&str| {
+            let own = self.series.iter().find(|(it, _)| it == name);
+            own.map(|(_, points)| span(points.iter().map(|point| point.1))).unwrap_or_default()
+        };
+        let numbers = self.series.iter().flat_map(|(_, points)| points).map(|point| point.0);
+        let least = numbers.clone().fold(f64::MAX, f64::min);
+        let growing = format!("{}: {}", self.x, span([least, numbers.fold(0.0, f64::max)]));
+        let measured = format!("{}, {}", self.title, self.y);
+        [growing, measured].into_iter().chain(series.iter().map(cell)).collect()
+    }
+
+    fn draw(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Box<dyn Error>> {
         let points = || self.series.iter().flat_map(|(_, points)| points);
-        let least = |of: fn(&(f64, f64)) -> f64| points().map(of).fold(f64::MAX, f64::min);
-        let most = |of: fn(&(f64, f64)) -> f64| points().map(of).fold(0.0, f64::max);
-        let ((left, right), (low, high)) =
-            ((least(|it| it.0), most(|it| it.0)), (least(|it| it.1), most(|it| it.1)));
+        let x = decades(points().map(|point| point.0)).log_scale();
+        let y = decades(points().map(|point| point.1)).log_scale();
         let mut chart = ChartBuilder::on(area)
-            .caption(&self.title, ("sans-serif", 16))
+            .caption(self.title, ("sans-serif", 16))
             .margin(8)
+            .margin_right(24)
             .x_label_area_size(36)
-            .y_label_area_size(56)
-            .build_cartesian_2d((left..right).log_scale(), (low / 1.5..high * 1.5).log_scale())?;
+            .y_label_area_size(48)
+            .build_cartesian_2d(x, y)?;
         chart
             .configure_mesh()
+            .light_line_style(TRANSPARENT)
             .x_desc(self.x)
             .y_desc(self.y)
-            .light_line_style(TRANSPARENT)
+            .x_labels(DECADES)
+            .y_labels(DECADES)
+            .x_label_formatter(&f64::to_string)
+            .y_label_formatter(&f64::to_string)
             .draw()?;
-        for (at, (name, points)) in self.series.iter().enumerate() {
-            let style = COLORS[at % COLORS.len()].stroke_width(2);
+        for ((name, points), color) in self.series.iter().zip(COLORS) {
+            let style = color.stroke_width(2);
             chart
                 .draw_series(LineSeries::new(points.clone(), style).point_size(3))?
                 .label(name)
@@ -69,11 +87,39 @@ impl Panel {
         }
         chart
             .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
             .background_style(WHITE.mix(0.8))
-            .border_style(TRANSPARENT)
             .draw()?;
         Ok(())
     }
+}
+
+/// The first value and the last one, rounded.
+fn span(values: impl IntoIterator<Item = f64>) -> String {
+    let values: Vec<f64> = values.into_iter().collect();
+    let show = |value: f64| {
+        if value < 100.0 && value.fract() != 0.0 { format!("{value:.1}") } else { grouped(value) }
+    };
+    match values[..] {
+        [first, .., last] => format!("{} → {}", show(first), show(last)),
+        _ => values.into_iter().map(show).collect(),
+    }
+}
+
+/// A whole number with commas.
+fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|it| str::from_utf8(it).expect("digits")).collect();
+    groups.join(",")
+}
+
+/// The powers of ten around all values.
+fn decades(values: impl Iterator<Item = f64>) -> Range<f64> {
+    let (low, high) =
+        values.map(f64::log10).fold((f64::MAX, f64::MIN), |(l, h), it| (l.min(it), h.max(it)));
+    let low = low.floor();
+    10_f64.powf(low)..10_f64.powf(high.ceil().max(low + 1.0))
 }
 
 /// Writes `docs/scale/NAME.svg`.

@@ -5,6 +5,14 @@ use std::io::{PipeReader, PipeWriter, Read as _, pipe};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+/// The launcher's own processes, in the order of `holdings`.
+pub(crate) const MEMORY: [&str; 2] = ["memory of the launcher", "memory of the supervisor"];
+
+/// A program that prints a byte, and waits for the end of its input.
+pub(crate) fn program() -> Vec<String> {
+    ["sh", "-c", "echo; read x || :"].map(str::to_owned).to_vec()
+}
+
 /// Runs that began and wait for their end.
 #[derive(Debug)]
 pub(crate) struct Waiting {
@@ -45,36 +53,38 @@ impl Waiting {
     }
 }
 
-/// What a process holds.
+/// The resources of a process.
 #[derive(Debug)]
 pub(crate) struct Holding {
-    /// Memory in use, in kilobytes.
-    pub(crate) resident: u32,
+    /// Memory in use, in megabytes.
+    pub(crate) resident: f64,
     /// Of that, its share: pages that several processes map count in part.
-    pub(crate) share: u32,
+    pub(crate) share: f64,
     /// Open descriptors.
-    pub(crate) descriptors: usize,
+    pub(crate) descriptors: u32,
 }
 
-/// What the launcher holds, and the supervisor if there is one.
+/// The resources of the launcher, and of the supervisor if there is one.
 pub(crate) fn holdings(launcher: u32) -> Vec<Holding> {
     let children = format!("/proc/{launcher}/task/{launcher}/children");
     let children = fs::read_to_string(children).unwrap_or_default();
-    let is_own = |child: &u32| program(*child).is_some_and(|it| Some(it) == program(launcher));
+    let is_own =
+        |child: &u32| executable(*child).is_some_and(|it| Some(it) == executable(launcher));
     let children = children.split_whitespace().filter_map(|it| it.parse().ok()).filter(is_own);
     std::iter::once(launcher).chain(children).map(holding).collect()
 }
 
-fn program(process: u32) -> Option<PathBuf> {
+fn executable(process: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{process}/exe")).ok()
 }
 
 fn holding(process: u32) -> Holding {
     let memory = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).expect("a process");
-    let kilobytes = |name: &str| {
+    let megabytes = |name: &str| {
         let line = memory.lines().find_map(|line| line.strip_prefix(name)).expect("a number");
-        line.trim_end_matches("kB").trim().parse().expect("a number")
+        line.trim_end_matches("kB").trim().parse::<f64>().expect("a number") / 1e3
     };
-    let descriptors = fs::read_dir(format!("/proc/{process}/fd")).expect("a process").count();
-    Holding { resident: kilobytes("Rss:"), share: kilobytes("Pss:"), descriptors }
+    let descriptors =
+        fs::read_dir(format!("/proc/{process}/fd")).expect("a process").fold(0, |sum, _| sum + 1);
+    Holding { resident: megabytes("Rss:"), share: megabytes("Pss:"), descriptors }
 }

@@ -7,8 +7,7 @@ use crate::common::measure::{Clock, Run, by_turns, quartiles};
 use crate::common::sandboxes::Sandbox;
 use crate::common::words;
 use crate::plot::Panel;
-use crate::processes::{Holding, Waiting, holdings};
-use crate::{Findings, grouped};
+use crate::processes::{Holding, MEMORY, Waiting, holdings, program};
 
 /// Starts of one more run beside the others.
 const ROUNDS: usize = 7;
@@ -18,54 +17,32 @@ struct Measured {
     rate: f64,
     /// Milliseconds of one more start.
     one_more: f64,
-    /// What launcher and supervisor of one run hold.
+    /// The resources of launcher and supervisor of one run.
     held: Vec<Holding>,
 }
 
-pub(crate) fn measure(folder: &Path, sandboxes: &[Sandbox], smoke: bool) -> Findings {
+pub(crate) fn measure(folder: &Path, sandboxes: &[Sandbox], smoke: bool) -> Vec<Panel> {
     let sizes: &[u32] = if smoke { &[3] } else { &[10, 100, 1000] };
-    let program = ["sh", "-c", "echo; read x || :"].map(str::to_owned);
-    let mut contenders = vec![("bare", program.to_vec(), words("true"))];
+    let mut contenders = vec![("bare", false, program(), words("true"))];
     for sandbox in sandboxes {
         let by = |line: &[String]| sandbox.confine(folder, &[], None, line).expect("no hole");
-        contenders.push((sandbox.name, by(&program), by(&words("true"))));
+        contenders.push((sandbox.name, sandbox.is_ours, by(&program()), by(&words("true"))));
     }
-
-    let mut heading = vec!["runs at once".to_owned()];
-    heading.extend(sizes.iter().map(|size| grouped(*size)));
-    let mut found = Findings { heading, rows: Vec::new(), panels: Vec::new() };
-    let mut rates = Panel::new("starts at once", "runs", "starts a second");
-    let mut latencies = Panel::new("one more run beside the others", "runs", "ms");
-    for (name, line, more) in &contenders {
-        let all: Vec<Measured> =
-            sizes.iter().map(|size| at_once(*size, line, more, folder)).collect();
-        let mut row = |what: &str, cell: &dyn Fn(&Measured) -> String| {
-            let cells = all.iter().map(|it| if smoke { "runs".to_owned() } else { cell(it) });
-            found.rows.push(std::iter::once(format!("{what}, {name}")).chain(cells).collect());
-        };
-        row("starts a second; one more start", &|it| {
-            format!("{:.0}; {}", it.rate, Clock::Wall.show(it.one_more))
-        });
-        if *name == "layered" {
-            row("memory of launcher + supervisor; descriptors", &|it| {
-                let shares: Vec<String> = it
-                    .held
-                    .iter()
-                    .map(|own| format!("{:.1}", f64::from(own.share) / 1e3))
-                    .collect();
-                let open: Vec<String> =
-                    it.held.iter().map(|own| own.descriptors.to_string()).collect();
-                format!("{} MB; {}", shares.join(" + "), open.join(" + "))
-            });
+    let panel = |title, unit| Panel::new(title, "runs at once", unit);
+    let mut rates = panel("starts", "a second");
+    let mut latencies = panel("one more start", "ms");
+    let mut memory = MEMORY.map(|title| panel(title, "MB each"));
+    for (name, is_ours, line, more) in &contenders {
+        for &size in sizes {
+            let found = at_once(size, line, more, folder);
+            rates.add(name, f64::from(size), found.rate);
+            latencies.add(name, f64::from(size), found.one_more);
+            for (panel, own) in memory.iter_mut().zip(&found.held).filter(|_| *is_ours) {
+                panel.add(name, f64::from(size), own.share);
+            }
         }
-        let points = |value: fn(&Measured) -> f64| {
-            sizes.iter().zip(&all).map(|(size, it)| (f64::from(*size), value(it))).collect()
-        };
-        rates.add(name, points(|it| it.rate));
-        latencies.add(name, points(|it| it.one_more));
     }
-    found.panels = vec![rates, latencies];
-    found
+    [rates, latencies].into_iter().chain(memory).collect()
 }
 
 fn at_once(count: u32, line: &[String], more: &[String], folder: &Path) -> Measured {
