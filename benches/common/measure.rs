@@ -63,14 +63,17 @@ fn path() -> String {
     format!("/usr/local/bin:/usr/bin:/bin:{}", std::env::var("PATH").unwrap_or_default())
 }
 
-/// Runs all `rounds` times, each round beginning with another one. Returns the times of each run.
+/// Runs all `rounds` times, each round beginning with another one. Returns the times of each run. Another round before
+/// does not count, because the first run in a workspace fills its caches.
 pub(crate) fn by_turns(runs: &[Run], rounds: usize) -> Vec<Vec<f64>> {
     let mut times = vec![Vec::new(); runs.len()];
-    for round in 0..rounds {
+    for round in 0..=rounds {
         for turn in 0..runs.len() {
             let which = (round + turn) % runs.len();
             let spent = runs[which].once().unwrap_or_else(|error| panic!("{error}"));
-            times[which].push(spent);
+            if round > 0 {
+                times[which].push(spent);
+            }
         }
     }
     times

@@ -21,6 +21,9 @@ use common::{compile, page};
 /// The sandboxes that are compared.
 const COMPARED: [&str; 4] = ["cooperative", "layered", "strict", "bubblewrap"];
 
+/// Each can be measured by itself.
+const PARTS: [&str; 5] = ["runs", "files", "rules", "depth", "execs"];
+
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let smoke = words.iter().any(|word| word == "--smoke");
@@ -34,7 +37,7 @@ fn main() -> Result<()> {
     let mut columns = vec!["what grows", "measured", "bare"];
     columns.extend(sandboxes.iter().map(|it| it.name));
     let mut text = page::machine() + &page::heading(&columns)?;
-    for part in ["runs", "files", "rules", "depth", "execs"] {
+    for part in PARTS {
         if !wanted.is_empty() && !wanted.iter().any(|word| *word == part) {
             continue;
         }
@@ -50,5 +53,7 @@ fn main() -> Result<()> {
             plot::write(part, &panels).expect("a plot");
         }
     }
+    let plots = PARTS.map(|part| format!("[{part}](scale/{part}.svg)"));
+    text = format!("{text}\nAs plots: {}.\n", plots.join(", "));
     if !smoke && wanted.is_empty() { page::publish("scale", &text) } else { Ok(()) }
 }
