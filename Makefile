@@ -1,7 +1,7 @@
 # `make run` shows the product at work; `make test` runs every test.
 CARGO ?= cargo
 
-.PHONY: setup build run test layers control nightly race agents tools html book transparency lint lint-unbuilt bench fuzz cross msrv package install dist dist-test
+.PHONY: setup build run test layers control nightly race agents tools html book transparency lint lint-unbuilt bench bench-scale fuzz cross msrv package install dist dist-test
 
 # A build needs only a C compiler, make, and the tool chain that rust-toolchain.toml names.
 setup:
@@ -29,7 +29,7 @@ control: setup
 	sh tests/control.sh
 
 # Runs as a whole what `.ci/run` only tries for some seconds.
-nightly: lint html book layers race bench package agents dist-test
+nightly: lint html book layers race bench bench-scale package agents dist-test
 	$(CARGO) test --locked --workspace --exclude jp-confine-shim --test integration -- tools_document
 	$(MAKE) fuzz SECONDS=600
 
@@ -69,8 +69,12 @@ lint-unbuilt: setup
 transparency: build
 	tests/transparency/run --jp-confine "$$($(CARGO) metadata --format-version 1 --no-deps --offline | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/jp-confine"
 
+# With UPDATE_DOCS=1, both write their part of `docs/benchmarks.md`.
 bench: setup
 	$(CARGO) bench --locked --bench programs
+
+bench-scale: setup
+	$(CARGO) bench --locked --bench scale
 
 # Runs what reads images and what resolves paths on generated input, for SECONDS each. Findings are in
 # fuzz/target/findings.

@@ -10,11 +10,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -157,6 +159,19 @@ static double opening(const struct calls *calls, long count, const char *path)
     return now() - start;
 }
 
+static double starting(long count, char *program)
+{
+    char *line[] = { program, NULL };
+    pid_t child;
+    int status;
+    double start = now();
+    for (long i = 0; i < count; i++) {
+        must(posix_spawn(&child, program, NULL, NULL, line, environ) == 0, program);
+        must(waitpid(child, &status, 0) == child && status == 0, "wait");
+    }
+    return now() - start;
+}
+
 /* A relative path is judged as an absolute one, and the working directory may change before it is used. */
 static const char *absolute(const char *path)
 {
@@ -188,6 +203,8 @@ int main(int argc, char **argv)
         spent = looking(count, path);
     else if (strcmp(kind, "open") == 0)
         spent = opening(calls, count, path);
+    else if (strcmp(kind, "exec") == 0)
+        spent = starting(count, argv[3]);
     else
         return 2;
     printf("%.1f\n", spent / (double)count);

@@ -1,7 +1,7 @@
 /* Confines a program by the kernel's layers alone, at their least cost. A Landlock domain allows everything below a
  * few places, and a filter denies one call. Any further cost of jp-confine is its own.
  *
- *   kernel [OPTION OF JP-CONFINE]... -- PROGRAM [ARGUMENT]...
+ *   kernel [--no-filter] -- PROGRAM [ARGUMENT]...
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -40,10 +40,9 @@ static void allow_below(int ruleset, const char *place)
 
 int main(int argc, char **argv)
 {
-    int first = 1;
-    while (first < argc && strcmp(argv[first], "--") != 0)
-        first++;
-    if (++first >= argc)
+    int has_filter = argc > 1 && strcmp(argv[1], "--no-filter") != 0;
+    int first = has_filter ? 2 : 3;
+    if (argc <= first)
         return 2;
     struct landlock_ruleset_attr handled = { .handled_access_fs = ALL };
     int ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof handled, 0);
@@ -64,7 +63,7 @@ int main(int argc, char **argv)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog filter = { .len = sizeof code / sizeof *code, .filter = code };
-    must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "seccomp");
+    must(!has_filter || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "seccomp");
     execvp(argv[first], argv + first);
     perror(argv[first]);
     return 127;
