@@ -25,6 +25,9 @@ use crate::text::quote;
 /// Extension of a run's record. Without it, the name is that of the temporary directory.
 const RECORD: &str = "denials";
 
+/// How many records of other runs a run looks at.
+const SWEPT: usize = 32;
+
 /// How long the end of a run waits for the removal of its temporary files, in nanoseconds.
 const LONGEST_REMOVAL: i64 = 300_000_000;
 
@@ -103,15 +106,20 @@ impl Scratch {
         OpenOptions::new().append(true).open(path)
     }
 
-    /// Removes the files of killed runs. Follows no symlink, and touches nothing outside the directory that is this
-    /// user's alone. Files that cannot be removed stay.
+    /// Removes the files of killed runs, as far as their names follow the own one, which is random. So a thousand runs do
+    /// not each look at all others. Follows no symlink, and touches nothing outside the directory that is this user's
+    /// alone. Files that cannot be removed stay.
     pub(crate) fn sweep(&self) {
         let Ground::Common(ground) = &self.ground else { return };
         let Ok(entries) = fs::read_dir(ground) else { return };
-        for path in entries.flatten().map(|entry| entry.path()) {
-            if path.extension().is_some_and(|end| end == RECORD) && path != self.denials() {
-                let _ = remove_if_abandoned(&path);
-            }
+        let is_record = |path: &PathBuf| path.extension().is_some_and(|end| end == RECORD);
+        let mut records: Vec<PathBuf> =
+            entries.flatten().map(|entry| entry.path()).filter(is_record).collect();
+        records.sort_unstable();
+        let own = records.iter().position(|path| path == self.denials()).unwrap_or_default();
+        records.rotate_left(own);
+        for record in records.iter().skip(1).take(SWEPT) {
+            let _ = remove_if_abandoned(record);
         }
     }
 }
