@@ -22,7 +22,7 @@ use crate::sys::streams;
 use crate::text::quote;
 
 /// How long the end of a run waits for a slow reader of events.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// How long one look during a run waits for it, if events wait to be sent.
 const GLANCE: Duration = Duration::from_millis(5);
