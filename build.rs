@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-#[path = "profiles/compile.rs"]
+#[path = "build/profiles.rs"]
 mod profiles;
 
 /// The built-in profiles. `hosts.toml` is none.
