@@ -1,4 +1,4 @@
-//! Builds the preload library for the target and hands its path to the launcher, which embeds it:
+//! Builds the preload library for the target, and turns the profiles into constants. The launcher embeds both:
 //! one file is the whole product.
 
 use std::path::{Path, PathBuf};
