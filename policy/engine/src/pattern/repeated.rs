@@ -21,7 +21,8 @@ impl Pattern {
             for (at, of) in copies(&stem) {
                 let Some(at) = at.to_str().map(escaped) else { continue };
                 for text in self.at_copy(&at, &of, &stem, rest) {
-                    if valid(&text).is_ok() && !self.globs.contains(&text) && !more.contains(&text) {
+                    if valid(&text).is_ok() && !self.globs.contains(&text) && !more.contains(&text)
+                    {
                         more.push(text);
                     }
                 }
