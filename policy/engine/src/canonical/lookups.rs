@@ -63,7 +63,7 @@ impl Lookups {
 }
 
 /// While it lives, its thread looks at each name on disk once: resolutions and [`look`] remember what others have seen.
-/// Whoever creates something meanwhile calls [`forget`].
+/// Code that creates something meanwhile calls [`forget`].
 #[derive(Debug)]
 #[must_use = "the memory ends when this is dropped"]
 pub struct Memory {
