@@ -8,18 +8,11 @@ use std::{env, fs};
 #[path = "build/profiles.rs"]
 mod profiles;
 
-/// The built-in profiles. `hosts.toml` is none.
-const PROFILES: [&str; 15] = [
-    "baseline", "c", "git", "go", "java", "node", "python", "rust", "aider", "claude", "codex",
-    "copilot", "gemini", "opencode", "pi",
-];
-
 fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
     println!("cargo::rerun-if-changed=profiles");
-    let compiled = PROFILES.map(|name| profiles::compile(Path::new("profiles"), name)).join(", ");
-    let rust = format!("const ALL: [BuiltIn; {}] = [{compiled}];", PROFILES.len());
-    fs::write(out.join("built_in.rs"), rust).expect("cargo lets a build script write there");
+    let compiled = profiles::compile_all(Path::new("profiles"));
+    fs::write(out.join("built_in.rs"), compiled).expect("cargo lets a build script write there");
     let mut package = PathBuf::from("shim");
     if package.is_dir() {
         for input in

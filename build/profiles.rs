@@ -1,8 +1,9 @@
 //! Turns the built-in profiles into Rust at build time, so that no run has to read TOML for them. Used by `build.rs`. A
 //! test in `launcher/config/built_in.rs` compares the outcome with what the launcher itself reads.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, str};
 
 use toml::Spanned;
@@ -21,10 +22,22 @@ const GRANTS: [(&str, &str); 5] = [
 const LISTS: [&str; 4] = ["programs", "includes", "make", "builds"];
 const PAIRS: [&str; 3] = ["view", "cache", "variables"];
 
-/// Rust for the table in the file `profiles/NAME.toml`.
-pub(crate) fn compile(directory: &Path, name: &str) -> String {
-    let file = directory.join(name).with_extension("toml");
-    let text = fs::read_to_string(&file).expect("a profile is in UTF-8");
+/// The file beside the profiles that is none.
+const HOSTS: &str = "hosts.toml";
+
+/// Rust for all profiles in a directory.
+pub(crate) fn compile_all(directory: &Path) -> String {
+    let entries = fs::read_dir(directory).expect("profiles");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    files.retain(|file| !file.ends_with(HOSTS));
+    files.sort_unstable();
+    let compiled: Vec<String> = files.iter().map(|file| compile(file)).collect();
+    format!("const ALL: [BuiltIn; {}] = [{}];", compiled.len(), compiled.join(", "))
+}
+
+/// Rust for the table in the file `NAME.toml`.
+fn compile(file: &Path) -> String {
+    let text = fs::read_to_string(file).expect("a profile is in UTF-8");
     let table = DeTable::parse(&text).expect("a profile is TOML").into_inner();
     let known = |key: &str| {
         let of_tables = ["except", "seeds"].contains(&key) || PAIRS.contains(&key);
@@ -33,6 +46,7 @@ pub(crate) fn compile(directory: &Path, name: &str) -> String {
     let unknown = table.keys().find(|key| !known(key.get_ref()));
     assert!(unknown.is_none(), "{}: {unknown:?} is no key of a profile", file.display());
 
+    let name = file.file_stem().and_then(OsStr::to_str).expect("a name in UTF-8");
     let name = if name == "baseline" { "" } else { name };
     let mut rust = format!("BuiltIn {{ name: {name:?}, entries: &[{}],", entries(&table));
     for key in LISTS {

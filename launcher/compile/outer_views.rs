@@ -22,7 +22,7 @@ pub(crate) fn with_outer(outer: &OuterViews, own: &[View], grants: &[Grant]) -> 
     };
     for view in outer.all() {
         for above in own {
-            if let Some(rest) = strictly_below(&above.backing, &view.place) {
+            if let Some(rest) = canonical::strictly_below(&above.backing, &view.place) {
                 add(&above.place.join(rest), &view.backing);
             }
         }
@@ -34,7 +34,8 @@ pub(crate) fn with_outer(outer: &OuterViews, own: &[View], grants: &[Grant]) -> 
     let has_name = |grant: &Grant| own.iter().any(|view| grant.anchor.starts_with(&view.backing));
     for grant in grants.iter().filter(|grant| !grant.caps.is_empty() && !has_name(grant)) {
         let name = outer.seen(&grant.anchor);
-        let above = own.iter().filter(|view| strictly_below(&view.place, &name).is_some());
+        let above =
+            own.iter().filter(|view| canonical::strictly_below(&view.place, &name).is_some());
         let above = above.max_by_key(|view| view.place.as_os_str().len());
         let Some(above) = above.filter(|_| name != grant.anchor) else { continue };
         for on_way in name.ancestors().take_while(|on_way| *on_way != above.place) {
@@ -42,9 +43,4 @@ pub(crate) fn with_outer(outer: &OuterViews, own: &[View], grants: &[Grant]) -> 
         }
     }
     views
-}
-
-/// The way from `dir` to `path`, if `path` is below it and not the same; both canonical.
-fn strictly_below<'p>(dir: &Path, path: &'p Path) -> Option<&'p Path> {
-    canonical::below(dir, path).filter(|rest| !rest.as_os_str().is_empty())
 }

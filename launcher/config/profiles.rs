@@ -63,7 +63,7 @@ pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
 pub(crate) struct Profiles {
     all: Vec<Profile>,
     /// Those of [`AGENTS`] that were needed. Most runs need none.
-    agents: [OnceCell<Profile>; AGENTS.len()],
+    agents: [OnceCell<Option<Profile>>; AGENTS.len()],
 }
 
 impl Profiles {
@@ -122,10 +122,7 @@ impl Profiles {
         let agents = AGENTS.iter().zip(&self.agents);
         let mut agents = agents.filter(|_| known.is_none());
         let Some((_, cell)) = agents.find(|((agent, _), _)| *agent == name) else { return known };
-        if let Some(agent) = BuiltIn::named(name) {
-            return Some(cell.get_or_init(|| agent));
-        }
-        None
+        cell.get_or_init(|| BuiltIn::named(name)).as_ref()
     }
 
     fn add<'a>(&'a self, name: &str, picked: &mut Vec<&'a Profile>) -> Result<(), Failure> {

@@ -40,6 +40,7 @@ pub(crate) struct Context {
 impl Context {
     /// Captures the environment. Fails if the working directory is gone.
     pub(crate) fn capture() -> Result<Self, Failure> {
+        // Now, because nothing is open yet but what the program inherits.
         child::inherited_descriptors();
         let cwd = env::current_dir().map_err(|error| {
             Failure::own(format!("the working directory cannot be resolved: {error}"))

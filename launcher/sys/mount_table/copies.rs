@@ -19,7 +19,7 @@ impl ParsedMounts<'_> {
             self.add_copies(path, holder, &mut found);
         }
         let repeated = self.all.iter().filter(|it| self.repeated.contains(&it.device));
-        for inner in repeated.filter(|it| is_below(path, it.place())) {
+        for inner in repeated.filter(|it| canonical::strictly_below(path, it.place()).is_some()) {
             self.add_copies(inner.place(), inner, &mut found);
         }
         // A denial holds for everything below it anyway.
@@ -48,11 +48,6 @@ impl ParsedMounts<'_> {
             }
         }
     }
-}
-
-/// Whether `path` lies in `dir` and is not the same; both canonical.
-fn is_below(dir: &Path, path: &Path) -> bool {
-    canonical::below(dir, path).is_some_and(|rest| !rest.as_os_str().is_empty())
 }
 
 /// Joins two paths. If `below` is empty, no slash is added.

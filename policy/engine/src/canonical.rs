@@ -112,6 +112,12 @@ pub fn below<'p>(dir: &Path, path: &'p Path) -> Option<&'p Path> {
     Some(Path::new(OsStr::from_bytes(rest)))
 }
 
+/// The way from `dir` to `path`, if `path` is below it and not the same; both canonical.
+#[must_use]
+pub fn strictly_below<'p>(dir: &Path, path: &'p Path) -> Option<&'p Path> {
+    below(dir, path).filter(|rest| !rest.as_os_str().is_empty())
+}
+
 /// Where `path` leads from the directory `base`, which must be absolute. Resolves it as the kernel would (spec §4.2).
 /// `..` is physical, and at most 40 symlinks are followed. Names that do not exist are appended unresolved.
 ///
