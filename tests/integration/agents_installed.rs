@@ -61,8 +61,9 @@ fn each_agent_shows_its_first_screen() {
         ("copilot", "Do you trust the files"),
         ("gemini", "Do you trust the files"),
         ("pi", "/login"),
+        // Aider asks one of ten users, drawn at random, whether it may collect analytics.
         (
-            "aider --no-git --no-check-update --no-show-release-notes --no-pretty",
+            "aider --no-git --no-check-update --no-show-release-notes --no-analytics --no-pretty",
             "no API keys were",
         ),
     ] {
