@@ -8,6 +8,16 @@ use super::{have, words};
 /// The program whose cost is measured, unless `JP_CONFINE_BENCH` names another build of it.
 const PRODUCT: &str = env!("CARGO_BIN_EXE_jp-confine");
 
+/// What a sandbox is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// This product: options can be added.
+    Ours,
+    /// The kernel's layers by themselves.
+    Layers,
+    Other,
+}
+
 /// Something that confines a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sandbox {
@@ -16,31 +26,36 @@ pub(crate) struct Sandbox {
     /// The words before the program and its arguments. `OURS` stands for this product, and `./` for the folder that
     /// the benchmark prepared.
     line: &'static str,
-    /// Whether options of this product can be added.
-    pub(crate) is_ours: bool,
+    pub(crate) kind: Kind,
     /// More words, which deny a directory that stands for `HOLE`; empty if it can deny none.
     hole: &'static str,
 }
 
-const fn ours(name: &'static str, line: &'static str) -> Sandbox {
-    Sandbox { name, line, is_ours: true, hole: "--deny HOLE" }
-}
-
-const fn other(name: &'static str, line: &'static str, hole: &'static str) -> Sandbox {
-    Sandbox { name, line, is_ours: false, hole }
+const fn sandbox(
+    kind: Kind,
+    name: &'static str,
+    line: &'static str,
+    hole: &'static str,
+) -> Sandbox {
+    Sandbox { name, line, kind, hole }
 }
 
 /// All of them. The others deny nothing, but for the hole: they show what their mechanism costs by itself.
 const SANDBOXES: [Sandbox; 9] = [
-    ours("cooperative", "OURS --enforce cooperative"),
-    ours("layered", "OURS"),
-    ours("strict", "OURS --enforce strict"),
-    other("Landlock alone", "./kernel --no-filter --", ""),
-    other("Landlock and a filter", "./kernel --", ""),
-    other("bubblewrap", "bwrap --dev-bind / /", "--tmpfs HOLE"),
-    other("firejail", "firejail --quiet --noprofile", "--blacklist=HOLE"),
-    other("landrun", "landrun --rwx / --unrestricted-network --env PATH --env HOME", ""),
-    other("sandlock", "sandlock run -w / --", ""),
+    sandbox(Kind::Ours, "cooperative", "OURS --enforce cooperative", "--deny HOLE"),
+    sandbox(Kind::Ours, "layered", "OURS", "--deny HOLE"),
+    sandbox(Kind::Ours, "strict", "OURS --enforce strict", "--deny HOLE"),
+    sandbox(Kind::Layers, "Landlock alone", "./kernel --no-filter --", ""),
+    sandbox(Kind::Layers, "Landlock and a filter", "./kernel --", ""),
+    sandbox(Kind::Other, "bubblewrap", "bwrap --dev-bind / /", "--tmpfs HOLE"),
+    sandbox(Kind::Other, "firejail", "firejail --quiet --noprofile", "--blacklist=HOLE"),
+    sandbox(
+        Kind::Other,
+        "landrun",
+        "landrun --rwx / --unrestricted-network --env PATH --env HOME",
+        "",
+    ),
+    sandbox(Kind::Other, "sandlock", "sandlock run -w / --", ""),
 ];
 
 /// Those that are installed and can run `true` here. `folder` has the compiled programs.
@@ -49,7 +64,7 @@ pub(crate) fn usable(folder: &Path) -> Vec<Sandbox> {
         let line = sandbox.confine(folder, &[], None, &words("true")).expect("no hole");
         let run =
             Run { line, folder: folder.to_owned(), before: String::new(), clock: Clock::Wall };
-        sandbox.is_ours || (have(&run.line[0]) && run.once().is_ok())
+        sandbox.kind == Kind::Ours || (have(&run.line[0]) && run.once().is_ok())
     };
     SANDBOXES.into_iter().filter(works).collect()
 }
@@ -73,7 +88,7 @@ impl Sandbox {
             }
             own.extend(words(&self.hole.replace("HOLE", &hole.to_string_lossy())));
         }
-        if self.is_ours {
+        if self.kind == Kind::Ours {
             own.extend_from_slice(options);
             own.push("--".to_owned());
         }

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use cases::{Case, Show, Size, Table};
 use common::measure::{Clock, Run, by_turns, quartiles};
-use common::sandboxes::{Sandbox, usable};
+use common::sandboxes::{Kind, Sandbox, usable};
 use common::{compile, page};
 
 fn main() -> Result<()> {
@@ -31,8 +31,8 @@ fn main() -> Result<()> {
     let sandboxes = usable(folder);
     let mut text = page::machine();
     for table in cases::tables(folder, size) {
-        let sandboxes: Vec<&Sandbox> =
-            sandboxes.iter().filter(|it| table.columns.contains(&it.name)).collect();
+        let is_column = |it: &&Sandbox| table.has_others || it.kind != Kind::Other;
+        let sandboxes: Vec<&Sandbox> = sandboxes.iter().filter(is_column).collect();
         let mut names = vec![table.name, "bare"];
         names.extend(table.has_least.then_some("the least"));
         names.extend(sandboxes.iter().map(|it| it.name));
@@ -61,7 +61,7 @@ fn cells(case: &Case, table: &Table, by: &[&Sandbox], folder: &Path, smoke: bool
     columns.extend(by.iter().map(|sandbox| {
         let hole = case.hole.as_deref();
         let run = sandbox.confine(folder, &[], hole, &case.line).map(run)?;
-        (sandbox.is_ours || run.once().is_ok()).then_some(run)
+        (sandbox.kind == Kind::Ours || run.once().is_ok()).then_some(run)
     }));
     let runs: Vec<Run> = columns.iter().flatten().cloned().collect();
     let times = by_turns(&runs, case.rounds);

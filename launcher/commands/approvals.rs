@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use jp_confine_engine::canonical::{Lookups, Root};
+use jp_confine_engine::canonical::Root;
 use jp_confine_engine::external::External;
 use jp_confine_engine::model::FsRule;
 use jp_confine_engine::pattern::{Pattern, Places};
@@ -103,7 +103,7 @@ fn target(
     name: &Utf8Path,
 ) -> Result<(Option<PathBuf>, Utf8PathBuf), Failure> {
     let shown_name = named(name);
-    let found = External::look(root, &mut Lookups::default(), name, store);
+    let found = External::look(root, name, store);
     let (previous, target) = match found {
         External::Approved { target } | External::Unapproved { target } => (None, target),
         External::Retargeted { previous, target } => (Some(previous), target),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use camino::Utf8PathBuf;
 use jp_confine_engine::approvals::Approval;
-use jp_confine_engine::canonical::{Lookups, Root};
+use jp_confine_engine::canonical::Root;
 use jp_confine_engine::external::External;
 use jp_confine_engine::pattern::Places;
 use jp_confine_engine::{Capabilities, Capability};
@@ -111,10 +111,8 @@ pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result
 
 /// Mounts, patterns, and then approvals that belong to neither.
 fn lines(root: &Root, scopes: &[Scope], wide: &[OutsidePattern], store: &Store) -> Vec<Line> {
-    let mut lookups = Lookups::default();
     let names = names(scopes, store).into_iter();
-    let mut lines: Vec<Line> =
-        names.map(|name| line(name, root, &mut lookups, scopes, store)).collect();
+    let mut lines: Vec<Line> = names.map(|name| line(name, root, scopes, store)).collect();
     lines.extend(wide.iter().map(|wide| pattern(wide, store)));
     let is_used = |entry: &&Binding| wide.iter().any(|wide| wide.name() == entry.rule_path);
     let left = store.entries(ApprovalKind::Pattern).iter().filter(|entry| !is_used(entry));
@@ -122,14 +120,8 @@ fn lines(root: &Root, scopes: &[Scope], wide: &[OutsidePattern], store: &Store) 
     lines
 }
 
-fn line(
-    name: Utf8PathBuf,
-    root: &Root,
-    lookups: &mut Lookups,
-    scopes: &[Scope],
-    store: &Store,
-) -> Line {
-    let (state, target) = match External::look(root, lookups, &name, store) {
+fn line(name: Utf8PathBuf, root: &Root, scopes: &[Scope], store: &Store) -> Line {
+    let (state, target) = match External::look(root, &name, store) {
         External::Approved { target } => (State::Ok, Ok(target)),
         External::Retargeted { target, .. } => (State::Retargeted, Ok(target)),
         External::Unapproved { target } => (State::Unapproved, Ok(target)),

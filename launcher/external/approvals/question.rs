@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use jp_confine_engine::canonical::{Lookups, Root};
+use jp_confine_engine::canonical::Root;
 use jp_confine_engine::external::External;
 use jp_confine_engine::model::FsRule;
 
@@ -30,14 +30,13 @@ pub(crate) struct ApprovalQuestion {
 
 /// The questions to ask before the external ones among `rules` can hold. One for each path.
 pub(crate) fn questions(root: &Root, rules: &[FsRule], store: &Store) -> Vec<ApprovalQuestion> {
-    let mut lookups = Lookups::default();
     let names: BTreeSet<Utf8PathBuf> = rules
         .iter()
         .filter(|rule| rule.external())
         .filter_map(|rule| rule.lexical_path().ok())
         .collect();
     let question = |name: Utf8PathBuf| {
-        let (previous, target) = match External::look(root, &mut lookups, &name, store) {
+        let (previous, target) = match External::look(root, &name, store) {
             External::Unapproved { target } => (None, target),
             External::Retargeted { previous, target } => (Some(previous), target),
             _ => return None,

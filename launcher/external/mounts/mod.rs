@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::{fmt, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use jp_confine_engine::canonical::{Lookups, Op, Root};
+use jp_confine_engine::canonical::{Op, Root};
 use jp_confine_engine::model::FsRule;
 
 use self::ends::LookupBase;
@@ -252,7 +252,7 @@ impl Checker<'_> {
         // The name in an approval may be anything, because people can edit the file.
         let entry = self.links.entry(name).unwrap_or(LinkEntry::Missing);
         let root = self.place.root;
-        let found = Lookups::default().resolve(root, name.as_std_path(), Op::Content);
+        let found = root.resolve(name.as_std_path(), Op::Content);
         let inside = found.is_ok_and(|found| found.exists && root.contains(&found.path));
         entry == LinkEntry::Link && !inside
     }
@@ -290,7 +290,7 @@ impl Checker<'_> {
     /// Whether the link `name` leads to `target`. Fails if it leads elsewhere.
     fn has_target(&self, name: &Utf8Path, target: &Utf8Path) -> Result<bool, Why> {
         let shown = quote::path(name.as_str());
-        let found = Lookups::default().resolve(self.place.root, name.as_std_path(), Op::Content);
+        let found = self.place.root.resolve(name.as_std_path(), Op::Content);
         let found = found.map_err(|error| Why::from(format!("{shown} is there: {error}")))?;
         if found.exists && found.path.as_os_str() == target.as_str() {
             return Ok(true);

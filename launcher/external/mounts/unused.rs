@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use jp_confine_engine::build::{Grant, GrantKind};
-use jp_confine_engine::canonical::{Lookups, Root};
+use jp_confine_engine::canonical::Root;
 use jp_confine_engine::external::External;
 
 use crate::cli::mount::MountOption;
@@ -32,14 +32,12 @@ pub(crate) fn idle(root: &Root, here: &CommandHint, store: &Store, grants: &[Gra
     let names = store.entries(ApprovalKind::Mount).iter().map(|entry| entry.rule_path.as_str());
     names
         .filter(|name| !is_ruled(name))
-        .filter_map(|name| {
-            match External::look(root, &mut Lookups::default(), name.into(), store) {
-                External::Approved { target } => {
-                    let (word, name) = (word(name, &target, here)?.into(), name.to_owned());
-                    Some(Idle { target, name, word })
-                }
-                _ => None,
+        .filter_map(|name| match External::look(root, name.into(), store) {
+            External::Approved { target } => {
+                let (word, name) = (word(name, &target, here)?.into(), name.to_owned());
+                Some(Idle { target, name, word })
             }
+            _ => None,
         })
         .collect()
 }

@@ -14,7 +14,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::vec::Vec;
 
-pub use lookups::{Lookups, Memory, forget, look, remember};
+use lookups::Lookups;
+pub use lookups::{Memory, forget, look, remember};
 pub use root::Root;
 
 /// Symlinks followed before a path counts as a loop: the kernel's own number, `path_resolution(7)`.
@@ -144,22 +145,6 @@ pub fn existing(path: &Path) -> Option<PathBuf> {
     found.exists.then_some(found.path)
 }
 
-impl Lookups {
-    /// Resolves `path` as [`resolve`] does, from the root, which is canonical already.
-    ///
-    /// # Errors
-    /// [`ResolveError`], as there.
-    pub fn resolve(&mut self, root: &Root, path: &Path, op: Op) -> Result<Resolved, ResolveError> {
-        if !root.on_disk && path.is_relative() {
-            return Ok(root.spelled(path));
-        }
-        let start = if path.is_absolute() { Path::new("/") } else { root.as_path() };
-        let mut walk = Walk::new(start, path.as_os_str().len(), self);
-        walk.queue_asked(path, op);
-        walk.finish(op)
-    }
-}
-
 /// Removes trailing slashes. They ask the kernel to follow a final symlink, which an entry operation never does.
 fn without_trailing_slashes(path: &OsStr) -> &OsStr {
     let bytes = path.as_bytes();
@@ -260,7 +245,7 @@ impl<'a> Walk<'a> {
     fn descend(&mut self, name: &OsStr, op: Op) -> Result<(), ResolveError> {
         self.at.push(name);
         let is_final = self.pending.is_empty();
-        match self.lookups.kind(&self.at, is_final) {
+        match self.lookups.kind(&self.at) {
             Ok(kind) if kind.is_dir() => {}
             Ok(kind) if kind.is_symlink() && !(is_final && op == Op::Entry) => {
                 return self.follow();

@@ -16,6 +16,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::absent::Absent;
+use crate::canonical;
 use crate::fold_table::Volume;
 use crate::grant::{Grant, GrantKind, Origin};
 use crate::tiers::Tiers;
@@ -54,7 +55,7 @@ pub fn volumes<'p>(
     let mut volumes: Vec<Volume> = Vec::new();
     for directory in directories(grants, tiers, workspace, mounts) {
         let is_known = volumes.iter().any(|volume| directory.starts_with(&volume.root));
-        if is_known || absent.has(&directory) {
+        if is_known || absent.has(&directory) || is_file(&directory) {
             continue;
         }
         let held = match open(&directory) {
@@ -71,6 +72,11 @@ pub fn volumes<'p>(
         }
     }
     volumes
+}
+
+/// Whether something that has no entries is at the path. Costs nothing if it was looked at before.
+fn is_file(path: &Path) -> bool {
+    canonical::look(path).is_ok_and(|found| !found.is_dir())
 }
 
 /// Whether names that differ in case are equal in the nearest existing directory above the path. Looks at the disk.

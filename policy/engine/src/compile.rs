@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::Capabilities;
 use crate::approvals::Approvals;
-use crate::canonical::{self, Lookups, Op, Root};
+use crate::canonical::{self, Op, Root};
 use crate::compile_error::{CompileError, Problem};
 use crate::external::External;
 use crate::grant::{Grant, GrantKind, Origin};
@@ -56,11 +56,11 @@ pub fn compile(
     declared: Option<&[FsRule]>,
     approvals: &dyn Approvals,
 ) -> Result<Compiled, CompileError> {
+    let _memory = canonical::remember();
     let ground = ground(root, declared.is_some());
     let mut compiler = Compiler {
         root,
         approvals,
-        lookups: Lookups::default(),
         earlier: Earlier::default(),
         compiled: Compiled {
             grants: vec![ground],
@@ -91,7 +91,6 @@ pub(crate) fn ground(root: &Root, declared: bool) -> Grant {
 struct Compiler<'a> {
     root: &'a Root,
     approvals: &'a dyn Approvals,
-    lookups: Lookups,
     earlier: Earlier,
     compiled: Compiled,
 }
@@ -106,7 +105,7 @@ impl Compiler<'_> {
         if rule.external() {
             return self.add_external(rule, &lexical);
         }
-        match self.lookups.resolve(self.root, lexical.as_std_path(), Op::Content) {
+        match self.root.resolve(lexical.as_std_path(), Op::Content) {
             Ok(resolved) => {
                 if !resolved.exists {
                     self.look_for_slips(rule)?;
@@ -140,31 +139,27 @@ impl Compiler<'_> {
     }
 
     fn add_external(&mut self, rule: &FsRule, lexical: &Utf8Path) -> Result<(), CompileError> {
-        let (target, why) =
-            match External::look(self.root, &mut self.lookups, lexical, self.approvals) {
-                External::Approved { target } => {
-                    return self.add_approved(rule, lexical.to_owned(), target);
-                }
-                External::Inside { target } => {
-                    return Err(CompileError::on_external(
-                        rule,
-                        Problem::ExternalInside { target },
-                    ));
-                }
-                External::Unresolvable(error) => (None, DropReason::Unresolvable(error)),
-                External::Missing { target } => (Some(target), DropReason::Missing),
-                External::Unapproved { target } | External::Retargeted { target, .. }
-                    if target.to_str().is_none() =>
-                {
-                    (Some(target.clone()), DropReason::NotUtf8 { target })
-                }
-                External::Unapproved { target } => {
-                    (Some(target.clone()), DropReason::Unapproved { target })
-                }
-                External::Retargeted { previous, target } => {
-                    (Some(target.clone()), DropReason::Retargeted { previous, target })
-                }
-            };
+        let (target, why) = match External::look(self.root, lexical, self.approvals) {
+            External::Approved { target } => {
+                return self.add_approved(rule, lexical.to_owned(), target);
+            }
+            External::Inside { target } => {
+                return Err(CompileError::on_external(rule, Problem::ExternalInside { target }));
+            }
+            External::Unresolvable(error) => (None, DropReason::Unresolvable(error)),
+            External::Missing { target } => (Some(target), DropReason::Missing),
+            External::Unapproved { target } | External::Retargeted { target, .. }
+                if target.to_str().is_none() =>
+            {
+                (Some(target.clone()), DropReason::NotUtf8 { target })
+            }
+            External::Unapproved { target } => {
+                (Some(target.clone()), DropReason::Unapproved { target })
+            }
+            External::Retargeted { previous, target } => {
+                (Some(target.clone()), DropReason::Retargeted { previous, target })
+            }
+        };
         self.drop_rule(rule, lexical, target, why);
         Ok(())
     }
@@ -201,7 +196,7 @@ impl Compiler<'_> {
         why: DropReason,
     ) {
         let root = self.root.as_path();
-        let entry = self.lookups.resolve(self.root, lexical.as_std_path(), Op::Entry);
+        let entry = self.root.resolve(lexical.as_std_path(), Op::Entry);
         let mut anchors = vec![root.join(lexical)];
         anchors.extend(entry.map(|entry| entry.path));
         anchors.extend(target);

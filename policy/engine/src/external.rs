@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use camino::Utf8Path;
 
 use crate::approvals::{Approval, Approvals};
-use crate::canonical::{Lookups, Op, ResolveError, Root};
+use crate::canonical::{Op, ResolveError, Root};
 
 /// The state of a rule with `external = true`. Targets are absolute and canonical.
 #[derive(Debug)]
@@ -45,13 +45,8 @@ impl External {
     /// Resolves `rule_path` from `root` and looks up its approval. `rule_path` is workspace-relative and in normal form
     /// (spec §3).
     #[must_use]
-    pub fn look(
-        root: &Root,
-        lookups: &mut Lookups,
-        rule_path: &Utf8Path,
-        approvals: &dyn Approvals,
-    ) -> Self {
-        let resolved = match lookups.resolve(root, rule_path.as_std_path(), Op::Content) {
+    pub fn look(root: &Root, rule_path: &Utf8Path, approvals: &dyn Approvals) -> Self {
+        let resolved = match root.resolve(rule_path.as_std_path(), Op::Content) {
             Ok(resolved) => resolved,
             Err(error) => return Self::Unresolvable(error),
         };

@@ -14,20 +14,17 @@ std::thread_local! {
     static REMEMBERED: RefCell<Option<Lookups>> = const { RefCell::new(None) };
 }
 
-/// Everything that resolutions have seen of the disk. It lives as long as one compilation, because nothing reports
-/// changes of the disk.
+/// Everything that resolutions have seen of the disk.
 #[derive(Debug, Default)]
-pub struct Lookups {
+pub(super) struct Lookups {
     entries: HashMap<OsString, Result<Metadata, i32>>,
     /// The texts of symlinks.
     texts: HashMap<OsString, PathBuf>,
-    /// Whether to keep the last names of paths, too. Rules seldom share theirs.
-    keeps_last: bool,
 }
 
 impl Lookups {
     /// The entry at `path`, `lstat(2)`.
-    fn entry(&mut self, path: &Path, is_kept: bool) -> io::Result<Metadata> {
+    fn entry(&mut self, path: &Path) -> io::Result<Metadata> {
         let found = match self.entries.get(path.as_os_str()) {
             Some(known) => return known.clone().map_err(io::Error::from_raw_os_error),
             None => fs::symlink_metadata(path),
@@ -39,16 +36,13 @@ impl Lookups {
             Err(Some(number)) => Err(number),
             Err(None) => return found,
         };
-        if is_kept {
-            self.entries.insert(path.as_os_str().to_owned(), known);
-        }
+        self.entries.insert(path.as_os_str().to_owned(), known);
         found
     }
 
     /// The kind of entry at `path`, which is canonical up to its last name.
-    pub(super) fn kind(&mut self, path: &Path, is_final: bool) -> io::Result<FileType> {
-        let is_kept = self.keeps_last || !is_final;
-        self.entry(path, is_kept).map(|found| found.file_type())
+    pub(super) fn kind(&mut self, path: &Path) -> io::Result<FileType> {
+        self.entry(path).map(|found| found.file_type())
     }
 
     /// The text of the symlink at `path`.
@@ -77,7 +71,7 @@ pub struct Memory {
 pub fn remember() -> Memory {
     let is_outermost = REMEMBERED.with_borrow(Option::is_none);
     if is_outermost {
-        REMEMBERED.set(Some(Lookups { keeps_last: true, ..Lookups::default() }));
+        REMEMBERED.set(Some(Lookups::default()));
     }
     Memory { is_outermost, _thread: PhantomData }
 }
@@ -105,7 +99,7 @@ pub fn forget() {
 /// # Errors
 /// Those of `lstat(2)`.
 pub fn look(path: &Path) -> io::Result<Metadata> {
-    with(|lookups| lookups.entry(path, true))
+    with(|lookups| lookups.entry(path))
 }
 
 /// Calls `work` with the thread's memory, or with an empty one.

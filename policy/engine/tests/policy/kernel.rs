@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use jp_confine_engine::canonical::{Lookups, Op, ResolveError, Resolved, resolve};
+use jp_confine_engine::canonical::{Op, ResolveError, Resolved, remember, resolve};
 use proptest::prelude::*;
 
 use crate::place::Place;
@@ -112,14 +112,17 @@ proptest! {
     ) {
         let place = Place::new("");
         grow(&place, &entries);
-        let mut lookups = Lookups::default();
-        for (path, content) in asked {
-            let path = Path::new(&path);
-            let op = if content { Op::Content } else { Op::Entry };
-            let shared = lookups.resolve(&place.root, path, op);
-            let alone = resolve(place.root.as_path(), path, op);
-            prop_assert_eq!(format!("{shared:?}"), format!("{alone:?}"));
-        }
+        let asked: Vec<(&Path, Op)> = asked
+            .iter()
+            .map(|(path, content)| (Path::new(path), if *content { Op::Content } else { Op::Entry }))
+            .collect();
+        let answers = || {
+            let resolve = |&(path, op): &(&Path, Op)| format!("{:?}", place.root.resolve(path, op));
+            asked.iter().map(resolve).collect::<Vec<_>>()
+        };
+        let alone = answers();
+        let _memory = remember();
+        prop_assert_eq!(answers(), alone);
     }
 
     /// A file created through any spelling must appear where the resolver said.
