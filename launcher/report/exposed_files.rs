@@ -17,8 +17,9 @@ use crate::text::quote;
 const FOLDERS: usize = 250;
 const ENTRIES: usize = 5000;
 
-/// At least this many directories are searched, even if the program has ended by then.
-const AT_LEAST: usize = 16;
+/// Even if the program has ended by then, the search goes on until it has seen this many of one of them.
+const FEW_FOLDERS: usize = 16;
+const FEW_ENTRIES: usize = 500;
 
 /// At most this many files are named.
 const NAMED: usize = 3;
@@ -35,9 +36,7 @@ impl<'a> Exposed<'a> {
     /// `goes_on`. Nobody waits for this.
     pub(crate) fn of(root: &'a Path, tiers: &Tiers, goes_on: impl Fn() -> bool) -> Self {
         let tiers = tiers.about(&[root]);
-        let mut found = entries(root, goes_on);
-        found.retain(|path| tiers.is_sensitive(path));
-        Self { root, found }
+        Self { root, found: search(root, |path| tiers.is_sensitive(path), goes_on) }
     }
 
     /// A warning about those files that still exist and that `image` lets programs read. `None` if there are none.
@@ -62,24 +61,31 @@ impl<'a> Exposed<'a> {
     }
 }
 
-/// The entries of the workspace, from the top down, within the limits.
-fn entries(workspace: &Path, goes_on: impl Fn() -> bool) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+/// The wanted entries of the workspace, from the top down, within the limits.
+fn search(
+    workspace: &Path,
+    is_wanted: impl Fn(&Path) -> bool,
+    goes_on: impl Fn() -> bool,
+) -> Vec<PathBuf> {
+    let (mut found, mut seen) = (Vec::new(), 0);
     let mut open = VecDeque::from([workspace.to_owned()]);
     for folder in 0..FOLDERS {
-        if folder >= AT_LEAST && !goes_on() {
+        let is_enough = folder >= FEW_FOLDERS || seen >= FEW_ENTRIES;
+        if is_enough && !goes_on() {
             break;
         }
         let Some(directory) = open.pop_front() else { break };
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            if found.len() == ENTRIES {
+            if seen == ENTRIES {
                 return found;
             }
+            seen += 1;
+            let path = entry.path();
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            found.extend(is_wanted(&path).then(|| path.clone()));
             if is_directory && entry.file_name() != ".git" {
-                open.push_back(entry.path());
+                open.push_back(path);
             }
-            found.push(entry.path());
         }
     }
     found
