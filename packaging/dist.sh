@@ -20,15 +20,24 @@ trap 'rm -rf "$work"' EXIT
 rm -rf "$dist"
 mkdir -p "$dist" "$work/pages"
 
-# The launcher is static. The preload library in it has no libc, and is built for glibc's headers.
+# The launcher is static. The preload library in it has no libc, and is built for glibc's headers. One cargo builds for
+# all processors, so that the long last step of one does not leave the other cores without work.
 build() {
-    rustup target add "$1-unknown-linux-musl" "$1-unknown-linux-gnu" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
-    # C that is built against glibc's headers must not call its checking functions. musl has none.
-    env "CC_$1_unknown_linux_musl=$1-linux-gnu-gcc" "CFLAGS_$1_unknown_linux_musl=-U_FORTIFY_SOURCE" \
-        "CARGO_TARGET_$(echo "$1" | tr '[:lower:]' '[:upper:]')_UNKNOWN_LINUX_MUSL_LINKER=$1-linux-gnu-gcc" \
-        "CARGO_TARGET_$(echo "$1" | tr '[:lower:]' '[:upper:]')_UNKNOWN_LINUX_GNU_LINKER=$1-linux-gnu-gcc" \
-        "RUSTFLAGS=-Crelocation-model=static --remap-path-prefix=${CARGO_HOME-$HOME/.cargo}=/cargo --remap-path-prefix=$PWD=/jp-confine" \
-        "${CARGO-cargo}" build --locked --package jp-confine --profile "$profile" --target "$1-unknown-linux-musl"
+    targets=
+    for processor; do
+        rustup target add "$processor-unknown-linux-musl" "$processor-unknown-linux-gnu" 2> "$work/log" ||
+            { cat "$work/log" >&2; exit 1; }
+        capitals=$(echo "$processor" | tr '[:lower:]' '[:upper:]')
+        # C that is built against glibc's headers must not call its checking functions. musl has none.
+        export "CC_${processor}_unknown_linux_musl=$processor-linux-gnu-gcc" \
+            "CFLAGS_${processor}_unknown_linux_musl=-U_FORTIFY_SOURCE" \
+            "CARGO_TARGET_${capitals}_UNKNOWN_LINUX_MUSL_LINKER=$processor-linux-gnu-gcc" \
+            "CARGO_TARGET_${capitals}_UNKNOWN_LINUX_GNU_LINKER=$processor-linux-gnu-gcc"
+        targets="$targets --target $processor-unknown-linux-musl"
+    done
+    # shellcheck disable=SC2086
+    RUSTFLAGS="-Crelocation-model=static --remap-path-prefix=${CARGO_HOME-$HOME/.cargo}=/cargo --remap-path-prefix=$PWD=/jp-confine" \
+        "${CARGO-cargo}" build --locked --package jp-confine --profile "$profile" $targets
 }
 
 # The licence of each crate that the launcher contains.
@@ -84,10 +93,10 @@ deb() {
     cd "$OLDPWD"
 }
 
+build "$@"
+directory=$profile
+[ "$profile" != dev ] || directory=debug
 for processor; do
-    build "$processor"
-    directory=$profile
-    [ "$profile" != dev ] || directory=debug
     launcher=target/$processor-unknown-linux-musl/$directory/jp-confine
     [ -d "$work/pages/share" ] || pages "$launcher"
     name=jp-confine-$version-$processor-linux
