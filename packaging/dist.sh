@@ -10,6 +10,9 @@ cd "$(dirname "$0")/.."
 umask 022
 profile=$1
 shift
+# A quick build is for a test, and so are its archives.
+level=9
+[ "$profile" != dev ] || level=1
 
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH-$(git log -1 --format=%ct 2> /dev/null || stat -c %Y Cargo.lock)}
@@ -78,7 +81,7 @@ pages() {
 
 tarball() {
     tar --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
-        -C "$work" -cf - "$1" | gzip -9n > "$dist/$1.tar.gz"
+        -C "$work" -cf - "$1" | gzip -"${level}n" > "$dist/$1.tar.gz"
 }
 
 deb() {
@@ -89,7 +92,7 @@ deb() {
     find usr -type f | sort | xargs md5sum > DEBIAN/md5sums
     sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@SIZE@/$(du -sk usr | cut -f1)/" \
         "$OLDPWD/packaging/control" > DEBIAN/control
-    dpkg-deb --root-owner-group -Zgzip --build . "$dist/jp-confine_${version}_$architecture.deb" > /dev/null
+    dpkg-deb --root-owner-group -Zgzip -z"$level" --build . "$dist/jp-confine_${version}_$architecture.deb" > /dev/null
     cd "$OLDPWD"
 }
 
