@@ -10,6 +10,9 @@ cd "$(dirname "$0")/.."
 umask 022
 profile=$1
 shift
+# A quick build is for a test, and so are its archives.
+level=9
+[ "$profile" != dev ] || level=1
 
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH-$(git log -1 --format=%ct 2> /dev/null || stat -c %Y Cargo.lock)}
@@ -20,15 +23,24 @@ trap 'rm -rf "$work"' EXIT
 rm -rf "$dist"
 mkdir -p "$dist" "$work/pages"
 
-# The launcher is static. The preload library in it has no libc, and is built for glibc's headers.
+# The launcher is static. The preload library in it has no libc, and is built for glibc's headers. One cargo builds for
+# all processors, so that the long last step of one does not leave the other cores without work.
 build() {
-    rustup target add "$1-unknown-linux-musl" "$1-unknown-linux-gnu" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
-    # C that is built against glibc's headers must not call its checking functions. musl has none.
-    env "CC_$1_unknown_linux_musl=$1-linux-gnu-gcc" "CFLAGS_$1_unknown_linux_musl=-U_FORTIFY_SOURCE" \
-        "CARGO_TARGET_$(echo "$1" | tr '[:lower:]' '[:upper:]')_UNKNOWN_LINUX_MUSL_LINKER=$1-linux-gnu-gcc" \
-        "CARGO_TARGET_$(echo "$1" | tr '[:lower:]' '[:upper:]')_UNKNOWN_LINUX_GNU_LINKER=$1-linux-gnu-gcc" \
-        "RUSTFLAGS=-Crelocation-model=static --remap-path-prefix=${CARGO_HOME-$HOME/.cargo}=/cargo --remap-path-prefix=$PWD=/jp-confine" \
-        "${CARGO-cargo}" build --locked --package jp-confine --profile "$profile" --target "$1-unknown-linux-musl"
+    targets=
+    for processor; do
+        rustup target add "$processor-unknown-linux-musl" "$processor-unknown-linux-gnu" 2> "$work/log" ||
+            { cat "$work/log" >&2; exit 1; }
+        capitals=$(echo "$processor" | tr '[:lower:]' '[:upper:]')
+        # C that is built against glibc's headers must not call its checking functions. musl has none.
+        export "CC_${processor}_unknown_linux_musl=$processor-linux-gnu-gcc" \
+            "CFLAGS_${processor}_unknown_linux_musl=-U_FORTIFY_SOURCE" \
+            "CARGO_TARGET_${capitals}_UNKNOWN_LINUX_MUSL_LINKER=$processor-linux-gnu-gcc" \
+            "CARGO_TARGET_${capitals}_UNKNOWN_LINUX_GNU_LINKER=$processor-linux-gnu-gcc"
+        targets="$targets --target $processor-unknown-linux-musl"
+    done
+    # shellcheck disable=SC2086
+    RUSTFLAGS="-Crelocation-model=static --remap-path-prefix=${CARGO_HOME-$HOME/.cargo}=/cargo --remap-path-prefix=$PWD=/jp-confine" \
+        "${CARGO-cargo}" build --locked --package jp-confine --profile "$profile" $targets
 }
 
 # The licence of each crate that the launcher contains.
@@ -69,7 +81,7 @@ pages() {
 
 tarball() {
     tar --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
-        -C "$work" -cf - "$1" | gzip -9n > "$dist/$1.tar.gz"
+        -C "$work" -cf - "$1" | gzip -"${level}n" > "$dist/$1.tar.gz"
 }
 
 deb() {
@@ -80,14 +92,14 @@ deb() {
     find usr -type f | sort | xargs md5sum > DEBIAN/md5sums
     sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@SIZE@/$(du -sk usr | cut -f1)/" \
         "$OLDPWD/packaging/control" > DEBIAN/control
-    dpkg-deb --root-owner-group -Zgzip --build . "$dist/jp-confine_${version}_$architecture.deb" > /dev/null
+    dpkg-deb --root-owner-group -Zgzip -z"$level" --build . "$dist/jp-confine_${version}_$architecture.deb" > /dev/null
     cd "$OLDPWD"
 }
 
+build "$@"
+directory=$profile
+[ "$profile" != dev ] || directory=debug
 for processor; do
-    build "$processor"
-    directory=$profile
-    [ "$profile" != dev ] || directory=debug
     launcher=target/$processor-unknown-linux-musl/$directory/jp-confine
     [ -d "$work/pages/share" ] || pages "$launcher"
     name=jp-confine-$version-$processor-linux

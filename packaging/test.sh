@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 dist=$PWD/target/dist
 suites=${SUITES-trixie}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'wait; rm -rf "$work"' EXIT
 
 skip() { echo "packaging: skipped: $1"; }
 there() { for program; do command -v "$program" > "$work/log" || return 1; done; }
@@ -22,7 +22,7 @@ for tarball in "$dist"/jp-confine-*-linux.tar.gz; do
     tar -xzf "$tarball" -C "$work/dist/old"
     mv "$work/dist/old/$new" "$work/dist/old/$old"
     touch "$work/dist/old/$old/share/doc/jp-confine/gone"
-    tar -czf "$work/dist/old/$old.tar.gz" -C "$work/dist/old" "$old"
+    tar -I 'gzip -1' -cf "$work/dist/old/$old.tar.gz" -C "$work/dist/old" "$old"
     rm -r "$work/dist/old/$old"
     { cat "$tarball"; echo; } > "$work/dist/damaged/$new.tar.gz"
 done
@@ -62,6 +62,34 @@ try() {
     if [ -e "$1/usr/bin/dpkg" ]; then inside "$1" 0:0 /root deb; fi
 }
 
+# Installs for the other processors, in an emulated machine with a kernel of its own.
+emulated() {
+    for other in "$dist"/jp-confine-*-linux.tar.gz; do
+        processor=${other%-linux.tar.gz} processor=${processor##*-}
+        if [ "$processor" = "$(uname -m)" ]; then
+            continue
+        elif [ "$processor" != aarch64 ] || [ "$(id -u)" -ne 0 ]; then
+            skip "$processor: nothing here emulates it"
+        elif ! there qemu-system-aarch64 cpio mmdebstrap; then
+            skip "$processor: no qemu-system-aarch64, cpio or mmdebstrap"
+        elif sh packaging/roots.sh machine trixie "$work/machine" > "$work/fetched" 2>&1; then
+            prepare "$work/machine"
+            cp -R "$work/dist/." "$work/machine/dist"
+            find "$work/machine/dist" \( -name '*.gz' -o -name '*.deb' \) ! -name '*aarch64*' ! -name '*arm64*' -delete
+            sh packaging/machine.sh "$work/machine" > "$work/printed"
+            grep -qx 'machine: works' "$work/printed" || { cat "$work/printed"; exit 1; }
+            echo "packaging: works on $processor"
+        else
+            cat "$work/fetched"
+            skip "$processor: Debian for it cannot be fetched"
+        fi
+    done
+}
+
+# This takes longest, so it goes on beside the rest.
+emulated > "$work/emulated" 2>&1 &
+emulated=$!
+
 if [ "$(id -u)" -ne 0 ]; then
     skip "only root can change the root directory"
 elif ! unshare --mount --pid --fork mount -t proc proc /proc 2> "$work/log"; then
@@ -88,27 +116,6 @@ else
         skip "busybox for musl cannot be built"
     fi
 fi
-
-# The other processor, in an emulated machine with a kernel of its own.
-for other in "$dist"/jp-confine-*-linux.tar.gz; do
-    processor=${other%-linux.tar.gz} processor=${processor##*-}
-    if [ "$processor" = "$(uname -m)" ]; then
-        continue
-    elif [ "$processor" != aarch64 ] || [ "$(id -u)" -ne 0 ]; then
-        skip "$processor: nothing here emulates it"
-    elif ! there qemu-system-aarch64 cpio mmdebstrap; then
-        skip "$processor: no qemu-system-aarch64, cpio or mmdebstrap"
-    elif sh packaging/roots.sh machine trixie "$work/machine" > "$work/log" 2>&1; then
-        prepare "$work/machine"
-        cp -R "$work/dist/." "$work/machine/dist"
-        sh packaging/machine.sh "$work/machine" > "$work/said"
-        grep -qx 'machine: works' "$work/said" || { cat "$work/said"; exit 1; }
-        echo "packaging: works on $processor"
-    else
-        cat "$work/log"
-        skip "$processor: Debian for it cannot be fetched"
-    fi
-done
 
 # The GitHub Action.
 version=$(cd "$dist" && echo jp-confine-*-"$(uname -m)"-linux.tar.gz)
@@ -152,3 +159,6 @@ END
     grep -q 'unknown key' "$work/said" || { cat "$work/said"; exit 1; }
     echo "packaging: the hooks run $version"
 fi
+
+wait "$emulated" || { cat "$work/emulated"; exit 1; }
+cat "$work/emulated"

@@ -1,6 +1,7 @@
 //! Reconstructs the request from the record of a denial.
 
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -33,6 +34,27 @@ pub(super) struct RunHistory<'a> {
 impl<'a> Advisor<'a> {
     pub(super) fn past(&self) -> RunHistory<'a> {
         RunHistory { began: self.began, refused: self.denials.map_or(&[], Denials::open) }
+    }
+
+    /// Whether the denial was of a copy that was to replace a file, and the run changed the file itself instead. The
+    /// name of the copy begins with the file's, and the rest is generated. Looks at the disk.
+    pub(crate) fn is_changed_in_place(&self, denial: &Denial) -> bool {
+        const NEW: Capabilities = Capabilities::CREATE.union(Capabilities::DELETE);
+        let path = path_of(&denial.path);
+        let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
+        let is_changed = |dot: usize| {
+            let file = path.with_file_name(path_of(name.get(..dot).unwrap_or_default()));
+            let request = Request::canonical(file.as_os_str().as_bytes());
+            let changed = file.symlink_metadata().ok().filter(Metadata::is_file);
+            changed.and_then(|found| found.modified().ok()) >= self.began
+                && self.allows(Asked::Access(request, Capabilities::UPDATE))
+        };
+        let mut dots = name.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.');
+        self.began.is_some()
+            && denial.reason.is_policy()
+            && NEW.contains(denial.missing)
+            && dots.any(|(dot, _)| is_changed(dot))
+            && is_made_up(denial, self.past())
     }
 }
 

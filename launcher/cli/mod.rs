@@ -119,7 +119,8 @@ enum Sub {
         /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Any path, as a program would use it; or net, env or command, then a target as for check
+        /// Any path, as a program would use it, or a URL; or net, env or command, then a target as
+        /// for check
         #[arg(required = true, value_name = "TARGET")]
         words: Vec<OsString>,
     },
@@ -289,6 +290,7 @@ enum Sub {
 #[derive(Debug, Subcommand)]
 enum ApprovalsSub {
     /// Print each approval: the rule's path, its target, and since when
+    #[command(after_help = "Example: jp-confine approvals list")]
     List {
         #[command(flatten)]
         options: Further,
@@ -297,6 +299,7 @@ enum ApprovalsSub {
         json: bool,
     },
     /// Approve the target that a rule's path leads to now
+    #[command(after_help = "Example: jp-confine approvals approve fork")]
     Approve {
         #[command(flatten)]
         options: Further,
@@ -304,6 +307,7 @@ enum ApprovalsSub {
         name: String,
     },
     /// Revoke an approval
+    #[command(after_help = "Example: jp-confine approvals revoke fork")]
     Revoke {
         #[command(flatten)]
         options: Further,
@@ -351,6 +355,7 @@ enum MountsSub {
 #[derive(Debug, Subcommand)]
 enum ProfilesSub {
     /// Print each profile, and the programs that choose it
+    #[command(after_help = "Example: jp-confine profiles list")]
     List {
         #[command(flatten)]
         options: Further,
@@ -372,6 +377,7 @@ enum ProfilesSub {
 #[derive(Debug, Subcommand)]
 enum CacheSub {
     /// Print the size and the last use of each workspace's caches
+    #[command(after_help = "Example: jp-confine cache list")]
     List {
         #[command(flatten)]
         options: Further,
@@ -380,6 +386,7 @@ enum CacheSub {
         json: bool,
     },
     /// Delete the caches of workspaces; without WORKSPACE and --unused those of this one
+    #[command(after_help = "Example: jp-confine cache clear --unused 30d")]
     Clear {
         #[command(flatten)]
         options: Further,
@@ -536,11 +543,17 @@ fn split(words: Vec<OsString>) -> (OsString, Vec<OsString>) {
     (words.next().unwrap_or_default(), words.collect())
 }
 
-/// Reads the words of `explain`. A single word is always a path. With more words, the first is the subject.
+/// Reads the words of `explain`. A single word is a URL if it has a scheme, or else a path. With more words, the first
+/// is the subject.
 fn explained(words: Vec<OsString>, json: bool) -> Result<Command, clap::Error> {
     let (first, targets) = split(words);
     if targets.is_empty() {
-        return Ok(Command::Explain { path: first, json });
+        let is_url = first.to_str().is_some_and(|word| word.contains("://"));
+        return Ok(if is_url {
+            Command::ExplainBeyond { topic: Beyond::Net, targets: vec![first], json }
+        } else {
+            Command::Explain { path: first, json }
+        });
     }
     match first.to_str().and_then(Beyond::from_name) {
         Some(topic) => Ok(Command::ExplainBeyond { topic, targets, json }),

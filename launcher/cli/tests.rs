@@ -66,10 +66,11 @@ fn typed_words_cannot_control_the_terminal() {
 }
 
 #[test]
-fn one_word_to_explain_is_a_path_and_more_say_what_they_are() {
+fn one_word_to_explain_is_a_path_or_a_url_and_more_say_what_they_are() {
     for (words, topic) in [
         ("jp-confine explain net", None),
         ("jp-confine explain -- -x", None),
+        ("jp-confine explain https://example.org", Some(Beyond::Net)),
         ("jp-confine explain env HOME", Some(Beyond::Env)),
         ("jp-confine explain --json command -- git log -p", Some(Beyond::Command)),
         ("jp-confine explain command git log -q", Some(Beyond::Command)),

@@ -62,10 +62,8 @@ pub(crate) fn show(context: &Context, options: &Options, name: &str) -> Result<u
             .filter(|_| file.trust == Trust::User)
     };
     let own = layers.files().iter().rev().find_map(own);
-    let text = own.or_else(|| text_of(name).map(str::to_owned)).ok_or_else(|| {
-        let message = format!("there is no profile {}", quote::path(name));
-        Failure::advised(message, "for all of them: jp-confine profiles list")
-    })?;
+    let text = own.or_else(|| text_of(name).map(str::to_owned));
+    let text = text.ok_or_else(|| Profiles::with(layers.profiles()).unknown(name))?;
     output::output(&text)?;
     Ok(0)
 }

@@ -125,6 +125,19 @@ impl Profiles {
         cell.get_or_init(|| BuiltIn::named(name)).as_ref()
     }
 
+    /// The error for a name that no profile has.
+    pub(crate) fn unknown(&self, name: &str) -> Failure {
+        let mut names: Vec<&str> = built_in().collect();
+        names.extend(self.all.iter().map(|profile| profile.name.as_str()));
+        names.sort_unstable();
+        names.dedup();
+        let advice = nearest(name, &names).map_or_else(
+            || format!("there are: {}, none", names.join(", ")),
+            |near| format!("did you mean `{near}`?"),
+        );
+        Failure::advised(format!("there is no profile `{}`", quote::path(name)), advice)
+    }
+
     fn add<'a>(&'a self, name: &str, picked: &mut Vec<&'a Profile>) -> Result<(), Failure> {
         if picked.iter().any(|known| known.name == name) {
             return Ok(());
@@ -133,18 +146,7 @@ impl Profiles {
             return tools().try_for_each(|name| self.add(name, picked));
         }
         let Some(profile) = self.find(name) else {
-            let mut names: Vec<&str> = built_in().collect();
-            names.extend(self.all.iter().map(|profile| profile.name.as_str()));
-            names.sort_unstable();
-            names.dedup();
-            let advice = nearest(name, &names).map_or_else(
-                || format!("there are: {}, none", names.join(", ")),
-                |near| format!("did you mean `{near}`?"),
-            );
-            return Err(Failure::advised(
-                format!("there is no profile `{}`", quote::path(name)),
-                advice,
-            ));
+            return Err(self.unknown(name));
         };
         picked.push(profile);
         for included in &profile.includes {

@@ -112,6 +112,9 @@ fn groups(about: &Circumstances<'_>, style: Style) -> String {
     let withheld = &about.run.head.withheld;
     let total = told.iter().map(|one| one.times).sum::<u64>() + about.untold;
     let mut text = String::new();
+    if total == 0 && withheld.is_empty() {
+        return text;
+    }
     if total > 0 {
         let noun = if total == 1 { "denial" } else { "denials" };
         let _ = writeln!(text, "{} {total} {noun}", style.name());
@@ -159,9 +162,6 @@ fn together(denials: Vec<&ExplainedDenial>) -> Vec<Group<'_>> {
 /// How to allow denials for good, and where the rest is told.
 fn tail(about: &Circumstances<'_>, more: u64, style: Style) -> Option<String> {
     let head = &about.run.head;
-    if about.run.denials.is_empty() && head.withheld.is_empty() && more == 0 {
-        return None;
-    }
     let more = (more > 0).then(|| format!("and {more} more"));
     let can_be_written = about.run.denials.iter().any(|one| !one.changes.is_empty())
         || head.together.iter().any(|one| !one.changes.is_empty())

@@ -47,6 +47,26 @@ const ROWS: &[(&[&str], &str, &str, &str)] = &[
         "access.fs = [{path = '.', read = true, execute = true}]\naccess.env = []\n",
         "",
     ),
+    // A rule on the same path is changed. A second one would warn in each run.
+    (
+        &[],
+        "jp-confine.toml",
+        "# mine\n[[access.fs]]\npath = 'file'\nread = true # all\ncreate = true\n\n[access.commands]\n",
+        "# mine\n[[access.fs]]\npath = 'file'\nread = true # all\ncreate = true\nupdate = true\n\n[access.commands]\n",
+    ),
+    (
+        &[],
+        "jp-confine.toml",
+        "access = {fs = [{path = 'file', read = true}, {path = '.', read = true}]}\n",
+        "access = {fs = [{path = 'file', read = true, update = true }, {path = '.', read = true}]}\n",
+    ),
+    (
+        &["-p", "p.json"],
+        "p.json",
+        "{\"access\": {\"fs\": [{\"path\": \"file\", \"read\": true}]}}\n",
+        "{\"access\": {\"fs\": [{\n        \"path\": \"file\",\n        \"read\": true,\n        \
+         \"update\": true\n      }]}}\n",
+    ),
     (
         &["--tool", "edit"],
         "jp-confine.toml",

@@ -245,6 +245,23 @@ fn to_remove_what_is_not_empty_is_no_news_where_the_run_ended_well() {
     emptied.assert_ok().assert_stderr("1 denial did not matter");
 }
 
+/// Claude Code changes its file itself when it may not create the copy to replace it with.
+#[test]
+fn a_copy_that_a_program_did_without_is_no_news() {
+    let scratch = Scratch::new();
+    scratch.write("home/.claude.json", "{}");
+    let copy = "copy=.claude.json.tmp.$$.bff727a06c6f; cd; true > $copy; rm -f $copy";
+    let run = |rest: &str| {
+        let script = format!("{copy}; {rest}");
+        product(&scratch, &["--profile", "claude", "--", "sh", "-c", &script]).run()
+    };
+    let changed = run("echo '{\"a\": 1}' > .claude.json; exit 1");
+    changed.assert_code(1);
+    assert!(!changed.stderr.contains("jp-confine"), "{changed}");
+    assert!(scratch.read("home/.claude.json").contains('a'), "{changed}");
+    run("exit 1").assert_code(1).assert_stderr("denied create");
+}
+
 /// A policy counts even if others may write beside it. Otherwise no policy would apply to the next run below.
 #[test]
 fn who_may_write_beside_a_policy_makes_no_difference_to_who_wrote_it() {

@@ -1,12 +1,13 @@
-//! Describes and makes changes of policy files: rules and patterns that are added to a list. Comments and order stay.
+//! Describes and makes changes of policy files: rules and patterns that are added to a list. A rule on the subject of
+//! an existing one changes that instead. Comments and order stay.
 
 use std::rc::Rc;
 
 use indexmap::IndexMap;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike};
 
 use crate::config::document::{JSON, Notation};
 use crate::config::edit::rule_text;
@@ -32,7 +33,7 @@ pub(crate) struct Change {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Addition {
-    /// A rule, for a list of rules.
+    /// A rule, for a list of rules. It replaces one on the same subject.
     Rule(Keys),
     /// A rule with a name, for a table of rules. It replaces one of the same name.
     Entry(String, Keys),
@@ -47,6 +48,58 @@ pub(crate) struct Removal {
     pub(crate) list: Vec<String>,
     /// Their places in the list, counted from 0, in order.
     pub(crate) items: Vec<usize>,
+}
+
+/// The steps from a rule to another one on the same subject. Of two such rules in one list the last would decide.
+struct Revision<'k> {
+    gone: Vec<String>,
+    set: Vec<(&'k String, &'k Value)>,
+}
+
+impl<'k> Revision<'k> {
+    /// `None` if the rules differ in more than flags.
+    fn of(known: &Keys, new: &'k Keys) -> Option<Self> {
+        let subject = |keys: &Keys| -> Keys {
+            let others = keys.iter().filter(|(_, value)| !value.is_boolean());
+            others.map(|(key, value)| (key.clone(), value.clone())).collect()
+        };
+        let is_gone = |key: &&String| !new.contains_key(*key);
+        (subject(known) == subject(new)).then(|| Self {
+            gone: known.keys().filter(is_gone).cloned().collect(),
+            set: new.iter().filter(|(key, value)| known.get(*key) != Some(*value)).collect(),
+        })
+    }
+
+    fn of_table(known: &dyn TableLike, new: &'k Keys) -> Option<Self> {
+        let value = |item: &Item| {
+            let flag = item.as_bool().map(Value::from);
+            let text = item.as_str().map(Value::from);
+            flag.or(text).or(item.as_integer().map(Value::from)).unwrap_or_default()
+        };
+        let known = known.iter().map(|(key, item)| (key.to_owned(), value(item)));
+        Self::of(&known.collect(), new)
+    }
+
+    fn make_in_table(&self, rule: &mut dyn TableLike) {
+        for key in &self.gone {
+            rule.remove(key);
+        }
+        for (key, value) in &self.set {
+            rule.insert(key, Item::Value(as_toml(value)));
+        }
+    }
+
+    fn make_in_object(&self, rule: &CstObject) {
+        for key in &self.gone {
+            rule.get(key).into_iter().for_each(CstObjectProp::remove);
+        }
+        for (key, value) in &self.set {
+            match rule.get(key) {
+                Some(known) => known.set_value(as_json(value)),
+                None => drop(rule.append(key, as_json(value))),
+            }
+        }
+    }
 }
 
 /// Merges the changes of the same list, without repetition.
@@ -145,9 +198,12 @@ fn add_to_toml(document: &mut DocumentMut, change: &Change) -> Option<()> {
             }
             Addition::Rule(keys) => {
                 let new = if is_inline { Array::new().into() } else { ArrayOfTables::new().into() };
-                match parent.entry(key).or_insert(new) {
-                    Item::ArrayOfTables(rules) => rules.push(as_table(keys)),
-                    rules => push(rules.as_array_mut()?, as_inline(keys).into()),
+                let rules = parent.entry(key).or_insert(new);
+                if revise_in_toml(rules, keys).is_none() {
+                    match rules {
+                        Item::ArrayOfTables(rules) => rules.push(as_table(keys)),
+                        rules => push(rules.as_array_mut()?, as_inline(keys).into()),
+                    }
                 }
             }
             Addition::Entry(name, keys) => {
@@ -161,6 +217,30 @@ fn add_to_toml(document: &mut DocumentMut, change: &Change) -> Option<()> {
         }
     }
     Some(())
+}
+
+/// Changes the last rule on the same subject, if there is one.
+fn revise_in_toml(rules: &mut Item, keys: &Keys) -> Option<()> {
+    let all: Vec<&mut dyn TableLike> = match rules {
+        Item::ArrayOfTables(rules) => rules.iter_mut().map(|it| it as &mut dyn TableLike).collect(),
+        rules => {
+            let rules = rules.as_array_mut()?.iter_mut();
+            let rules = rules.filter_map(toml_edit::Value::as_inline_table_mut);
+            rules.map(|it| it as &mut dyn TableLike).collect()
+        }
+    };
+    all.into_iter().rev().find_map(|rule| {
+        Revision::of_table(rule, keys).map(|revision| revision.make_in_table(rule))
+    })
+}
+
+/// Like [`revise_in_toml`]. A rule with comments in it stays as it is.
+fn revise_in_json(rules: &CstArray, keys: &Keys) -> Option<()> {
+    let rules = rules.elements().into_iter().filter_map(|rule| rule.as_object());
+    rules.rev().find_map(|rule| {
+        let known = serde_json::from_str(&rule.to_string()).ok()?;
+        Revision::of(&known, keys).map(|revision| revision.make_in_object(&rule))
+    })
 }
 
 fn remove_from_toml(document: &mut DocumentMut, removal: &Removal) -> Option<()> {
@@ -240,7 +320,10 @@ fn add_to_json(root: &CstRootNode, change: &Change) -> Option<()> {
                 parent.array_value_or_create(key)?.append(text.as_str().into());
             }
             Addition::Rule(keys) => {
-                parent.array_value_or_create(key)?.append(as_object(keys));
+                let rules = parent.array_value_or_create(key)?;
+                if revise_in_json(&rules, keys).is_none() {
+                    rules.append(as_object(keys));
+                }
             }
             Addition::Entry(name, keys) => {
                 let rules = parent.object_value_or_create(key)?;

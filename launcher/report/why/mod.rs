@@ -121,11 +121,15 @@ impl Ended<'_> {
     }
 
     /// Looking for something that does not exist is idle, and so is deleting a directory that is not empty. A program
-    /// that was told to copy instead of moving did so if it succeeded.
+    /// that was told to copy instead of moving did so if it succeeded. One that could not replace a file, and changed it
+    /// instead, needs nothing either.
     fn weight(&self, denial: &Denial) -> Weight {
         let is_nothing = || denial.is_of_nothing() || denial.is_copied() || is_full(denial);
-        let is_idle =
-            || self.status == 0 && is_nothing() || self.advisor.is_denied_by_system(denial);
+        let is_idle = || {
+            self.status == 0 && is_nothing()
+                || self.advisor.is_denied_by_system(denial)
+                || self.advisor.is_changed_in_place(denial)
+        };
         match denial.hidden {
             _ if self.advisor.is_spent() => Weight::Denied,
             _ if is_idle() => Weight::Idle,
