@@ -131,6 +131,7 @@ impl Start<'_> {
             devices: prepared.unusual.device.is_some(),
             bounds: plan.bounds.is_some(),
             offline: prepared.network.without().is_some(),
+            rejudges: plan.traps.is_some() && !self.counts_cookie(prepared),
         };
         build::set_behind(&mut prepared.image, behind)
             .map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))?;
@@ -164,6 +165,11 @@ impl Start<'_> {
     /// directory, Landlock cannot exclude them. Then nothing else would stop a program that finds the mark.
     fn believes_library(&self, prepared: &Prepared) -> bool {
         self.enforce() != Enforce::Strict && prepared.unusual.exceeds().is_none()
+    }
+
+    /// Whether the cookie marks calls as judged by the library. When learning, the supervisor has to see all calls.
+    fn counts_cookie(&self, prepared: &Prepared) -> bool {
+        self.believes_library(prepared) && self.lesson.is_none()
     }
 
     fn attempt(
@@ -229,9 +235,7 @@ impl Start<'_> {
             meanwhile(prepared, &|| running.goes_on());
             return Ok(running);
         };
-        // The cookie marks calls as judged by the library. When learning, the supervisor has to see all calls.
-        let believes = self.believes_library(prepared) && self.lesson.is_none();
-        let cookie = believes.then(|| image.session());
+        let cookie = self.counts_cookie(prepared).then(|| image.session());
         let Traps { processes, namespaces, hiding, cores, .. } = traps;
         let everything =
             Traps { contents: true, processes, namespaces, hiding, cores, ..Traps::ALL };

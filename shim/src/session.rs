@@ -159,7 +159,8 @@ fn keep_form(level: &'static Level, form: &Image<'static>) -> &'static Image<'st
 #[cfg(target_os = "linux")]
 fn show_judged(image: &Image<'_>) {
     let supervised = image.levels().find(|image| image.behind().supervisor).unwrap_or(image);
-    sys::show_judged(supervised.session(), supervised.behind().supervisor);
+    let behind = supervised.behind();
+    sys::show_judged(supervised.session(), behind.supervisor, behind.rejudges);
 }
 
 /// Whether the session is set up. While another thread sets it up, there is no safe way to wait, so the call is denied.

@@ -29,6 +29,7 @@ mod attacks_commands;
 mod attacks_entry;
 mod attacks_faults;
 mod attacks_go;
+mod attacks_holes;
 mod attacks_image;
 mod attacks_inside;
 mod attacks_instruction;

@@ -18,6 +18,8 @@ const DEVICES: u32 = 64;
 const BOUNDS: u32 = 128;
 /// See [`Behind::offline`].
 const OFFLINE: u32 = 256;
+/// See [`Behind::rejudges`].
+const REJUDGES: u32 = 512;
 
 /// The layers that back up the preload library in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct Behind {
     pub bounds: bool,
     /// The run has no network: it may only create local sockets.
     pub offline: bool,
+    /// The supervisor judges again what the library judged.
+    pub rejudges: bool,
 }
 
 impl Behind {
@@ -58,6 +62,7 @@ impl Behind {
             devices: bits & DEVICES != 0,
             bounds: bits & BOUNDS != 0,
             offline: bits & OFFLINE != 0,
+            rejudges: bits & REJUDGES != 0,
         }
     }
 
@@ -74,5 +79,6 @@ impl Behind {
             | flag(self.devices, DEVICES)
             | flag(self.bounds, BOUNDS)
             | flag(self.offline, OFFLINE)
+            | flag(self.rejudges, REJUDGES)
     }
 }

@@ -109,8 +109,13 @@ static COOKIE: AtomicUsize = AtomicUsize::new(0);
 #[unsafe(link_section = ".data")]
 static SUPERVISED: AtomicBool = AtomicBool::new(false);
 
+/// Whether the supervisor judges again what the library judged.
+#[unsafe(link_section = ".data")]
+static REJUDGED: AtomicBool = AtomicBool::new(false);
+
 /// Makes judged calls carry the mark from now on.
-pub(crate) fn show_judged(session: u64, supervised: bool) {
+pub(crate) fn show_judged(session: u64, supervised: bool, rejudged: bool) {
+    REJUDGED.store(rejudged, Ordering::Relaxed);
     COOKIE.store(usize::try_from(session).unwrap_or(0), Ordering::Relaxed);
     SUPERVISED.store(supervised, Ordering::Relaxed);
 }
@@ -132,6 +137,11 @@ pub(crate) fn judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno>
 /// Whether there is a supervisor.
 pub(crate) fn is_supervised() -> bool {
     SUPERVISED.load(Ordering::Relaxed)
+}
+
+/// Whether the supervisor judges again what the library judged.
+pub(crate) fn is_rejudged() -> bool {
+    REJUDGED.load(Ordering::Relaxed)
 }
 
 /// Like [`judged`], for a call that nobody else could make for the process.
@@ -158,7 +168,10 @@ pub(crate) fn openat2(
     mode: u32,
     resolve: u64,
 ) -> Result<Fd, Errno> {
-    // The supervisor cannot pass on an `O_PATH` descriptor.
+    // The supervisor cannot pass on an `O_PATH` descriptor, and this would be its answer.
+    if flags & libc::O_PATH != 0 && is_rejudged() {
+        return Err(Errno::ENOSYS);
+    }
     let call = if flags & libc::O_PATH == 0 { judged } else { only_judged };
     OpenHow::new(flags, mode, resolve).open(dirfd, path, call)
 }
@@ -222,6 +235,10 @@ pub(crate) fn pin_spelled_without_links(
     path: *const c_char,
     stops: bool,
 ) -> Result<(), Errno> {
+    if is_rejudged() {
+        // As in `openat2`.
+        return Err(Errno::ELOOP);
+    }
     let stop = if stops { libc::O_NOFOLLOW } else { 0 };
     let how = OpenHow::new(libc::O_PATH | libc::O_CLOEXEC | stop, 0, NO_SYMLINKS);
     match how.open_at(dirfd, path.expose_provenance(), only_judged) {
