@@ -171,6 +171,8 @@ pub(crate) enum PlanFormat {
     Landlock,
     /// A profile for sandbox-exec on macOS
     Sbpl,
+    /// The compiled policy and the plan, as --dry-run --json prints them
+    Json,
 }
 
 /// The access to a path that a tool wants (spec §15).

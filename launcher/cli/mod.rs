@@ -138,6 +138,9 @@ enum Sub {
         /// The language to print it in
         #[arg(long, value_enum, default_value_t, value_name = "LANGUAGE")]
         format: PlanFormat,
+        /// The same as --format json
+        #[arg(long, conflicts_with = "format")]
+        json: bool,
         /// The program of the run, whose profiles would be chosen; its arguments change nothing
         #[arg(last = true, value_name = "PROGRAM")]
         program: Vec<OsString>,
@@ -465,7 +468,8 @@ fn by_grammar(arguments: Vec<OsString>) -> Result<(Options, Command), clap::Erro
             (options, Command::Mcp)
         }
         Some(Sub::Compile { options }) => (line.options.then(options.0), Command::Compile),
-        Some(Sub::Plan { options, format, program }) => {
+        Some(Sub::Plan { options, format, json, program }) => {
+            let format = if json { PlanFormat::Json } else { format };
             let program = program.into_iter().next();
             (line.options.then(options.0), Command::Plan { format, program })
         }

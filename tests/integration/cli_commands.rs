@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::attack::set_up;
 use crate::cli_status::product;
 use crate::run::given;
 use crate::scratch::Scratch;
@@ -43,6 +44,29 @@ fn a_shell_says_that_it_is_confined() {
     let scratch = Scratch::new();
     let run = product(&scratch, &["shell", "--", "-c", "exit 3"]).env("SHELL", "/bin/sh").run();
     run.assert_code(3);
+}
+
+/// Every line below "60 seconds" in the README does what it says, in a project that has what the line names.
+#[test]
+fn the_readme_s_first_minute() {
+    let (_, rest) =
+        include_str!("../../README.md").split_once("## 60 seconds\n\n```\n").expect("a block");
+    let (block, _) = rest.split_once("\n```").expect("its end");
+    let Some(scratch) = given(&["make", "git", "python3"], Scratch::new) else { return };
+    scratch.write("home/data/numbers", "1 2 3");
+    scratch.write("ws/job.py", "import os; open(os.path.expanduser('~/data/numbers'))");
+    scratch.write("ws/Makefile", "all test:\n\techo made > out\n");
+    scratch.write("ws/.env", "KEY=1");
+    set_up(&scratch, "git init -q --bare up; git init -q; git remote add origin ./up");
+    for line in block.lines() {
+        let (command, _) = line.split_once("   ").expect("a command and what it is for");
+        let line = scratch.expand(&command.replace('~', "$HOME"));
+        let (product_name, words) = line.split_once(' ').expect("words");
+        assert_eq!(product_name, "jp-confine");
+        let words: Vec<&str> = words.split(' ').collect();
+        product(&scratch, &words).run().assert_ok();
+    }
+    assert!(scratch.read("ws/jp-confine.learned.toml").contains("read = true"), "{block}");
 }
 
 /// `-h` of a command shows its own options and an example. `--help` and `help` show all.

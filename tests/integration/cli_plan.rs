@@ -57,6 +57,10 @@ fn a_plan_is_for_people_unless_asked_otherwise() {
     let dry = product(&scratch, &["--non-interactive", "-v", "--dry-run", "compile"]).run();
     let (_, layers) = dry.stdout.split_once("\nplan\n").expect("a plan");
     assert!(text.ends_with(layers), "{text}\n{dry}");
+    let json = plan(&scratch, &["--json"]);
+    assert_eq!(json, plan(&scratch, &["--format", "json"]));
+    let dry = ["-q", "--non-interactive", "--dry-run", "--json", "compile"];
+    assert_eq!(json, product(&scratch, &dry).run().stdout);
 }
 
 /// The last rule that matches decides, so denials follow.
@@ -141,7 +145,7 @@ fn the_kernel_gets_the_rules_of_the_plan() {
 fn what_cannot_be_printed_gets_a_short_message() {
     let scratch = forked();
     let run = product(&scratch, &["plan", "--format", "seccomp"]).run();
-    run.assert_code(125).assert_stderr("text, landlock, sbpl");
+    run.assert_code(125).assert_stderr("text, landlock, sbpl, json");
     assert!(run.stderr.lines().count() <= 6, "{run}");
     let run =
         product(&scratch, &["--enforce", "cooperative", "plan", "--format", "landlock"]).run();

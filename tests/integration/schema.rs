@@ -226,7 +226,8 @@ pub(crate) fn check_output(line: &[String], cwd: &Path, stdout: &str) {
     let own = words.split(|word| *word == "--").next().unwrap_or_default();
     let command = own.iter().find(|word| COMMANDS.contains(word)).copied();
     let command = command.filter(|_| own.contains(&"--json"));
-    let of_policy = match (own.contains(&"--dry-run"), own.contains(&"--json")) {
+    let is_plan = own.contains(&"--dry-run") || own.contains(&"plan");
+    let of_policy = match (is_plan, own.contains(&"--json")) {
         (true, true) => Some("dry-run"),
         (false, _) if own.contains(&"compile") => Some("compile"),
         _ => None,

@@ -39,7 +39,7 @@ pub(crate) fn dry_run(
     prepared.network.require(options, context.machine())?;
     with_plan(context, options, &prepared, program, |plan| {
         if options.dry_run_json {
-            return output::json(&DryRun { policy: prepared.compiled(), plan: plan.described() });
+            return json(&prepared, plan);
         }
         let status = Status::planned(&image::parse_image(&prepared.image)?, plan.layers());
         output::text(&status.text("would be confined", context))?;
@@ -49,6 +49,11 @@ pub(crate) fn dry_run(
         Ok(())
     })?;
     Ok(0)
+}
+
+/// Prints all of the compiled policy and of the plan.
+pub(super) fn json(prepared: &Prepared, plan: &Plan) -> Result<(), Failure> {
+    output::json(&DryRun { policy: prepared.compiled(), plan: plan.described() })
 }
 
 /// Shows the plan of a run of `program`, with all the resources that it would have. They exist only for this call.

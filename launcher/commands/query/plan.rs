@@ -7,7 +7,7 @@ use jp_confine_engine::build::GrantKind;
 use jp_confine_engine::sbpl;
 
 use super::common::prepared;
-use super::dry_run::with_plan;
+use super::dry_run::{self, with_plan};
 use crate::cli::{Options, PlanFormat};
 use crate::compile::prepared::Prepared;
 use crate::compile::{self, image};
@@ -33,6 +33,10 @@ pub(crate) fn print(
         }),
         PlanFormat::Landlock => with_plan(context, options, &prepared, program, ruleset),
         PlanFormat::Sbpl => profile(context, options, &prepared),
+        PlanFormat::Json => {
+            with_plan(context, options, &prepared, program, |plan| dry_run::json(&prepared, plan))?;
+            return Ok(0);
+        }
     }?;
     output::output(&text)?;
     Ok(0)
