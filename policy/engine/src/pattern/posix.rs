@@ -39,7 +39,9 @@ fn of_glob(glob: &str, extent: Extent) -> String {
     let mut rest = glob;
     let mut out = "^".to_owned();
     if let Some(behind) = rest.strip_prefix("**/") {
-        out.push_str("(/[^/]+)*/");
+        // A first name that may be empty also stands for the one before the root's slash.
+        let may_be_empty = behind.starts_with(['*', '{']);
+        out.push_str(if may_be_empty { "((/[^/]+)*/)?" } else { "(/[^/]+)*/" });
         rest = behind;
     }
     out.push_str(&sequence(&mut rest, false, extent));

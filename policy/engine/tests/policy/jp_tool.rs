@@ -166,8 +166,12 @@ proptest! {
             let expected = allows(&root, &model, !written.is_empty(), letter, &input);
             let result = context.check(input.as_bytes(), crate::place::capability(letter));
             let allowed = result.verdict == CheckVerdict::Allow;
-            // A directory that holds something to keep stays.
-            let kept = letter == 'd' && !allowed && normalised(&input).is_some_and(|path| root.join(path).is_dir());
+            // A directory that holds something to keep stays, also one that a rule expects below a missing path.
+            let may_hold = |path: &PathBuf| {
+                let below = format!("{}/", path.display());
+                root.join(path).is_dir() || written.split(' ').any(|rule| rule.starts_with(&below))
+            };
+            let kept = letter == 'd' && !allowed && normalised(&input).is_some_and(|path| may_hold(&path));
             let leads_out = result.resolved.as_ref().is_none_or(|path| !path.starts_with(&root));
             let narrower = expected && !allowed && leads_out;
             // Another symlink leads into a target that was approved (R2).

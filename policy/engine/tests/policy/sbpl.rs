@@ -196,6 +196,16 @@ fn asked(grants: &[Grant], paths: Vec<String>, below: &str) -> Vec<String> {
     all().cloned().chain(spelled).collect()
 }
 
+/// `*` may be empty, and so may the name before the root's slash: `**/*/*` matches `/w`.
+#[test]
+fn a_first_name_that_may_be_empty_is_the_root_s() {
+    let tiers = Tiers::new(&written("prompt=**/*/*"), Some(&[]), places()).expect("patterns");
+    for (_, profile, policy) in Printed::of(&usual_grants(), &tiers).verdicts("/w", Matching::Bytes)
+    {
+        assert!(policy || !profile);
+    }
+}
+
 /// A policy of which each denial in the profile matters, and paths that show it.
 #[test]
 fn each_denial_of_a_profile_is_noticed_if_it_is_missing() {
