@@ -306,6 +306,12 @@ pub(crate) fn is_drawn_behind(program: &[u8], name: &[u8]) -> bool {
     !program.is_empty() && name.starts_with(program) && may_be_drawn_anew(name)
 }
 
+/// Whether a program appended six characters to its own name, as `sed` does. The name is that of an object that it
+/// created for itself alone.
+pub(crate) fn is_drawn_to_program(program: &[u8], name: &[u8]) -> bool {
+    begun(name).is_some_and(|start| start == name_of(Path::new(OsStr::from_bytes(program))))
+}
+
 /// Whether a name ends in eight of Python's characters that are neither words nor words with numbers. A number within
 /// them is not a person's if other text precedes them.
 fn ends_in_no_word(name: &[u8]) -> bool {

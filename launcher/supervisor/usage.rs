@@ -129,8 +129,10 @@ impl Task<'_> {
     /// Whether the new object at `path` is only for its owner, under a name that may be random.
     fn may_be_drawn(&self, path: &[u8]) -> bool {
         let calls = [PRIVATE, PRIVATE_DIRECTORY].map(CStr::to_bytes);
+        let name = usage::name(path);
         calls.contains(&self.call.as_bytes())
-            && generated_names::may_be_drawn_for_oneself(usage::name(path))
+            && (generated_names::may_be_drawn_for_oneself(name)
+                || generated_names::is_drawn_to_program(&program_of(&self.caller), name))
     }
 
     /// The process that started another, if known.

@@ -251,6 +251,18 @@ fn names_that_are_drawn_behind_that_of_a_program() {
 }
 
 #[test]
+fn names_that_a_program_begins_with_its_own() {
+    for (program, name, expected) in [
+        ("/usr/bin/sed", "sedomwqwd", true),
+        ("/usr/bin/sed", "sedation", false),
+        ("/usr/bin/cp", "sedomwqwd", false),
+        ("", "omwqwd", false),
+    ] {
+        assert_eq!(is_drawn_to_program(program.as_bytes(), name.as_bytes()), expected, "{name}");
+    }
+}
+
+#[test]
 fn what_is_replaced_is_in_the_name() {
     let told =
         |name: &'static str| replaced(name.as_bytes()).map(|it| str::from_utf8(it).expect("ASCII"));
