@@ -64,12 +64,17 @@ pub(crate) fn usable(folder: &Path) -> Vec<Sandbox> {
         let line = sandbox.confine(folder, &[], None, &words("true")).expect("no hole");
         let run =
             Run { line, folder: folder.to_owned(), before: String::new(), clock: Clock::Wall };
-        sandbox.kind == Kind::Ours || (have(&run.line[0]) && run.once().is_ok())
+        sandbox.is_ours() || (have(&run.line[0]) && run.once().is_ok())
     };
     SANDBOXES.into_iter().filter(works).collect()
 }
 
 impl Sandbox {
+    /// Whether it is this product.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.kind == Kind::Ours
+    }
+
     /// The command line that runs `line` confined, with options of this product if it is ours. None if it cannot deny
     /// `hole`.
     pub(crate) fn confine(
@@ -88,7 +93,7 @@ impl Sandbox {
             }
             own.extend(words(&self.hole.replace("HOLE", &hole.to_string_lossy())));
         }
-        if self.kind == Kind::Ours {
+        if self.is_ours() {
             own.extend_from_slice(options);
             own.push("--".to_owned());
         }

@@ -59,9 +59,9 @@ pub(crate) struct Case {
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    /// Whether other products are compared, too. What one call costs in them is what the kernel's layers cost.
-    pub(crate) has_others: bool,
-    pub(crate) has_least: bool,
+    /// Whether the cases are single calls. They are compared with the least, but not with other products: what one call
+    /// costs in those is what the kernel's layers cost.
+    pub(crate) is_of_calls: bool,
     pub(crate) cases: Vec<Case>,
 }
 
@@ -96,9 +96,9 @@ pub(crate) fn prepare(folder: &Path, size: Size) {
 /// All tables.
 pub(crate) fn tables(folder: &Path, size: Size) -> [Table; 2] {
     let (name, cases) = ("whole programs", programs(folder, size));
-    let whole = Table { name, has_others: true, has_least: false, cases };
+    let whole = Table { name, is_of_calls: false, cases };
     let (name, cases) = ("single calls", calls(folder, size));
-    [whole, Table { name, has_others: false, has_least: true, cases }]
+    [whole, Table { name, is_of_calls: true, cases }]
 }
 
 fn programs(folder: &Path, size: Size) -> Vec<Case> {

@@ -31,10 +31,10 @@ fn main() -> Result<()> {
     let sandboxes = usable(folder);
     let mut text = page::machine();
     for table in cases::tables(folder, size) {
-        let is_column = |it: &&Sandbox| table.has_others || it.kind != Kind::Other;
+        let is_column = |it: &&Sandbox| !(table.is_of_calls && it.kind == Kind::Other);
         let sandboxes: Vec<&Sandbox> = sandboxes.iter().filter(is_column).collect();
         let mut names = vec![table.name, "bare"];
-        names.extend(table.has_least.then_some("the least"));
+        names.extend(table.is_of_calls.then_some("the least"));
         names.extend(sandboxes.iter().map(|it| it.name));
         text += &page::heading(&names)?;
         for case in &table.cases {
@@ -55,13 +55,13 @@ fn cells(case: &Case, table: &Table, by: &[&Sandbox], folder: &Path, smoke: bool
         clock: case.clock,
     };
     let mut columns = vec![Some(run(case.line.clone()))];
-    if table.has_least {
+    if table.is_of_calls {
         columns.push(case.least.clone().map(run));
     }
     columns.extend(by.iter().map(|sandbox| {
         let hole = case.hole.as_deref();
         let run = sandbox.confine(folder, &[], hole, &case.line).map(run)?;
-        (sandbox.kind == Kind::Ours || run.once().is_ok()).then_some(run)
+        (sandbox.is_ours() || run.once().is_ok()).then_some(run)
     }));
     let runs: Vec<Run> = columns.iter().flatten().cloned().collect();
     let times = by_turns(&runs, case.rounds);

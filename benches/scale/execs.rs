@@ -33,13 +33,13 @@ pub(crate) fn measure(folder: &Path, sandboxes: &[Sandbox], smoke: bool) -> Vec<
             for (panel, own) in memory.iter_mut().zip(&held) {
                 panel.add(sandbox.name, started, own.resident);
             }
-            open.push(held.iter().map(|own: &Holding| own.descriptors).sum::<u32>());
-            descriptors.add(sandbox.name, started, f64::from(open[open.len() - 1]));
+            open.push(held.iter().map(|own: &Holding| own.descriptors).sum::<f64>());
+            descriptors.add(sandbox.name, started, open[open.len() - 1]);
         }
         run.end();
         // Calls that are being answered take some for a moment.
-        let grew = open[open.len() - 1].saturating_sub(open[0]);
-        assert!(grew < LOOKS, "{}: {grew} more descriptors", sandbox.name);
+        let grew = open[open.len() - 1] - open[0];
+        assert!(grew < f64::from(LOOKS), "{}: {grew} more descriptors", sandbox.name);
     }
     memory.into_iter().chain([descriptors]).collect()
 }

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::common::measure::{Clock, Run, by_turns, quartiles};
-use crate::common::sandboxes::{Kind, Sandbox};
+use crate::common::sandboxes::Sandbox;
 use crate::common::{compile, words};
 use crate::plot::Panel;
 use crate::processes::{Holding, MEMORY, Waiting, holdings, program};
@@ -142,7 +142,7 @@ pub(crate) fn measure(part: &str, folder: &Path, sandboxes: &[Sandbox], smoke: b
         "rules" => &RULES,
         _ => &DEPTH,
     };
-    let ours: Vec<&Sandbox> = sandboxes.iter().filter(|it| it.kind == Kind::Ours).collect();
+    let ours: Vec<&Sandbox> = sandboxes.iter().filter(|it| it.is_ours()).collect();
     let names: Vec<&str> = std::iter::once("bare").chain(ours.iter().map(|it| it.name)).collect();
     let root = folder.join(part);
     fs::create_dir(&root).expect("a directory");

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{PipeReader, PipeWriter, Read as _, pipe};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// The launcher's own processes, in the order of `holdings`.
@@ -53,38 +53,40 @@ impl Waiting {
     }
 }
 
-/// The resources of a process.
+/// The resources of a process, as far as every user may see them. The launcher's user may not look into the supervisor.
 #[derive(Debug)]
 pub(crate) struct Holding {
     /// Memory in use, in megabytes.
     pub(crate) resident: f64,
-    /// Of that, its share: pages that several processes map count in part.
-    pub(crate) share: f64,
-    /// Open descriptors.
-    pub(crate) descriptors: u32,
+    /// Of that, what is no part of a file: each process has its own.
+    pub(crate) anonymous: f64,
+    /// Open descriptors. 0 before Linux 6.2.
+    pub(crate) descriptors: f64,
 }
 
 /// The resources of the launcher, and of the supervisor if there is one.
 pub(crate) fn holdings(launcher: u32) -> Vec<Holding> {
-    let children = format!("/proc/{launcher}/task/{launcher}/children");
-    let children = fs::read_to_string(children).unwrap_or_default();
-    let is_own =
-        |child: &u32| executable(*child).is_some_and(|it| Some(it) == executable(launcher));
+    let children = fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children"));
+    let children = children.unwrap_or_default();
+    let is_own = |child: &u32| name(*child).is_some_and(|it| Some(it) == name(launcher));
     let children = children.split_whitespace().filter_map(|it| it.parse().ok()).filter(is_own);
     std::iter::once(launcher).chain(children).map(holding).collect()
 }
 
-fn executable(process: u32) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{process}/exe")).ok()
+fn name(process: u32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{process}/comm")).ok()
 }
 
 fn holding(process: u32) -> Holding {
-    let memory = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).expect("a process");
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a process");
     let megabytes = |name: &str| {
-        let line = memory.lines().find_map(|line| line.strip_prefix(name)).expect("a number");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a number");
         line.trim_end_matches("kB").trim().parse::<f64>().expect("a number") / 1e3
     };
-    let descriptors =
-        fs::read_dir(format!("/proc/{process}/fd")).expect("a process").fold(0, |sum, _| sum + 1);
-    Holding { resident: megabytes("Rss:"), share: megabytes("Pss:"), descriptors }
+    let descriptors = fs::metadata(format!("/proc/{process}/fd")).expect("a process").len();
+    Holding {
+        resident: megabytes("VmRSS:"),
+        anonymous: megabytes("RssAnon:"),
+        descriptors: u32::try_from(descriptors).map_or(f64::NAN, f64::from),
+    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::common::measure::{Clock, Run, by_turns, quartiles};
-use crate::common::sandboxes::{Kind, Sandbox};
+use crate::common::sandboxes::Sandbox;
 use crate::common::words;
 use crate::plot::Panel;
 use crate::processes::{Holding, MEMORY, Waiting, holdings, program};
@@ -26,17 +26,12 @@ pub(crate) fn measure(folder: &Path, sandboxes: &[Sandbox], smoke: bool) -> Vec<
     let mut contenders = vec![("bare", false, program(), words("true"))];
     for sandbox in sandboxes {
         let by = |line: &[String]| sandbox.confine(folder, &[], None, line).expect("no hole");
-        contenders.push((
-            sandbox.name,
-            sandbox.kind == Kind::Ours,
-            by(&program()),
-            by(&words("true")),
-        ));
+        contenders.push((sandbox.name, sandbox.is_ours(), by(&program()), by(&words("true"))));
     }
     let panel = |title, unit| Panel::new(title, "runs at once", unit);
     let mut rates = panel("starts", "a second");
     let mut latencies = panel("one more start", "ms");
-    let mut memory = MEMORY.map(|title| panel(title, "MB each"));
+    let mut memory = MEMORY.map(|title| panel(title, "MB of its own"));
     for (name, is_ours, line, more) in &contenders {
         at_once(1, line, more, folder); // the first run in a workspace fills its caches
         for &size in sizes {
@@ -44,7 +39,7 @@ pub(crate) fn measure(folder: &Path, sandboxes: &[Sandbox], smoke: bool) -> Vec<
             rates.add(name, f64::from(size), found.rate);
             latencies.add(name, f64::from(size), found.one_more);
             for (panel, own) in memory.iter_mut().zip(&found.held).filter(|_| *is_ours) {
-                panel.add(name, f64::from(size), own.share);
+                panel.add(name, f64::from(size), own.anonymous);
             }
         }
     }
