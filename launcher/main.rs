@@ -134,7 +134,7 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Profiles(Profiles::List { json }) => profiles::list(&context, &options, json),
         Command::Profiles(Profiles::Show { name }) => profiles::show(&context, &options, &name),
         Command::Why { json } => why::last(&context, &options, json),
-        Command::Allow { which, yes } => allow::allow(&context, &options, which, yes),
+        Command::Allow { which, yes, json } => allow::allow(&context, &options, which, yes, json),
         Command::Status { json } => commands::status::status(&context, json),
         Command::Doctor { json } => doctor::doctor(&context, json),
         Command::Mounts(Mounts::List { json }) => mounts::mounts(&context, &options, json),

@@ -40,7 +40,7 @@ pub(crate) enum Command {
     /// `why --last`.
     Why { json: bool },
     /// `allow`.
-    Allow { which: Which, yes: bool },
+    Allow { which: Which, yes: bool, json: bool },
     /// `status`.
     Status { json: bool },
     /// `doctor`.

@@ -246,6 +246,9 @@ enum Sub {
         /// Write without asking
         #[arg(short, long)]
         yes: bool,
+        /// Print the change as JSON, and write it only with --yes
+        #[arg(long)]
+        json: bool,
     },
     /// Show, inside a run, what it grants: exits with 0, or with 1 outside of any run
     #[command(after_help = "Example: jp-confine status")]
@@ -476,13 +479,13 @@ fn by_grammar(arguments: Vec<OsString>) -> Result<(Options, Command), clap::Erro
         Some(Sub::Why { options, json, last: _ }) => {
             (line.options.then(options.0), Command::Why { json })
         }
-        Some(Sub::Allow { options, number, all, yes }) => {
+        Some(Sub::Allow { options, number, all, yes, json }) => {
             let which = match number {
                 Some(number) => Which::Number(number),
                 None if all => Which::All,
                 None => Which::Only,
             };
-            (line.options.then(options.0), Command::Allow { which, yes })
+            (line.options.then(options.0), Command::Allow { which, yes, json })
         }
         Some(Sub::Status { options, json }) => {
             (line.options.then(options.0), Command::Status { json })

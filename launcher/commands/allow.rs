@@ -1,5 +1,7 @@
 //! Implements `allow`: writes what denials of the last run need into the files where it counts. Shows the change first.
 
+use serde::Serialize;
+
 use crate::cli::{Options, Which};
 use crate::commands::policy_edit;
 use crate::config::edit::change::{self, Change};
@@ -12,12 +14,26 @@ use crate::report::why::{self, Explained};
 use crate::text::quote;
 use crate::{compile, output};
 
-/// Runs `allow`: shows the changes that `which` denials need, and makes them after a yes, or at once with `--yes`.
+/// The output of `allow --json`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Answer {
+    /// What the denials need.
+    changes: Vec<Change>,
+    /// Whether the files have it now.
+    written: bool,
+    /// What is left to do, as a person reads it.
+    next: Vec<String>,
+}
+
+/// Runs `allow`: shows the changes that `which` denials need, and makes them after a yes, or at once with `--yes`. As
+/// JSON, it asks nothing.
 pub(crate) fn allow(
     context: &Context,
     options: &Options,
     which: Which,
     yes: bool,
+    json: bool,
 ) -> Result<u8, Failure> {
     let workspace = compile::find_workspace(context, options)?;
     let run = why::recorded(context, &workspace)?.ok_or_else(|| {
@@ -25,13 +41,26 @@ pub(crate) fn allow(
         Failure::advised("no run is on record in this workspace", advice)
     })?;
     let numbers = numbers(&run, which, &workspace)?;
-    let edits = policy_edit::edits(context, chosen(&run, &numbers))?;
+    let changes = chosen(&run, &numbers);
+    let edits = policy_edit::edits(context, changes.clone())?;
+    let next = next(&run, &numbers, &workspace);
+    if json {
+        if yes {
+            policy_edit::write_all(&edits)?;
+        }
+        output::json(&Answer {
+            changes,
+            written: yes,
+            next: next.lines().map(str::to_owned).collect(),
+        })?;
+        return Ok(0);
+    }
     output::output(&policy_edit::diffs(&edits, Style::of_stdout()))?;
     if !yes && !policy_edit::is_confirmed(context, options)? {
         return Ok(1);
     }
     output::text(&policy_edit::write_all(&edits)?)?;
-    output::text(&next(&run, &numbers, &workspace))?;
+    output::text(&next)?;
     Ok(0)
 }
 

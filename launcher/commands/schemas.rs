@@ -15,7 +15,7 @@ use super::query::Explained;
 use super::query::answer::{ExplainedVerdict, TargetVerdict};
 use super::query::dry_run::DryRun;
 use super::serve::questions::{AuthorizeParams, BatchParams, CheckParams, ExplainParams, Nothing};
-use super::{authorize, cache, doctor, mounts, profiles, status};
+use super::{allow, authorize, cache, doctor, mounts, profiles, status};
 use crate::compile::json::CompiledPolicy;
 use crate::config::schema::PolicyFile;
 use crate::external::approvals::store::Binding;
@@ -202,6 +202,7 @@ fn all() -> BTreeMap<String, Value> {
     add("serve-reply", 1, schema::<ServeReply>, "A reply of jp-confine serve");
     add("explain", 1, schema::<ExplainOutput>, "jp-confine explain --json");
     add("why", 1, schema::<Vec<ExplainedDenial>>, "jp-confine why --last --json");
+    add("allow", 1, schema::<allow::Answer>, "jp-confine allow --json");
     add("compile", 1, schema::<CompiledPolicy<'_>>, "jp-confine compile");
     add("dry-run", 1, schema::<DryRun<'_>>, "jp-confine --dry-run --json");
     add("status", 1, schema::<status::Answer>, "jp-confine status --json");

@@ -132,6 +132,22 @@ fn nothing_is_written_unasked() {
     tell(&["allow", "1", "--all"]).assert_code(125).assert_stderr("cannot be used with");
 }
 
+/// A program sees the change, and writes it with a second command.
+#[test]
+fn a_program_sees_what_is_written() {
+    let scratch = tree();
+    attempt(&scratch, "echo x >> file");
+    let policy = scratch.read("ws/jp-confine.toml");
+    for (words, is_written) in [(&["--json"][..], false), (&["--json", "--yes"], true)] {
+        let told = product(&scratch, &[&["allow"], words].concat()).run();
+        let answer: Value = serde_json::from_str(&told.assert_ok().stdout).expect("JSON");
+        assert_eq!(answer["changes"][0]["add"][0]["rule"]["path"], "file", "{answer}");
+        assert_eq!(answer["written"], is_written, "{answer}");
+        assert_eq!(scratch.read("ws/jp-confine.toml") != policy, is_written, "{answer}");
+    }
+    attempt(&scratch, "echo x >> file").assert_ok();
+}
+
 /// The file keeps its permissions. Nobody else reads a configuration that nobody else could read before.
 #[test]
 fn a_changed_file_keeps_its_permissions() {

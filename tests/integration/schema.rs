@@ -206,11 +206,12 @@ fn is_source(text: &str) -> bool {
 }
 
 /// The commands that print JSON with `--json`.
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "check",
     "authorize",
     "explain",
     "why",
+    "allow",
     "status",
     "doctor",
     "mounts",

@@ -49,14 +49,16 @@ fn names(argument: &Arg) -> String {
 }
 
 /// The text below the title of a command: its purpose, its usage, and the arguments that not all commands take.
-fn body(command: &Command, common: &[&str], depth: &str) -> String {
+fn body(command: &Command, common: &[&Arg], depth: &str) -> String {
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string);
     let mut command = command.clone();
     let usage = command.render_usage().to_string();
     let lines = usage.trim_start_matches("Usage:").lines().map(str::trim);
     let usage = lines.collect::<Vec<_>>().join("\n");
     let mut page = format!("{}\n```text\n{usage}\n```\n", text(&about.unwrap_or_default()));
-    let own = |argument: &&Arg| !common.contains(&argument.get_id().as_str());
+    // A command's own `--json` is another one than that of a run.
+    let is_own = |one: &Arg, other: &Arg| one != other || one.get_help() != other.get_help();
+    let own = |argument: &&Arg| common.iter().all(|other| is_own(argument, other));
     page += &list(&format!("{depth} Arguments"), command.get_positionals().filter(own));
     let options = command.get_arguments().filter(|argument| !argument.is_positional());
     page += &list(&format!("{depth} Options"), options.filter(own));
@@ -72,7 +74,7 @@ fn has_page(command: &Command) -> bool {
 }
 
 /// The page of a command, with a section for each of its own commands.
-fn page(command: &Command, common: &[&str]) -> String {
+fn page(command: &Command, common: &[&Arg]) -> String {
     let name = command.get_name();
     let mut page = format!("# jp-confine {name}\n\n{}", body(command, common, "##"));
     for inner in command.get_subcommands().filter(|one| has_page(one)) {
@@ -85,7 +87,7 @@ fn page(command: &Command, common: &[&str]) -> String {
 fn pages() -> Vec<(String, String)> {
     let mut definition = definition();
     definition.build();
-    let common: Vec<_> = definition.get_arguments().map(|it| it.get_id().as_str()).collect();
+    let common: Vec<&Arg> = definition.get_arguments().collect();
     let shown = || definition.get_subcommands().filter(|one| has_page(one));
     let mut first = format!("# Commands\n\n{}\n## Subcommands\n\n", body(&definition, &[], "##"));
     for command in shown() {
