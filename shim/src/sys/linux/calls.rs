@@ -43,6 +43,10 @@ impl OpenHow {
         path: usize,
         call: impl FnOnce(libc::c_long, [usize; 5]) -> Result<usize, Errno>,
     ) -> Result<Fd, Errno> {
+        // The supervisor cannot pass on an `O_PATH` descriptor, and this would be its answer.
+        if self.flags & u64::from(libc::O_PATH.cast_unsigned()) != 0 && is_rejudged() {
+            return Err(Errno::ENOSYS);
+        }
         let how = core::ptr::from_ref(self).expose_provenance();
         let args = [word(dirfd), path, how, size_of::<Self>(), 0];
         call(libc::SYS_openat2, args).map(|fd| Fd::adopt(int(fd)))
@@ -168,10 +172,6 @@ pub(crate) fn openat2(
     mode: u32,
     resolve: u64,
 ) -> Result<Fd, Errno> {
-    // The supervisor cannot pass on an `O_PATH` descriptor, and this would be its answer.
-    if flags & libc::O_PATH != 0 && is_rejudged() {
-        return Err(Errno::ENOSYS);
-    }
     let call = if flags & libc::O_PATH == 0 { judged } else { only_judged };
     OpenHow::new(flags, mode, resolve).open(dirfd, path, call)
 }
@@ -235,10 +235,6 @@ pub(crate) fn pin_spelled_without_links(
     path: *const c_char,
     stops: bool,
 ) -> Result<(), Errno> {
-    if is_rejudged() {
-        // As in `openat2`.
-        return Err(Errno::ELOOP);
-    }
     let stop = if stops { libc::O_NOFOLLOW } else { 0 };
     let how = OpenHow::new(libc::O_PATH | libc::O_CLOEXEC | stop, 0, NO_SYMLINKS);
     match how.open_at(dirfd, path.expose_provenance(), only_judged) {
