@@ -94,6 +94,13 @@ impl Draft {
         for standing in standings {
             cover.deny(standing);
         }
+        // Of those with the same rights, the first is an example for all.
+        let mut takers: Vec<&Standing<'_>> = Vec::new();
+        for standing in standings.iter().filter(|it| it.takes_programs()) {
+            if takers.iter().all(|taker| taker.caps != standing.caps) {
+                takers.push(standing);
+            }
+        }
         for standing in standings {
             let caps = sayable(order, standing);
             let passed_on = if cover.is_split_above(standing.path) {
@@ -124,9 +131,10 @@ impl Draft {
             if let Err(excess) = cover.add(standing.path, caps) {
                 self.exceed(&excess, order.machine.supervises());
             }
-            let leads_away = |there: &&Standing<'_>| standing.may_carry_programs_to(there);
-            let is_executed = caps.contains(Capabilities::EXECUTE);
-            if let Some(there) = standings.iter().find(leads_away).filter(|_| is_executed) {
+            let leads_away = |there: &&&Standing<'_>| standing.may_carry_programs_to(there);
+            if caps.contains(Capabilities::EXECUTE)
+                && let Some(there) = takers.iter().find(leads_away)
+            {
                 self.carry_programs(standing.path, there.path, order.machine.supervises());
             }
             if standing.may_be_replaced() && standing.may_have_programs() {

@@ -62,16 +62,17 @@ impl Standing<'_> {
             && !self.above.contains(Capabilities::EXECUTE)
     }
 
-    /// Whether the run may move or link a program from here to `there`, taking Landlock's rule along, although it may
-    /// not start there. This needs all rights here that are granted there, so reading is inexact there anyway. Among
-    /// the product's own grants only the run's `TMPDIR` could qualify, but its programs are the run's own.
+    /// Whether the run may put programs here that it may not start here.
+    pub(super) fn takes_programs(&self) -> bool {
+        let starts_all = self.caps.contains(Capabilities::EXECUTE) && !self.excludes_below;
+        self.caps.contains(Capabilities::CREATE) && !starts_all
+    }
+
+    /// Whether the run may move or link a program from here to `there`, which takes programs. Landlock's rule would go
+    /// along. This needs all rights here that are granted there, so reading is inexact there anyway. Among the product's
+    /// own grants only the run's `TMPDIR` could qualify, but its programs are the run's own.
     pub(super) fn may_carry_programs_to(&self, there: &Self) -> bool {
-        let starts_all = there.caps.contains(Capabilities::EXECUTE) && !there.excludes_below;
-        !self.own
-            && self.programs_may_leave
-            && self.caps.contains(there.caps)
-            && there.caps.contains(Capabilities::CREATE)
-            && !starts_all
+        !self.own && self.programs_may_leave && self.caps.contains(there.caps)
     }
 
     /// Whether the run may create something readable here. Either nothing exists yet, as `is_absent` says, or the run
