@@ -97,7 +97,9 @@ impl Listing {
             };
             seen += found.len();
             let directories = found.iter().filter(|entry| entry.may_be_directory());
-            next.extend(directories.map(|entry| join(&path, &entry.name)));
+            // In the order of names, so that it does not depend on the disk which directories are left out.
+            let directories: BTreeSet<&[u8]> = directories.map(|it| it.name.as_slice()).collect();
+            next.extend(directories.into_iter().map(|name| join(&path, name)));
             listing.add(root, path, found);
         }
         listing

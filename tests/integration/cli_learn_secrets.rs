@@ -207,7 +207,7 @@ fn what_is_around_what_was_used_is_searched_before_a_crowd() {
     learned.assert_stderr("no rule can name moved/\\xff.pem in it");
     let policy = scratch.read("ws/jp-confine.learned.toml");
     let unseen = "too many files to look for links to what is granted, and may hold a secret by a link's name, in ";
-    let unseen = format!("{unseen}elsewhere");
+    let unseen = format!("{unseen}dir, elsewhere");
     learned.assert_stderr(&unseen);
     assert!(policy.contains(&format!("\n# {unseen}")), "{policy}");
     let again = run(
