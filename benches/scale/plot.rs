@@ -7,12 +7,13 @@ use std::path::Path;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-const COLORS: [RGBColor; 5] = [
-    RGBColor(90, 90, 90),
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
+/// The colour of each series, the same in all plots.
+const COLORS: [(&str, RGBColor); 5] = [
+    ("bare", RGBColor(90, 90, 90)),
+    ("cooperative", RGBColor(0, 114, 178)),
+    ("layered", RGBColor(213, 94, 0)),
+    ("strict", RGBColor(0, 158, 115)),
+    ("bubblewrap", RGBColor(204, 121, 167)),
 ];
 
 /// The width and the height of a panel.
@@ -60,7 +61,9 @@ impl Panel {
     fn draw(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Box<dyn Error>> {
         let points = || self.series.iter().flat_map(|(_, points)| points);
         let x = decades(points().map(|point| point.0)).log_scale();
-        let y = decades(points().map(|point| point.1)).log_scale();
+        let y = decades(points().map(|point| point.1));
+        // The legend stands in a power of ten that has no values.
+        let y = (y.start..y.end * 10.0).log_scale();
         let mut chart = ChartBuilder::on(area)
             .caption(self.title, ("sans-serif", 16))
             .margin(8)
@@ -78,7 +81,8 @@ impl Panel {
             .x_label_formatter(&f64::to_string)
             .y_label_formatter(&f64::to_string)
             .draw()?;
-        for ((name, points), color) in self.series.iter().zip(COLORS) {
+        for (name, points) in &self.series {
+            let (_, color) = COLORS.into_iter().find(|(it, _)| it == name).ok_or("no colour")?;
             let style = color.stroke_width(2);
             chart
                 .draw_series(LineSeries::new(points.clone(), style).point_size(3))?
