@@ -100,7 +100,7 @@ build "$@"
 directory=$profile
 [ "$profile" != dev ] || directory=debug
 for processor; do
-    launcher=target/$processor-unknown-linux-musl/$directory/jp-confine
+    launcher=${CARGO_TARGET_DIR-target}/$processor-unknown-linux-musl/$directory/jp-confine
     [ -d "$work/pages/share" ] || pages "$launcher"
     name=jp-confine-$version-$processor-linux
     stage "$processor" "$launcher" "$work/$name"
