@@ -54,6 +54,6 @@ fn main() -> Result<()> {
         }
     }
     let plots = PARTS.map(|part| format!("[{part}](scale/{part}.svg)"));
-    text = format!("{text}\nAs plots: {}.\n", plots.join(", "));
+    text = format!("{text}\nAs plots: {}.\n", plots.join(",\n"));
     if !smoke && wanted.is_empty() { page::publish("scale", &text) } else { Ok(()) }
 }
