@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::cli_learn::{run, tree};
 use crate::cli_status::product;
 use crate::run::{Mode, PRODUCT, Run};
-use crate::run::{Outcome, note};
+use crate::run::{Outcome, given, note};
 use crate::scratch::Scratch;
 
 /// Whether this machine can learn.
@@ -326,6 +326,21 @@ fn what_could_be_changed_at_the_top_is_kept_out_one_by_one() {
     put_in_place(&scratch);
     run(&scratch, &[], "sed -i s/2/3/ 1").assert_ok();
     run(&scratch, &[], "cat 2; echo x > 3; rm src/a").assert_stderr("3 denials");
+}
+
+/// A program that puts random characters behind its own name draws small letters alone at times, as `sed -i` does.
+#[test]
+fn a_name_of_small_letters_behind_the_program_s_own_is_another_next_time() {
+    let Some(scratch) = given(&["python3"], tree) else { return };
+    let script = "python3 -c 'import os, sys
+name = os.path.basename(os.path.realpath(sys.executable)) + \"omwqwd\"
+os.close(os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+os.rename(name, \"file\")'";
+    if !learns(&run(&scratch, &["learn"], script)) {
+        return;
+    }
+    put_in_place(&scratch);
+    run(&scratch, &[], &script.replace("omwqwd", "qwdomw")).assert_ok();
 }
 
 #[test]

@@ -121,6 +121,15 @@ impl OpenArguments {
         decide::open(image, request, self.request())
     }
 
+    /// The name of a `call` with these arguments in records: one that only creates a file has a name of its own.
+    pub(super) fn name(self, call: &'static str) -> &'static str {
+        if !self.exclusive() {
+            return call;
+        }
+        let is_for_both = self.flags & libc::O_ACCMODE == libc::O_RDWR;
+        report_protocol::exclusive(is_for_both, self.mode).to_str().unwrap_or(call)
+    }
+
     /// The flags of the supervisor's own open. No terminal may become its session's.
     fn own_flags(self) -> OFlags {
         let flags = self.flags | libc::O_CLOEXEC | libc::O_NOCTTY;
@@ -144,12 +153,7 @@ pub(crate) fn open(
         descriptor_slot::expect(&task.caller)?;
     }
     let _acting = task.begin()?;
-    if how.exclusive() {
-        let is_for_both = how.flags & libc::O_ACCMODE == libc::O_RDWR;
-        let call = report_protocol::exclusive(is_for_both, how.mode).to_str().unwrap_or(task.call);
-        return open_argument(&task.called(call), &argument, how);
-    }
-    open_argument(task, &argument, how)
+    open_argument(&task.called(how.name(task.call)), &argument, how)
 }
 
 /// As [`open`], with an argument that has been read.

@@ -51,9 +51,10 @@ pub(crate) fn open(
         descriptor_slot::expect(&task.caller)?;
     }
     let _acting = task.begin()?;
+    let task = task.called(how.name(task.call));
     match resolution {
-        None => open_argument(task, &argument, how),
-        Some(resolution) => open_resolved(task, &argument, &resolution, how),
+        None => open_argument(&task, &argument, how),
+        Some(resolution) => open_resolved(&task, &argument, &resolution, how),
     }
 }
 
