@@ -94,13 +94,7 @@ impl Draft {
         for standing in standings {
             cover.deny(standing);
         }
-        // Of those with the same rights, the first is an example for all.
-        let mut takers: Vec<&Standing<'_>> = Vec::new();
-        for standing in standings.iter().filter(|it| it.takes_programs()) {
-            if takers.iter().all(|taker| taker.caps != standing.caps) {
-                takers.push(standing);
-            }
-        }
+        let takers = held_rights::takers_of_programs(standings);
         for standing in standings {
             let caps = sayable(order, standing);
             let passed_on = if cover.is_split_above(standing.path) {

@@ -63,7 +63,7 @@ impl Standing<'_> {
     }
 
     /// Whether the run may put programs here that it may not start here.
-    pub(super) fn takes_programs(&self) -> bool {
+    fn takes_programs(&self) -> bool {
         let starts_all = self.caps.contains(Capabilities::EXECUTE) && !self.excludes_below;
         self.caps.contains(Capabilities::CREATE) && !starts_all
     }
@@ -140,6 +140,17 @@ pub(super) fn of<'a>(
         });
     }
     standings
+}
+
+/// The anchors that take programs: of those with the same rights, the first.
+pub(super) fn takers_of_programs<'s, 'a>(standings: &'s [Standing<'a>]) -> Vec<&'s Standing<'a>> {
+    let mut takers: Vec<&Standing<'a>> = Vec::new();
+    for standing in standings.iter().filter(|it| it.takes_programs()) {
+        if takers.iter().all(|taker| taker.caps != standing.caps) {
+            takers.push(standing);
+        }
+    }
+    takers
 }
 
 /// The part of `found` that a tier denies at `path` and everywhere below.
